@@ -37,7 +37,7 @@ pub async fn run_local(
     let outcome = tokio::select! {
         outcome = acts.run_once(request) => outcome.map_err(Error::from),
         signal = signals.next() => Err(Error::Interrupted { signal }),
-        lost = host.until_lost() => {
+        lost = host.wait_until_lost() => {
             host.abandon();
             return Err(lost.into());
         }
@@ -73,7 +73,7 @@ fn open(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, 
 }
 
 async fn come_up(settings: &Settings, host: &Host, request: &RunRequest) -> Result<(), Error> {
-    host.come_up().await?;
+    host.recover().await?;
     if request.agent_id.as_ref() == Some(&settings.default_agent.value) {
         let agent_id = settings.default_agent.value.clone();
         host.ensure_default_agent(agent_id).await?;

@@ -137,7 +137,7 @@ fn later_if<T>(missing: bool) -> (Option<oneshot::Sender<T>>, Option<oneshot::Re
 
 /// Settles what the last process left and makes the default agent; both wait for space.
 async fn come_up(host: &Host, default_agent: AgentId) -> Result<(), Error> {
-    host.come_up().await?;
+    host.recover().await?;
     loop {
         match host.ensure_default_agent(default_agent.clone()).await {
             Err(holon_engine::Error::DiskFull) => tokio::time::sleep(AGAIN).await,
@@ -193,7 +193,7 @@ async fn end(
 
 /// Waits until the store is lost; then nothing new begins, and whoever waits for an answer gets one.
 async fn end_with_store(host: &Host, shutdown: &CancellationToken) -> Infallible {
-    host.until_lost().await;
+    host.wait_until_lost().await;
     host.abandon();
     shutdown.cancel();
     std::future::pending().await

@@ -1,9 +1,9 @@
-//! The door for changing things. Every method returns after its commit is on disk.
+//! The interface for changes. Every method returns after its commit is on disk.
 
 mod work;
 
 use crate::error::Error;
-use crate::request::{Admitted, CreateAgent, Ingress, WorkspaceChoice};
+use crate::request::{AdmittedMessage, CreateAgent, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply, admission};
@@ -16,11 +16,11 @@ use holon_domain::turn::Phase;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_store::Readers;
 
-/// Changes things. Cheap to clone. Every method returns after its commit is on disk.
+/// Changes agents and their work. Cheap to clone. Every method returns after its commit is on disk.
 #[derive(Debug, Clone)]
 pub struct Acts {
     shell: Shell,
-    /// For what callers are told; no effect is performed by what is read here.
+    /// For answers to callers only; no effect depends on what is read here.
     readers: Readers,
     agents_dir: String,
     default_agent: AgentId,
@@ -49,20 +49,20 @@ impl Acts {
         &self.readers
     }
 
-    /// Whether recovery is done. Before, nothing is to be asked here.
+    /// Returns true once recovery is done. Before that, no other method may be called.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.shell.is_up()
     }
 
-    /// What those are told whom the end of the host cuts off: that it goes down, or that its store is lost.
+    /// The error for requests cut off by the end of the host: it is shutting down, or its store is lost.
     #[must_use]
-    pub fn why_down(&self) -> Error {
-        self.shell.why_down()
+    pub fn shutdown_error(&self) -> Error {
+        self.shell.shutdown_error()
     }
 
-    /// Has every suspended turn ask its models again, because the host's models or credentials have changed.
-    pub(crate) async fn ask_again(&self) {
+    /// Makes every suspended turn retry, because the host's models or credentials have changed.
+    pub(crate) async fn resume_suspended(&self) {
         let listed = match self.readers.read(|reader| reader.agents()).await {
             Ok(listed) => listed,
             Err(error) => {
@@ -77,12 +77,16 @@ impl Acts {
         for agent in listed.into_iter().filter_map(|listed| listed.record.ok()) {
             if is_suspended(&agent) {
                 let agent_id = &agent.identity.agent_id;
-                drop(self.shell.settle(agent_id, Input::ModelsChanged).await);
+                drop(
+                    self.shell
+                        .commit_outcome(agent_id, Input::ModelsChanged)
+                        .await,
+                );
             }
         }
     }
 
-    /// Makes an agent; the same again is harmless.
+    /// Creates an agent. Idempotent: repeating the same request returns the existing agent.
     ///
     /// # Errors
     /// When the name is taken differently, the workspace or model cannot be used, or storage fails.
@@ -107,21 +111,21 @@ impl Acts {
         };
         let new = self.new_agent(identity.clone(), &workspace, model).await?;
         if let Some(found) = self.find(&identity.agent_id).await? {
-            return existing(&found, &new, &workspace);
+            return accept_existing(&found, &new, &workspace);
         }
         self.check_reserved(&new.workspace)?;
         match self.shell.create(new.clone()).await {
             Ok(()) => Ok(IdentityView::active(identity)),
-            // Someone else made it between the look and the commit.
+            // Another caller created the agent between the read and the commit.
             Err(Error::AgentConflict { .. }) => match self.find(&identity.agent_id).await? {
-                Some(found) => existing(&found, &new, &workspace),
+                Some(found) => accept_existing(&found, &new, &workspace),
                 None => Err(Error::Overloaded),
             },
             Err(error) => Err(error),
         }
     }
 
-    /// Everything a new agent begins with, checked.
+    /// Resolves and checks the workspace and model of a new agent.
     pub(crate) async fn new_agent(
         &self,
         identity: AgentIdentity,
@@ -155,7 +159,8 @@ impl Acts {
             .map_err(|message| Error::Workspace { message })
     }
 
-    /// Refuses a workspace that is new to its agent and from which a command could remove what proves that it ran.
+    /// Refuses a workspace from which a command could remove the host's own records. Only for workspaces that are new
+    /// to their agent.
     pub(crate) fn check_reserved(&self, workspace: &WorkspaceEntry) -> Result<(), Error> {
         let facts = self.shell.kernel.facts().now();
         match facts.reserved.find_overlap(workspace) {
@@ -170,15 +175,19 @@ impl Acts {
     pub(crate) async fn find(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
         let id = agent_id.clone();
         let read = self.readers.read(move |reader| reader.agent(&id));
-        let found = self.shell.noted(agent_id, read).await?;
+        let found = self.shell.read_or_put_aside(agent_id, read).await?;
         Ok(found.map(|(_, agent)| agent))
     }
 
-    /// Puts a message into an agent's queue.
+    /// Adds a message to an agent's queue.
     ///
     /// # Errors
     /// When there is no such agent, admission refuses it or storage fails; then nothing was written.
-    pub async fn admit(&self, agent_id: &AgentId, ingress: Ingress) -> Result<Admitted, Error> {
+    pub async fn admit(
+        &self,
+        agent_id: &AgentId,
+        ingress: Ingress,
+    ) -> Result<AdmittedMessage, Error> {
         self.admit_from(Sender::Client, agent_id, ingress).await
     }
 
@@ -187,13 +196,13 @@ impl Acts {
         sender: Sender,
         agent_id: &AgentId,
         ingress: Ingress,
-    ) -> Result<Admitted, Error> {
+    ) -> Result<AdmittedMessage, Error> {
         let input = Input::Admit(Box::new(ingress));
         match self.shell.submit(agent_id, sender, input).await? {
             Reply::Admitted {
                 message_id,
                 message_seq,
-            } => Ok(Admitted {
+            } => Ok(AdmittedMessage {
                 agent_id: agent_id.clone(),
                 message_id,
                 message_seq,
@@ -210,7 +219,7 @@ impl Acts {
         }
     }
 
-    /// Lets a stopped agent run again, and takes one back that was put aside.
+    /// Starts a stopped agent, and brings back one that was put aside.
     ///
     /// # Errors
     /// When there is no such agent, it still cannot be read, or storage fails.
@@ -219,19 +228,19 @@ impl Acts {
             Err(Error::AgentAside { .. }) => self.shell.take_back(agent_id).await?,
             other => other?,
         };
-        // One that was put aside may have entries that were passed over.
-        self.shell.look_at_due();
+        // The due loop skipped the entries of an agent that was put aside.
+        self.shell.wake_due_loop();
         Ok(())
     }
 
-    /// Removes an agent with everything it has. Answers once that is on record; the removal itself goes on until it is
-    /// done. Asked for again, it changes nothing, or is tried again at once if it waits after a failure.
+    /// Removes an agent with all its data. Returns once the request is committed; the removal itself continues in the
+    /// background. Repeating the request changes nothing, or retries at once if the removal waits after a failure.
     ///
     /// # Errors
     /// When there is no such agent or storage fails.
     pub async fn remove_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
         match self.submit(agent_id, Input::Delete).await {
-            // It cannot decide about its own end.
+            // An agent that is put aside cannot decide about its own removal.
             Err(Error::AgentAside { .. }) => {
                 let (shell, agent_id) = (self.shell.clone(), agent_id.clone());
                 self.shell
@@ -242,7 +251,6 @@ impl Acts {
         }
     }
 
-    /// Sends an input on behalf of a client.
     async fn submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
         self.shell.submit(agent_id, Sender::Client, input).await
     }
@@ -255,7 +263,7 @@ impl Acts {
         self.submit(agent_id, Input::Stop).await.map(|_| ())
     }
 
-    /// Sets whom an agent asks from its next turn on; a turn in hand goes on as it began.
+    /// Sets the model an agent uses from its next turn on. An open turn keeps its model.
     ///
     /// # Errors
     /// When the model cannot be asked, there is no such agent, or storage fails; then nothing changed.
@@ -271,12 +279,12 @@ impl Acts {
         self.submit(agent_id, input).await.map(|_| ())
     }
 
-    /// Refuses a model that cannot be asked.
+    /// Refuses a model that cannot be called.
     pub(crate) async fn check(&self, model: &ModelRef) -> Result<(), Error> {
         self.check_any(std::slice::from_ref(model)).await
     }
 
-    /// Refuses work that none of these models could do. The first that can be asked is enough.
+    /// Refuses a request if none of these models can be called.
     pub(crate) async fn check_any(&self, models: &[ModelRef]) -> Result<(), Error> {
         let mut checks = Vec::new();
         for model in models {
@@ -291,7 +299,7 @@ impl Acts {
     }
 }
 
-fn existing(
+fn accept_existing(
     found: &AgentRecord,
     wanted: &NewAgent,
     choice: &WorkspaceChoice,

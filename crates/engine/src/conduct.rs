@@ -1,24 +1,23 @@
-//! How a host behaves: what it keeps, how much it shows a model, whose work it takes up.
+//! Settings of a host's behaviour: retention, output limits, reminders and the agents it serves.
 
 use crate::model_request::ReminderTerms;
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::workspace::ReservedDirs;
 use holon_domain::{AgentId, limits};
 
-/// How a host behaves.
+/// The behaviour of a host, from its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conduct {
-    /// Disk the audit events may take.
+    /// Disk space for audit events, in bytes; the oldest are removed beyond it.
     pub event_budget_bytes: u64,
-    /// How much of a tool's output a model reads.
+    /// Share of a tool's output that a model reads.
     pub tool_output: ToolOutputBudget,
-    /// How long a suspended turn asks again by itself while its provider names no end of the trouble.
+    /// Time for which a suspended turn retries on its own while its provider gives no retry time.
     pub provider_patience_ms: u64,
-    /// When an agent in a long turn is reminded of its work item.
+    /// Terms on which an agent in a long turn is reminded of its work item.
     pub reminder: ReminderTerms,
-    /// Whose work it takes up.
     pub scope: Scope,
-    /// Directories that no workspace of a new agent may hold or lie in.
+    /// Directories of the host that a new agent's workspace may neither contain nor lie in.
     pub reserved: ReservedDirs,
 }
 
@@ -39,12 +38,11 @@ impl Default for Conduct {
     }
 }
 
-/// Whose work a host takes up.
+/// The agents whose work a host performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Every agent's.
     All,
-    /// That of one run only: its agent, and temporary ones, which no process but theirs serves. Everybody else's rows are left as they are, so that a
-    /// process that ends with its answer begins nothing it would have to break off.
+    /// Only the agent of one run and temporary agents, which no other process serves. The rows of all other agents stay
+    /// as they are, so that a process that ends with its answer begins nothing it would have to abort.
     Run(Option<AgentId>),
 }

@@ -1,6 +1,6 @@
-//! Why a request to the host was not carried out: each cause with its code, its meaning and the next step.
+//! Errors of requests to the host: each with its code, its meaning and the next step.
 //!
-//! A refusal of the core passes through as [`Rejection`]; this file adds only what no decision is asked about.
+//! A refusal of the core passes through as [`Rejection`]; this file adds the causes outside of decisions.
 
 use holon_core::Rejection;
 use holon_domain::AgentId;
@@ -8,33 +8,28 @@ use holon_domain::id::AgentIdError;
 use holon_domain::refusal::RefusalText;
 use holon_store::StoreLost;
 
-/// Why a request was not carried out. Nothing was written unless a variant says otherwise.
+/// The reason why a request was not carried out. Nothing was written unless a variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The core refused the input.
     #[error(transparent)]
     Rejected(#[from] Rejection),
-    /// No such agent, or one the caller may not see.
+    /// There is no such agent, or the caller may not see it.
     #[error("there is no agent {agent_id}")]
-    AgentNotFound {
-        /// The name asked for.
-        agent_id: AgentId,
-    },
-    /// Stored rows of the agent cannot be read or contradict each other, so nothing can be decided about it. Other
-    /// agents go on.
+    AgentNotFound { agent_id: AgentId },
+    /// Stored rows of the agent cannot be read or contradict each other, so no decision can be made about it. Other
+    /// agents are not affected.
     #[error("agent {agent_id} was put aside: {reason}")]
     AgentAside {
-        /// The agent that was put aside.
         agent_id: AgentId,
-        /// Which row, and what is wrong with it.
+        /// Names the row and the fault.
         reason: String,
     },
     /// The name is taken by an agent with another workspace or model.
     #[error("agent {agent_id} exists already: {reason}")]
     AgentConflict {
-        /// The name that is taken.
         agent_id: AgentId,
-        /// How the existing agent differs.
+        /// Difference to the existing agent.
         reason: String,
     },
     /// The name is no agent id.
@@ -43,39 +38,34 @@ pub enum Error {
     /// The directory cannot be used as a workspace.
     #[error("{message}")]
     Workspace {
-        /// Which directory, why not, and what would do.
+        /// Names the directory, the reason and an alternative.
         message: String,
     },
     /// The workspace holds or lies in a directory of the host.
     #[error("the workspace {workspace} reaches {reserved}, which belongs to the host")]
     WorkspaceReserved {
-        /// The execution root that was asked for.
+        /// Execution root that was asked for.
         workspace: String,
-        /// The directory of the host that it holds or lies in.
+        /// Directory of the host that conflicts with it.
         reserved: String,
     },
     /// The cursor is older than the oldest event kept.
     #[error("events before {oldest_seq} are no longer kept")]
-    CursorTooOld {
-        /// Sequence of the oldest event that is kept.
-        oldest_seq: u64,
-        /// Sequence of the newest event.
-        newest_seq: u64,
-    },
-    /// Too much is waiting to be written.
+    CursorTooOld { oldest_seq: u64, newest_seq: u64 },
+    /// The writer's queue is full.
     #[error("the host is overloaded")]
     Overloaded,
-    /// The disk is full. Work goes on by itself when there is space again.
+    /// The disk is full. Work resumes by itself when there is space.
     #[error("the disk is full")]
     DiskFull,
     /// The store cannot tell whether the commit holds; the input may have taken effect.
     #[error("the commit could not be confirmed")]
     CommitUnknown,
-    /// The store is no longer there: its files were deleted, moved or replaced under the host, which ends. What was
-    /// asked may stand in a file that only the host still holds.
+    /// The files of the store were deleted, moved or replaced under the host, which ends. The change may exist in a
+    /// file that only the host still holds open.
     #[error("{message}")]
     StoreLost {
-        /// Which file, and what became of it.
+        /// Names the file and the finding.
         message: String,
     },
     /// The host is going down.
@@ -83,14 +73,11 @@ pub enum Error {
     ShuttingDown,
     /// The store failed.
     #[error("storage failed: {message}")]
-    Storage {
-        /// The store's own words.
-        message: String,
-    },
-    /// The runtime broke one of its own rules; the agent's turn was given up, the others go on.
+    Storage { message: String },
+    /// The runtime broke one of its own rules. The agent's turn was given up; other agents are not affected.
     #[error("internal fault: {message}")]
     Internal {
-        /// The rule, or the panic's words.
+        /// Text of the broken rule or of the panic.
         message: String,
     },
 }
@@ -115,7 +102,7 @@ impl From<StoreLost> for Error {
 }
 
 impl Error {
-    /// A failure of the store while it read or wrote one agent: a row that cannot be read is that agent's alone.
+    /// Converts a store error of an operation on one agent. An unreadable row becomes `AgentAside`.
     pub(crate) fn of_agent(agent_id: &AgentId, error: holon_store::Error) -> Self {
         let agent_id = agent_id.clone();
         match error {
@@ -128,7 +115,7 @@ impl Error {
         }
     }
 
-    /// Code, meaning and next step of this kind of error.
+    /// Returns code, meaning and next step of this kind of error.
     #[must_use]
     pub const fn text(&self) -> RefusalText {
         match self {
@@ -212,7 +199,7 @@ impl Error {
         self.text().code
     }
 
-    /// What the caller does next, unless the message says it or there is nothing to do.
+    /// Next step for the caller; absent when the message already says it or there is nothing to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let step = self.text().next_step;
@@ -239,7 +226,7 @@ impl Error {
         }
     }
 
-    /// The agent the error is about, if it is about one.
+    /// The agent concerned, if the error concerns one.
     #[must_use]
     pub const fn agent_id(&self) -> Option<&AgentId> {
         match self {
@@ -261,7 +248,8 @@ impl Error {
         }
     }
 
-    /// One error of every kind, refusals of the core included, for the reference and for tests over all of them.
+    /// Returns one error of every kind, including the core's refusals, for the reference and for tests over all of
+    /// them.
     #[must_use]
     pub fn examples(agent_id: &AgentId) -> Vec<Self> {
         let own = [
@@ -318,7 +306,7 @@ mod tests {
         let agent_id = AgentId::parse("main").expect("a name");
         let variants = include_str!("error.rs").matches("    #[error(").count();
         let of_core = Rejection::examples(&agent_id).len();
-        // Without the variant that holds those of the core, and without the line above.
+        // Excludes the variant that wraps the core's refusals, and the line that counts.
         assert_eq!(Error::examples(&agent_id).len() - of_core, variants - 2);
     }
 }

@@ -1,5 +1,5 @@
-//! What is found of the commands behind an open effect, by what each of them answered to a probe. Pure, and shared by the
-//! shell and the simulation; `core::resumption` decides what follows from it.
+//! Maps probe results of the commands behind an open effect to a finding. Pure, shared by the shell and the simulation;
+//! `core::resumption` decides on the finding.
 
 use crate::ports::{AliveCommand, CommandKey, CommandProbe};
 use crate::tool_outcome::ToolRunOutcome;
@@ -9,7 +9,7 @@ use holon_domain::command::{CapturedStream, RunningCommand};
 use holon_domain::intent::{ExecCommand, HostAction};
 use holon_domain::task::CommandTaskSpec;
 
-/// The commands that a call may have begun; none for a call that runs no command.
+/// Lists the commands that a call may have begun; empty for a call that runs no command.
 #[must_use]
 pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
     let key = run.key();
@@ -26,12 +26,12 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
     }
 }
 
-/// What was found of a call. The command of a call that runs one can go on as a task.
+/// Judges the probes of a call's commands. A single running command can continue as a task.
 #[must_use]
-pub fn found_of_call(run: &ToolRun, probes: &[CommandProbe]) -> Found {
+pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> Found {
     match (&run.action, probes) {
         (HostAction::ExecCommand(command), [CommandProbe::Running(alive)]) => Found::Alive {
-            as_task: Some(Box::new(as_task(run, command, alive).consequence)),
+            as_task: Some(Box::new(task_outcome(run, command, alive).consequence)),
         },
         (
             HostAction::ExecCommand(_)
@@ -42,13 +42,13 @@ pub fn found_of_call(run: &ToolRun, probes: &[CommandProbe]) -> Found {
             | HostAction::WritePlan
             | HostAction::WorkQuery(_),
             probes,
-        ) => found_of(probes),
+        ) => judge_probes(probes),
     }
 }
 
-/// What several commands come to: alive while one of them is, over when the last one is.
+/// Judges the probes of several commands: alive while one of them is, over when the last one is.
 #[must_use]
-pub fn found_of(probes: &[CommandProbe]) -> Found {
+pub fn judge_probes(probes: &[CommandProbe]) -> Found {
     let mut found = Found::Nothing;
     for probe in probes {
         match probe {
@@ -60,9 +60,9 @@ pub fn found_of(probes: &[CommandProbe]) -> Found {
     found
 }
 
-/// The call's outcome if its command goes on as a task. Nothing of what it printed is shown: reading it may be what
-/// killed the last host.
-fn as_task(run: &ToolRun, command: &ExecCommand, alive: &AliveCommand) -> ToolRunOutcome {
+/// Builds the call's outcome if its command continues as a task. It shows no output, because reading the output may be
+/// what killed the last host.
+fn task_outcome(run: &ToolRun, command: &ExecCommand, alive: &AliveCommand) -> ToolRunOutcome {
     let kept = |path: Option<&String>| CapturedStream {
         path: path.cloned(),
         ..CapturedStream::default()
@@ -74,5 +74,5 @@ fn as_task(run: &ToolRun, command: &ExecCommand, alive: &AliveCommand) -> ToolRu
         stdout: kept(alive.output_path.as_ref()),
         stderr: kept(alive.stderr_path.as_ref().filter(|_| !command.tty)),
     };
-    ToolRunOutcome::goes_on(run, command, &running)
+    ToolRunOutcome::of_running_command(run, command, &running)
 }

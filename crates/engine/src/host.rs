@@ -1,4 +1,4 @@
-//! The host: brings a store and bound ports to life, and takes them down again.
+//! Starts the engine on a store and a set of ports, and shuts it down again.
 
 use crate::acts::Acts;
 use crate::conduct::Conduct;
@@ -17,22 +17,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What a host is started with.
+/// The settings a host is started with.
 #[derive(Debug, Clone)]
 pub struct HostConfig {
-    /// The database file, for readers.
+    /// Database file, opened again by the readers.
     pub db_path: PathBuf,
-    /// Where agents' homes are.
+    /// Directory that holds the agents' homes.
     pub agents_dir: String,
-    /// The agent that is meant when none is named.
+    /// Agent that is meant when a caller names none.
     pub default_agent: AgentId,
-    /// Whom agents ask.
+    /// Models for agents without an override, in the order they are tried.
     pub models: ModelChain,
-    /// How it behaves.
     pub conduct: Conduct,
 }
 
-/// A running host.
+/// A running engine: its read and write interfaces and its lifecycle.
 #[derive(Debug)]
 pub struct Host {
     reads: Reads,
@@ -42,18 +41,17 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts: binds the ports, settles what the last process left open, and begins to listen to the clock.
+    /// Starts a host: binds the ports, recovers the work of the last process, and starts the due loop.
     ///
     /// # Errors
     /// When the store cannot be read or written.
     pub async fn start(config: HostConfig, ports: Ports, db: Db) -> Result<Self, Error> {
         let host = Self::open(config, ports, db)?;
-        host.come_up().await?;
+        host.recover().await?;
         Ok(host)
     }
 
-    /// Binds the ports. What the last process left can be looked at from now on; nothing is to be admitted before
-    /// [`Host::come_up`] is done.
+    /// Binds the ports. Reads work from now on; inputs must wait until [`Host::recover`] has returned.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -73,8 +71,10 @@ impl Host {
         let shell = Shell::new(store, kernel, ports, config.conduct);
         let reads = Reads::new(
             readers.clone(),
-            (facts, Arc::clone(&shell.ports.model)),
-            (epoch, shell.stalled.clone()),
+            facts,
+            Arc::clone(&shell.ports.model),
+            epoch,
+            shell.stalled.clone(),
             shell.store.subscribe(),
         );
         let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
@@ -86,12 +86,12 @@ impl Host {
         })
     }
 
-    /// Settles what the last process left open and begins to listen to the clock. Called once; takes as long as there
-    /// is no space for it.
+    /// Recovers the work of the last process and starts the due loop. Called once. While the disk is full it waits for
+    /// space.
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub async fn come_up(&self) -> Result<(), Error> {
+    pub async fn recover(&self) -> Result<(), Error> {
         let shell = self.acts.shell();
         let watch = ClockWatch::begin(shell.ports.clock.as_ref());
         shell.check_clock_at_boot().await?;
@@ -107,17 +107,17 @@ impl Host {
             let last_exit = self.last_exit.clone();
             shell.spawn(shell.clone().sweep_all_plans(last_exit, readers));
         }
-        shell.note_up();
+        shell.mark_up();
         Ok(())
     }
 
-    /// Whether what the last process left is settled, so that inputs are taken.
+    /// Returns true once recovery is done and inputs are accepted.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.acts.is_up()
     }
 
-    /// Makes the default agent if it does not exist.
+    /// Creates the default agent if it does not exist.
     ///
     /// # Errors
     /// When storage fails.
@@ -125,7 +125,7 @@ impl Host {
         match self.acts.find(&agent_id).await {
             Ok(Some(_)) => return Ok(()),
             Ok(None) => {}
-            // It exists, and one agent that cannot be read does not keep a host from starting.
+            // The agent exists. One unreadable agent must not keep the host from starting.
             Err(Error::AgentAside { .. }) => return Ok(()),
             Err(error) => return Err(error),
         }
@@ -137,40 +137,40 @@ impl Host {
         self.acts.create_agent(request).await.map(|_| ())
     }
 
-    /// The door for reading.
+    /// The interface for reading.
     #[must_use]
     pub fn reads(&self) -> Reads {
         self.reads.clone()
     }
 
-    /// The door for acting.
+    /// The interface for changes.
     #[must_use]
     pub fn acts(&self) -> Acts {
         self.acts.clone()
     }
 
-    /// Other models for turns that begin from now on. Turns that are suspended ask them at once.
+    /// Replaces the models for turns that begin from now on. Suspended turns retry with them at once.
     pub fn set_models(&self, models: ModelChain) {
         let shell = self.acts.shell();
         shell.kernel.facts().set_models(models);
         let acts = self.acts.clone();
-        shell.spawn(async move { acts.ask_again().await });
+        shell.spawn(async move { acts.resume_suspended().await });
     }
 
-    /// How many commits changed something since the start.
+    /// Number of commits since the start that changed something.
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.acts.shell().store.commits()
     }
 
-    /// Which file of the store is no longer there, once one is not.
+    /// The missing file of the store, if one was deleted, moved or replaced.
     #[must_use]
     pub fn lost(&self) -> Option<StoreLost> {
         self.acts.shell().store.lost()
     }
 
     /// Returns once the store is lost.
-    pub async fn until_lost(&self) -> StoreLost {
+    pub async fn wait_until_lost(&self) -> StoreLost {
         let mut lost = self.lost.clone();
         match lost
             .wait_for(Option::is_some)
@@ -178,17 +178,17 @@ impl Host {
             .map(|lost| lost.clone())
         {
             Ok(Some(lost)) => lost,
-            // A writer that has ended in order loses nothing any more.
+            // A writer that was closed in order cannot lose its store any more.
             Ok(None) | Err(_) => std::future::pending().await,
         }
     }
 
-    /// Ends everything at once because the store is no longer there. Nothing more is written.
+    /// Stops everything at once because the store is lost. Writes nothing more.
     pub fn abandon(&self) {
         self.acts.shell().abandon();
     }
 
-    /// Goes down within a bounded time. No agent is stopped by it; what is unfinished is taken up at the next start.
+    /// Shuts down within a bounded time. Agents are not stopped by it; the next start resumes their unfinished work.
     ///
     /// # Errors
     /// When the store could not be closed in order.

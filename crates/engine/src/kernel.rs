@@ -1,12 +1,12 @@
-//! The kernel: one input about one agent, handled inside the writer's transaction.
+//! The kernel handles one input about one agent inside the writer's transaction.
 //!
-//! Synchronous and deterministic: it loads what `core` asks for, lets `core` decide, applies the facts, hands what the
-//! decision sends to its receivers, and goes on until every agent it touched rests or needs something outside. It has
-//! no side effect beside the transaction and may be run again; the simulation drives this very code.
+//! It is synchronous and deterministic. It loads the rows `core` asks for, lets `core` decide, applies the facts, and
+//! delivers the decision's sends, until every agent it touched rests or needs an effect. It has no side effect outside
+//! the transaction, so it can be run again. The simulation uses the same code.
 
 mod work;
 
-pub use work::Work;
+pub use work::PostCommitWork;
 
 use crate::facts::SharedFacts;
 use holon_core::input::NewAgent;
@@ -24,63 +24,62 @@ use holon_store::{AgentNo, Error, Ledger};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How often a decision may ask for more rows before it counts as a defect of `core`.
+/// Loads per decision before it counts as a defect of `core`.
 const LOADS_PER_DECISION: usize = 8;
 
-/// Handles inputs. Holds only what the host knows that no row does.
+/// Handles inputs. Holds only facts of the host that no row contains.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     facts: SharedFacts,
     sends_per_commit: usize,
 }
 
-/// What came of an input.
+/// The result of an input that was handled.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Handled {
-    /// The answer to its sender.
+pub struct HandledInput {
+    /// Answer for the sender of the input.
     pub reply: Reply,
-    /// What follows outside.
-    pub work: Work,
+    /// Work for the shell after the commit.
+    pub work: PostCommitWork,
 }
 
-/// Why an input came to nothing. Nothing was written.
+/// The reason why an input was refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no such agent.
     NotFound,
     /// A rule of the agent forbids it.
     Rejected(Rejection),
 }
 
-/// The result of handling an input: storage may fail, and the kernel may refuse.
-pub type HandleResult = Result<Result<Handled, Refusal>, Error>;
+/// The result of handling an input. The outer error is a storage failure, the inner one a refusal.
+pub type HandleResult = Result<Result<HandledInput, Refusal>, Error>;
 
-/// A send on its way: from whom, to whom, what.
+/// A send that is not delivered yet: sender, receiver, content.
 type Delivery = (AgentId, AgentId, AgentSend);
 
 impl Kernel {
-    /// A kernel for a host.
+    /// Creates the kernel of a host.
     #[must_use]
     pub const fn new(facts: SharedFacts) -> Self {
-        Self::with_room_for(facts, limits::SENDS_PER_COMMIT)
+        Self::with_send_limit(facts, limits::SENDS_PER_COMMIT)
     }
 
-    /// A kernel whose commits hand over at most this many sends, for those who look at what happens beyond.
+    /// Creates a kernel with another limit of sends per commit, for tests of deferred sends.
     #[must_use]
-    pub const fn with_room_for(facts: SharedFacts, sends_per_commit: usize) -> Self {
+    pub const fn with_send_limit(facts: SharedFacts, sends_per_commit: usize) -> Self {
         Self {
             facts,
             sends_per_commit,
         }
     }
 
-    /// What the host knows.
+    /// The shared facts of the host.
     #[must_use]
     pub const fn facts(&self) -> &SharedFacts {
         &self.facts
     }
 
-    /// Makes an agent.
+    /// Creates an agent.
     ///
     /// # Errors
     /// When the name is taken or storage fails.
@@ -90,17 +89,17 @@ impl Kernel {
         new: NewAgent,
         now: Timestamp,
         entropy: &mut dyn Entropy,
-    ) -> Result<Work, Error> {
+    ) -> Result<PostCommitWork, Error> {
         let newest = ledger.newest_generation()?;
         let decision = lifecycle::create(new, &self.facts.now(), newest, now, entropy);
         let no = ledger.create(&decision.agent)?;
         ledger.apply(no, &decision)?;
-        let mut work = Work::default();
+        let mut work = PostCommitWork::default();
         work.add(&decision);
         Ok(work)
     }
 
-    /// Handles one input about one agent: its decision, and those of every agent it sends something to.
+    /// Handles one input about one agent, including the decisions of every agent it sends something to.
     ///
     /// # Errors
     /// When storage fails; a refusal is not an error.
@@ -113,15 +112,15 @@ impl Kernel {
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
         let facts = self.facts.now();
-        let mut run = Run::new(agent_id, &facts, now, entropy);
-        let reply = match run.decide(ledger, agent_id, input)? {
+        let mut transaction = Transaction::new(agent_id, &facts, now, entropy);
+        let reply = match transaction.decide(ledger, agent_id, input)? {
             Ok(reply) => reply,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        run.finish(ledger, reply, self.sends_per_commit)
+        transaction.finish(ledger, reply, self.sends_per_commit)
     }
 
-    /// Handles an input of a client. For a client, an agent that is not public does not exist.
+    /// Handles an input of a client. Agents that are not public do not exist for clients.
     ///
     /// # Errors
     /// When storage fails; a refusal is not an error.
@@ -141,8 +140,8 @@ impl Kernel {
         }
     }
 
-    /// Takes an agent back that was put aside: settles what it left open by `recovery`, as a boot does, and starts it.
-    /// One that is not aside any more is only started.
+    /// Brings back an agent that was put aside: handles `recovery` as a boot does, and starts the agent. An agent that
+    /// is no longer aside is only started.
     ///
     /// # Errors
     /// When storage fails or a row still cannot be read; a refusal is not an error.
@@ -155,33 +154,33 @@ impl Kernel {
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
         let facts = self.facts.now();
-        let mut run = Run::new(agent_id, &facts, now, entropy);
+        let mut transaction = Transaction::new(agent_id, &facts, now, entropy);
         let was_aside = ledger.take_back(agent_id)?;
-        if was_aside && let Err(refusal) = run.decide(ledger, agent_id, recovery)? {
+        if was_aside && let Err(refusal) = transaction.decide(ledger, agent_id, recovery)? {
             return Ok(Err(refusal));
         }
-        let reply = match run.decide(ledger, agent_id, &Input::Start)? {
+        let reply = match transaction.decide(ledger, agent_id, &Input::Start)? {
             Ok(reply) => reply,
-            // It is back, and goes on with what it was at: an agent that is being removed is not started.
+            // The agent is back. A refused start is fine: an agent that is being removed is not started.
             Err(_) if was_aside => Reply::Done,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        run.finish(ledger, reply, self.sends_per_commit)
+        transaction.finish(ledger, reply, self.sends_per_commit)
     }
 }
 
-/// One transaction: what is known while it runs, and what has come of it so far.
-struct Run<'a> {
-    /// The agent whose input is handled: a fault of its own decisions fails the whole transaction.
+/// One transaction of the kernel: its inputs and the work it has produced so far.
+struct Transaction<'a> {
+    /// Agent whose input is handled. A fault in its own decisions fails the whole transaction.
     subject: &'a AgentId,
     facts: &'a HostFacts,
     now: Timestamp,
     entropy: &'a mut dyn Entropy,
-    work: Work,
+    work: PostCommitWork,
     worklist: VecDeque<Delivery>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Transaction<'a> {
     fn new(
         subject: &'a AgentId,
         facts: &'a HostFacts,
@@ -193,19 +192,19 @@ impl<'a> Run<'a> {
             facts,
             now,
             entropy,
-            work: Work::default(),
+            work: PostCommitWork::default(),
             worklist: VecDeque::new(),
         }
     }
 
-    /// Hands over what was sent, and answers.
+    /// Delivers the collected sends and builds the result.
     fn finish(mut self, ledger: &mut dyn Ledger, reply: Reply, room: usize) -> HandleResult {
         self.deliver(ledger, room)?;
         let work = self.work;
-        Ok(Ok(Handled { reply, work }))
+        Ok(Ok(HandledInput { reply, work }))
     }
 
-    /// Decides about one agent and runs it to rest. What it sends is put on the worklist.
+    /// Makes the decisions about one agent until it rests. Its sends are put on the worklist.
     fn decide(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -221,7 +220,7 @@ impl<'a> Run<'a> {
             Err(rejection) => return Ok(Err(Refusal::Rejected(rejection))),
         };
         let reply = first.reply;
-        // What changes nothing is not written either.
+        // A decision that changes nothing is not written.
         if reply != Reply::Unchanged || !first.decision.facts.is_empty() {
             ledger.apply(no, &first.decision)?;
             self.work.add(&first.decision);
@@ -231,7 +230,7 @@ impl<'a> Run<'a> {
         Ok(Ok(reply))
     }
 
-    /// Decides on while a decision leaves the queue's head unknown, a bounded number of times.
+    /// Repeats the decision while the queue may hold more, a bounded number of times.
     fn run_to_rest(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -259,7 +258,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Makes one decision, loading what it asks for. Rows it turns out to need are loaded and it is made again.
+    /// Makes one decision. If it needs more rows, loads them and makes it again.
     fn step(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -289,7 +288,7 @@ impl<'a> Run<'a> {
         self.worklist.extend(sends.into_iter().map(on_its_way));
     }
 
-    /// Works the sends off, each by its receiver's own decision, a bounded number; the rest is kept by its senders.
+    /// Delivers the sends, each by a decision of its receiver, up to the bound. The senders keep the rest.
     fn deliver(&mut self, ledger: &mut dyn Ledger, room: usize) -> Result<(), Error> {
         for _ in 0..room {
             let Some((from, to, sent)) = self.worklist.pop_front() else {
@@ -297,8 +296,8 @@ impl<'a> Run<'a> {
             };
             let awaited = sent.awaits_verdict();
             let verdict = match self.decide_nested(ledger, &to, &Input::Received(sent))? {
-                Ok(Ok(reply)) => accepted(reply),
-                Ok(Err(refusal)) => refused(&refusal),
+                Ok(Ok(reply)) => acceptance_of(reply),
+                Ok(Err(refusal)) => refusal_of(&refusal),
                 Err(fault) => Verdict::Refused {
                     code: "receiver_failed".to_owned(),
                     reason: format!("{to} could not take it: {fault}"),
@@ -306,14 +305,14 @@ impl<'a> Run<'a> {
             };
             if let Some(send) = awaited {
                 let back = Input::Received(AgentSend::Verdict { send, verdict });
-                self.tell_sender(ledger, &from, &back)?;
+                self.notify_sender(ledger, &from, &back)?;
             }
         }
         self.defer(ledger, room)
     }
 
-    /// Hands a sender what became of its sends. A refusal means that it no longer waits, which is fine.
-    fn tell_sender(
+    /// Tells a sender the fate of its sends. A refusal means that the sender no longer waits, which is fine.
+    fn notify_sender(
         &mut self,
         ledger: &mut dyn Ledger,
         sender: &AgentId,
@@ -327,8 +326,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Decides about one agent in a savepoint of its own. A fault of that agent is undone and answered, and the agent
-    /// is put aside once the commit holds; the others go on.
+    /// Makes a decision about one agent in a savepoint of its own. A fault of that agent is rolled back and reported to
+    /// the sender, and the agent is put aside after the commit. Other agents are not affected.
     fn decide_nested(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -356,7 +355,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Has the senders keep what the commit has no room for.
+    /// Hands the sends that exceed the bound back to their senders, which keep them.
     fn defer(&mut self, ledger: &mut dyn Ledger, room: usize) -> Result<(), Error> {
         while let Some((from, to, sent)) = self.worklist.pop_front() {
             let mut sends = vec![(to, sent)];
@@ -369,14 +368,14 @@ impl<'a> Run<'a> {
             }
             for part in sends.chunks(room.max(1)) {
                 let sends = part.to_vec();
-                self.tell_sender(ledger, &from, &Input::Defer { sends })?;
+                self.notify_sender(ledger, &from, &Input::Defer { sends })?;
             }
         }
         Ok(())
     }
 }
 
-fn accepted(reply: Reply) -> Verdict {
+fn acceptance_of(reply: Reply) -> Verdict {
     let message_id = match reply {
         Reply::Admitted { message_id, .. } => Some(message_id),
         Reply::Done
@@ -390,7 +389,7 @@ fn accepted(reply: Reply) -> Verdict {
     Verdict::Accepted { message_id }
 }
 
-fn refused(refusal: &Refusal) -> Verdict {
+fn refusal_of(refusal: &Refusal) -> Verdict {
     let (code, reason) = match refusal {
         Refusal::NotFound => ("agent_not_found", "there is no such agent".to_owned()),
         Refusal::Rejected(rejection) => (rejection.text().code, rejection.to_string()),
@@ -401,7 +400,7 @@ fn refused(refusal: &Refusal) -> Verdict {
     }
 }
 
-/// Loads what a decision asks for.
+/// Loads the rows a decision needs.
 fn load(
     ledger: &mut dyn Ledger,
     no: AgentNo,
@@ -415,7 +414,7 @@ fn load(
     Ok(loaded)
 }
 
-/// Interprets the calls of a round whose entry was written by a build that did not store what they ask for.
+/// Interprets the calls of a round that an older build stored without their intents.
 pub(crate) fn fill_intents(entry: &mut LogEntry, agent: &AgentRecord) {
     let LogEntry::AssistantRound {
         blocks, intents, ..
@@ -428,7 +427,7 @@ pub(crate) fn fill_intents(entry: &mut LogEntry, agent: &AgentRecord) {
     }
 }
 
-/// What the calls of a round ask for, in their order.
+/// Interprets the calls of a round, in order.
 pub(crate) fn intents_of(blocks: &[Block], preset: ProfilePreset) -> Arc<Intents> {
     let interpret = |call: &ToolCall| holon_tools::interpret(&call.name, &call.input, preset);
     Arc::new(calls_of(blocks).map(interpret).collect())

@@ -1,9 +1,9 @@
-//! The engine: the deterministic kernel and the shell around it.
+//! The engine: the deterministic kernel and the asynchronous shell around it.
 //!
-//! `kernel` handles one input inside the writer's transaction and decides through `core`.
-//! `shell` is the only async code; it performs effects and brings their outcomes back, and decides nothing.
-//! `reads` and `acts` are its two doors: one looks, the other changes.
-//! The engine defines the ports it needs (`ports`) and reaches no network, terminal or HTTP crate.
+//! - `kernel` handles one input inside the writer's transaction. All decisions are made by `core`.
+//! - `shell` is the only async code. It performs effects and commits their outcomes, and decides nothing.
+//! - `reads` looks at agents and can write nothing; `acts` changes them.
+//! - `ports` holds the traits the engine needs. The engine uses no network, terminal or HTTP crate itself.
 
 pub mod acts;
 pub mod conduct;
@@ -28,9 +28,9 @@ pub use acts::Acts;
 pub use conduct::{Conduct, Scope};
 pub use error::Error;
 pub use facts::SharedFacts;
-/// Why the core refuses an input; see [`Error::Rejected`].
+/// The reason for which the core refuses an input; see [`Error::Rejected`].
 pub use holon_core::Rejection;
-/// The rules by which failed attempts are tried again, for those who explain them.
+/// The retry rules for failed attempts, for callers that explain them to users.
 pub use holon_core::attempt;
 pub use host::{Host, HostConfig};
-pub use reads::{Reads, Which, WorkItemPage};
+pub use reads::{EntryFilter, Reads, WorkItemPage};

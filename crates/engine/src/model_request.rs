@@ -1,9 +1,9 @@
 //! Builds the request of a model round from the rows of its turn, and maps the model's reply to the outcome that is
-//! committed. Pure: the shell and the simulation read the rows and ask a model their own way, and share everything here.
+//! committed. Pure: the shell and the simulation read rows and call models in their own ways and share this code.
 //!
-//! Nothing is remembered between rounds: each request is rebuilt from the store, so resuming after a restart is the same
-//! code as going on after a tool call. Invariant: the messages a request held are named in its outcome, and only there
-//! are they consumed.
+//! Nothing is kept between rounds. Each request is rebuilt from the store, so a resumption after a restart uses the
+//! same code as the round after a tool call. Invariant: the outcome names the messages that its request held, and only
+//! there are they consumed.
 
 mod reminder;
 
@@ -27,12 +27,12 @@ use holon_store::TurnRows;
 use holon_tools::SchemaMode;
 use reminder::Reminder;
 
-/// A model request of an open turn, with the facts its reply is recorded with.
+/// A model request of an open turn, with the facts needed to record its reply.
 #[derive(Debug, Clone)]
 pub struct RoundRequest {
-    /// What the model is asked.
+    /// Request for the model client.
     pub request: ModelRequest,
-    /// Messages that were queued when the request was built; it holds them, so its reply consumes them.
+    /// Messages that were queued when the request was built. The request includes them, so its reply consumes them.
     pub queued: Vec<QueueEntry>,
     preset: ProfilePreset,
     learned: LearnedLimits,
@@ -42,9 +42,9 @@ pub struct RoundRequest {
 }
 
 impl RoundRequest {
-    /// Builds the request. None when the turn has no model to ask, or its opening message is missing.
-    /// `policy` holds the model's figures before anything was learned from its provider; `plan` is what was found of the
-    /// plan file of the turn's work item, and `terms` say when the agent is reminded of that item.
+    /// Builds the request. `None` if the turn has no model, or its opening message is missing. `policy` holds the
+    /// model's limits before anything was learned from its provider, `plan` the state of the plan file of the turn's
+    /// work item, and `terms` the conditions for reminders of that item.
     #[must_use]
     pub fn new(
         mut rows: TurnRows,
@@ -54,7 +54,7 @@ impl RoundRequest {
     ) -> Option<Self> {
         let model = rows.turn.model.clone()?;
         let policy = policy.with(rows.learned);
-        // A turn ends where it began, also when the agent is told to work elsewhere meanwhile.
+        // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
         let tools = holon_tools::catalog(preset);
@@ -90,7 +90,7 @@ impl RoundRequest {
         })
     }
 
-    /// The outcome of the round: what is committed for the model's reply or failure.
+    /// Maps the model's reply or failure to the outcome that is committed.
     #[must_use]
     pub fn outcome(
         self,
@@ -163,7 +163,7 @@ impl RoundRequest {
     }
 }
 
-/// The prompt frame: built in the first round of a turn, later rebuilt around the texts that were kept.
+/// Builds the prompt frame in the first round of a turn; later rounds rebuild it from the stored texts.
 fn build_frame(
     rows: &TurnRows,
     model: &ModelRef,
@@ -171,8 +171,8 @@ fn build_frame(
     policy: ModelPolicy,
     plan: &PlanLook,
 ) -> Option<Built> {
-    let history: Vec<HistoryItem> = rows.history.iter().map(told).collect();
-    let tasks = running_at(&rows.tasks, rows.turn.started_at);
+    let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
+    let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
     let nothing = WorkOverview::default();
     let work = match &rows.frame {
         Some(kept) => Work::Kept(kept.work.as_deref()),
@@ -198,7 +198,7 @@ fn build_frame(
     })
 }
 
-/// The look at the turn's item counts for the current item where both are the same.
+/// Uses the plan look at the turn's item for the current item if both are the same.
 fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanLook) -> &'a PlanLook {
     let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
     let same = current
@@ -207,7 +207,7 @@ fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanLook) -> &'a PlanLook {
     if same { plan } else { &PlanLook::Known }
 }
 
-/// A plan file that is not as its item's row has it.
+/// Returns the plan if its file differs from the item's row.
 fn changed_plan(
     item: Option<&WorkItemRecord>,
     plan: PlanLook,
@@ -218,15 +218,16 @@ fn changed_plan(
     }
 }
 
-fn told(item: &holon_store::HistoryItem) -> HistoryItem {
+fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
     HistoryItem {
         message: item.message.clone(),
         answer: item.answer.clone(),
     }
 }
 
-/// The tasks that ran at a time, oldest first: every round of a turn tells the same ones, whatever ended since.
-fn running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
+/// Lists the tasks that ran at a time, oldest first. Every round of a turn lists the same ones, even after some have
+/// ended.
+fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
     let ran = |task: &TaskRecord| {
         task.created_at < at && task.end.as_ref().is_none_or(|end| end.ended_at > at)
     };
@@ -239,7 +240,7 @@ fn running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> 
     ran
 }
 
-/// What a prompt may take: its share of the window, less what the answer may need.
+/// Token budget of a prompt: its share of the window, less the room for the answer.
 fn prompt_budget(policy: ModelPolicy) -> u32 {
     let answer = policy
         .max_output_tokens
@@ -247,8 +248,8 @@ fn prompt_budget(policy: ModelPolicy) -> u32 {
     policy.prompt_budget_tokens().saturating_sub(answer)
 }
 
-/// What the model may write: what it is allowed to, within what its window leaves. An assumed window takes nothing
-/// away: the provider knows better, and its error teaches the real one.
+/// Output token limit of a request: the model's own limit, within what the window leaves. An assumed window does not
+/// reduce it, because the provider's error teaches the real one.
 fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
     match policy.source {
         PolicySource::UnknownFallback => return policy.max_output_tokens,
@@ -261,7 +262,7 @@ fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
     policy.max_output_tokens.min(left.max(least))
 }
 
-/// An answer that took more than was learned shows that the lesson is too narrow.
+/// Returns a wider window if an answer used more tokens than the learned window.
 fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimits> {
     let window = learned.context_window_tokens?;
     let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
@@ -271,7 +272,7 @@ fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimit
     })
 }
 
-/// The reminder of a turn's item, with the room that the rest of the request leaves for the conversation.
+/// Creates the reminder with the token budget that the rest of the request leaves for the conversation.
 fn conversation_reminder(
     rows: &TurnRows,
     request: &ModelRequest,
@@ -284,26 +285,29 @@ fn conversation_reminder(
     Reminder::new(terms, &rows.turn, &rows.entries, room)
 }
 
-/// What was said since the frame, then what waits to be said.
+/// Builds the conversation since the frame, followed by the queued messages.
 fn conversation(rows: &TurnRows, mut reminder: Reminder) -> Vec<ConversationItem> {
     let mut said = Vec::new();
     for entry in &rows.entries {
-        said.extend(reminder.before(entry));
-        if let Some(item) = said_by(rows, entry) {
-            reminder.said(&item);
+        said.extend(reminder.take_before(entry));
+        if let Some(item) = to_conversation_item(rows, entry) {
+            reminder.subtract(&item);
             said.push(item);
         }
     }
-    said.extend(reminder.at_end());
-    let waiting = rows.queued.iter().map(|entry| interjected(&entry.envelope));
+    said.extend(reminder.take_at_end());
+    let waiting = rows
+        .queued
+        .iter()
+        .map(|entry| interjection_item(&entry.envelope));
     said.extend(waiting);
     said
 }
 
-/// What an entry of the log adds to the conversation.
-fn said_by(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
+/// Converts a log entry to its part of the conversation, if it has one.
+fn to_conversation_item(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
     match entry {
-        // No provider takes back an answer without content.
+        // Providers refuse an assistant message without content.
         LogEntry::AssistantRound { blocks, .. } if blocks.is_empty() => None,
         LogEntry::AssistantRound { blocks, tries, .. } => Some(ConversationItem::Assistant {
             model_ref: tries.model_ref.clone(),
@@ -317,7 +321,7 @@ fn said_by(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
             is_error: envelope.error().is_some(),
         }),
         LogEntry::Interjection { message_seq, .. } => {
-            rows.messages.get(message_seq).map(interjected)
+            rows.messages.get(message_seq).map(interjection_item)
         }
         LogEntry::ContinuationPrompt { text, .. } => {
             Some(ConversationItem::User { text: text.clone() })
@@ -328,7 +332,7 @@ fn said_by(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
     }
 }
 
-fn interjected(message: &MessageEnvelope) -> ConversationItem {
+fn interjection_item(message: &MessageEnvelope) -> ConversationItem {
     ConversationItem::User {
         text: holon_prompt::interjection_text(message),
     }

@@ -1,4 +1,4 @@
-//! Waiting until something of an agent was committed.
+//! Waits for a commit about one agent.
 
 use crate::error::Error;
 use holon_domain::AgentId;
@@ -6,8 +6,8 @@ use holon_domain::feed::FeedNotice;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Waits for news of one agent, or for a lag in which there may have been some.
-pub(crate) async fn hear_of(
+/// Waits for a commit about one agent, or for a lag of the feed that may have hidden one.
+pub(crate) async fn wait_for_news(
     news: &mut Receiver<FeedNotice>,
     agent_id: &AgentId,
 ) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! The ports: everything the engine needs from the world, as traits it defines and others implement.
+//! The ports: everything the engine needs from the outside, as traits that other crates implement.
 //!
 //! The engine has no type parameters; a port is an `Arc<dyn Trait>`.
 
@@ -23,41 +23,42 @@ pub use holon_domain::command::{
     LatePolicy, OutputRetention,
 };
 
-/// Asks models.
+/// Sends requests to model providers.
 #[async_trait]
 pub trait ModelClient: Send + Sync + std::fmt::Debug {
-    /// One attempt at one round. Returns soon after `cancel` fires; what it returns then is dropped.
+    /// Makes one attempt at one round. Returns soon after `cancel` fires; the shell drops the result then.
     async fn call(
         &self,
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure>;
 
-    /// Whether a call to this model could work at all: a known provider, a readable script. Touches no network.
+    /// Checks without network access that a call to this model could work: its provider is known, its script is
+    /// readable.
     async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure>;
 
-    /// The figures this model is asked by, before anything was learned from its provider.
+    /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
 }
 
-/// Runs commands, each under a process of its own that outlives this one. A command of one key is started once.
+/// Runs commands, each under a shim process that outlives the host. A command key is started at most once.
 #[async_trait]
 pub trait CommandHost: Send + Sync + std::fmt::Debug {
-    /// Whether a command of this key was begun, whatever came of it.
+    /// Returns true if a command with this key was ever begun. Its result does not matter.
     async fn was_begun(&self, key: &CommandKey) -> bool;
 
-    /// Starts the command, or finds the one that was started, and waits for its end or until it is late.
-    /// After `cancel` it returns soon, with `Cancelled` and the command left as it is.
+    /// Starts the command, or finds the one already started with this key, and waits until it ends or its time is up.
+    /// After `cancel` it returns `Cancelled` soon and leaves the command running.
     async fn run(
         &self,
         order: CommandOrder,
         cancel: CancellationToken,
     ) -> Result<CommandRun, CommandFailure>;
 
-    /// The state of a command, found out without reading anything it printed and within a bounded time.
+    /// Finds out the state of a command within a bounded time, without reading its output.
     async fn probe(&self, key: &CommandKey) -> CommandProbe;
 
-    /// Whether the command is proven to run.
+    /// Returns true if the command is proven to run.
     async fn is_alive(&self, key: &CommandKey) -> bool {
         matches!(self.probe(key).await, CommandProbe::Running(_))
     }
@@ -65,14 +66,18 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
     /// Waits for the end of a command that was begun. Dropping the future changes nothing for the command.
     async fn watch(&self, key: &CommandKey) -> TaskReport;
 
-    /// Asks every process of the command to end, kills after `grace_ms` those that have not, and reports.
-    /// A command that was never begun never will be.
+    /// Asks every process of the command to end, kills the remaining ones after `grace_ms`, and reports the end. A
+    /// command that was not begun yet can never begin afterwards.
     async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport;
 
-    /// Writes to a command. Input of a number that was given before is not given again.
+    /// Writes to a command's standard input. Idempotent: input with a number that was written before is not written
+    /// again.
+    ///
+    /// # Errors
+    /// When the command takes no input.
     async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefusal>;
 
-    /// What a command printed, as far as the query asks for it: at most `max_bytes` of each stream.
+    /// Reads the part of a command's output that the query asks for, at most `max_bytes` of each stream.
     async fn printed(
         &self,
         key: &CommandKey,
@@ -80,17 +85,18 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
         max_bytes: usize,
     ) -> Result<TaskStreams, String>;
 
-    /// The outcome of a command is on record: what was kept to find it may go, and its output unless that is kept.
+    /// Removes the files by which a command is found, once its outcome is committed. `output` says if its output files
+    /// stay.
     async fn forget(&self, key: &CommandKey, output: OutputRetention);
 
-    /// Ends and forgets what was begun for the agent with this home under a name that is not among these.
+    /// Stops and forgets every command of this agent home whose name is not in `known`.
     async fn sweep(&self, agent_home: &str, known: &[String]);
 }
 
-/// Changes files.
+/// Applies patches to the files of a workspace.
 #[async_trait]
 pub trait FileHost: Send + Sync + std::fmt::Debug {
-    /// Applies a patch beneath the workspace's execution root, all of it or nothing; also over a crash.
+    /// Applies a patch beneath the workspace's execution root atomically: all of it or nothing, also across a crash.
     async fn apply_patch(
         &self,
         context: CommandContext,
@@ -98,7 +104,8 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
         patch: String,
     ) -> Result<PatchResult, ToolError>;
 
-    /// What came of a patch that was being applied when a process died; none when that cannot be proven.
+    /// Finds out from the journal how a patch ended that was being applied when a process died. `None` if the journal
+    /// proves nothing.
     async fn settle_patch(
         &self,
         agent_home: &str,
@@ -106,26 +113,25 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
         patch: &str,
     ) -> Option<Result<PatchResult, ToolError>>;
 
-    /// The outcome of a patch is on record: what was kept to prove it may go.
+    /// Removes the journal of a patch once its outcome is committed.
     async fn forget_patch(&self, agent_home: &str, call: &CallId);
 
-    /// Brings a patch whose call nobody waits for any more to its end or takes it back, and removes its journal.
-    /// Harmless when there is no journal. Only called while [`FileHost::apply_patch`] is not at work for the call.
+    /// Completes or reverts a patch whose turn was cancelled, and removes its journal. Harmless when there is no
+    /// journal. Only called while [`FileHost::apply_patch`] is not running for the call.
     ///
     /// # Errors
-    /// When the files or the journal cannot be brought to a consistent state now; it can be tried again.
+    /// When the files or the journal cannot be brought to a consistent state now. The caller may retry.
     async fn finish_patch(&self, agent_home: &str, call: &CallId) -> Result<(), String>;
 }
 
-/// Keeps the plan files of work items, in their agents' homes. The agent edits them too, so anything may stand in their
-/// place; an implementation follows no link and reads no more than `limits::PLAN_BYTES`.
+/// Stores the plan files of work items in their agents' homes. The agent edits these files too, so their content cannot
+/// be trusted; an implementation follows no link and reads at most `limits::PLAN_BYTES`.
 #[async_trait]
 pub trait PlanHost: Send + Sync + std::fmt::Debug {
-    /// Writes the plan of an item, whole or not at all, and describes it. A missing home is made first, unless the call
-    /// was cancelled: the agent may be on its way out.
+    /// Writes the plan of an item atomically and describes the file.
     ///
     /// # Errors
-    /// Why it could not be written, for the model.
+    /// The reason, worded for the model.
     async fn write(
         &self,
         agent_home: &str,
@@ -134,31 +140,30 @@ pub trait PlanHost: Send + Sync + std::fmt::Debug {
         cancel: CancellationToken,
     ) -> Result<PlanArtifact, String>;
 
-    /// The plan of an item as it is now; `None` where no file can be read.
+    /// Reads the plan of an item as it is now. `None` if no file can be read.
     async fn read(&self, agent_home: &str, item: &WorkItemId) -> Option<PlanArtifact>;
 
-    /// The items that have a folder in a home.
+    /// Lists the items that have a folder in a home.
     ///
     /// # Errors
-    /// Why the folders could not be listed.
+    /// The reason why the folders cannot be listed.
     async fn list(&self, agent_home: &str) -> Result<Vec<WorkItemId>, String>;
 
-    /// Removes the plan of an item that was never made; harmless when it is gone.
+    /// Removes the plan of an item that was never committed. Harmless when there is none.
     ///
     /// # Errors
-    /// Why it could not be removed.
+    /// The reason why it cannot be removed.
     async fn remove(&self, agent_home: &str, item: &WorkItemId) -> Result<(), String>;
 }
 
-/// Looks after agents' homes. A home is made by the command or the patch that first needs it.
+/// Manages agents' homes. The command or patch that first needs a home creates it.
 #[async_trait]
 pub trait HomeHost: Send + Sync + std::fmt::Debug {
-    /// Looks whether the home is there or can be made, and notes which directory the agent works in.
+    /// Checks that the home exists or can be created, and records the directory the agent works in.
     async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
-    /// Removes the home, and what was kept to prove that the agent's commands and patches ran; harmless when they are
-    /// gone.
+    /// Removes the home and the records of the agent's commands and patches. Harmless when they are gone.
     async fn remove(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
-    /// The workspace a caller chose, checked: it exists, and its directory lies inside it.
+    /// Resolves the workspace a caller chose and checks it: the root exists, and the directory lies inside it.
     async fn workspace(
         &self,
         choice: &WorkspaceChoice,
@@ -166,39 +171,32 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
     ) -> Result<WorkspaceEntry, String>;
 }
 
-/// Tells the time and waits for it.
+/// Reads the wall clock and a monotonic clock, and sleeps.
 #[async_trait]
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// The wall clock.
+    /// The time of the wall clock. It may jump in both directions.
     fn now(&self) -> Timestamp;
-    /// Time since some fixed moment of this process, by a clock that never jumps: for durations, and to notice steps of
-    /// the wall clock.
+    /// Time since a fixed moment of this process by a monotonic clock. Used for durations and to detect steps of the
+    /// wall clock.
     fn elapsed(&self) -> Duration;
-    /// Returns once [`Clock::elapsed`] has reached `elapsed`, whatever the wall clock does meanwhile.
+    /// Returns once [`Clock::elapsed`] has reached `elapsed`. A step of the wall clock does not change that.
     async fn sleep_until(&self, elapsed: Duration);
 }
 
-/// Hands out randomness, a fresh source for each commit.
+/// Provides randomness; each commit takes a fresh source.
 pub trait EntropySource: Send + Sync + std::fmt::Debug {
-    /// A source for one decision.
+    /// Creates a source for one decision.
     fn source(&self) -> Box<dyn Entropy + Send>;
 }
 
-/// All ports, bound.
+/// One implementation of every port.
 #[derive(Debug, Clone)]
 pub struct Ports {
-    /// Models.
     pub model: Arc<dyn ModelClient>,
-    /// Commands.
     pub command: Arc<dyn CommandHost>,
-    /// Files.
     pub file: Arc<dyn FileHost>,
-    /// Plans of work items.
     pub plan: Arc<dyn PlanHost>,
-    /// Homes.
     pub home: Arc<dyn HomeHost>,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
     pub entropy: Arc<dyn EntropySource>,
 }

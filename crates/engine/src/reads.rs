@@ -1,13 +1,13 @@
-//! The door for looking. Reading never activates: nothing here can reach the writer.
+//! The interface for reading. Nothing here can write or start work.
 
 mod work;
 
-pub use work::{Which, WorkItemPage};
+pub use work::{EntryFilter, WorkItemPage};
 
 use crate::error::Error;
 use crate::facts::SharedFacts;
 use crate::ports::ModelClient;
-use crate::stalled::Stalled;
+use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
@@ -24,23 +24,25 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
-/// Looks at agents. Cheap to clone.
+/// Reads agents, their logs and their work. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Reads {
     readers: Readers,
     facts: SharedFacts,
     model: Arc<dyn ModelClient>,
     epoch: String,
-    stalled: Stalled,
-    /// Never read itself; receivers are made from it.
+    stalled: StalledAgents,
+    /// Kept only to make new receivers from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
 }
 
 impl Reads {
     pub(crate) fn new(
         readers: Readers,
-        (facts, model): (SharedFacts, Arc<dyn ModelClient>),
-        (epoch, stalled): (String, Stalled),
+        facts: SharedFacts,
+        model: Arc<dyn ModelClient>,
+        epoch: String,
+        stalled: StalledAgents,
         feed: broadcast::Receiver<FeedNotice>,
     ) -> Self {
         Self {
@@ -53,13 +55,13 @@ impl Reads {
         }
     }
 
-    /// Identity of this store, new at creation.
+    /// Identity of this store, created with it. A changed epoch makes old cursors invalid.
     #[must_use]
     pub fn epoch(&self) -> &str {
         &self.epoch
     }
 
-    /// Every public agent.
+    /// Lists the public agents.
     ///
     /// # Errors
     /// When storage fails.
@@ -91,7 +93,7 @@ impl Reads {
         Ok(rows.into_iter().map(entry).collect())
     }
 
-    /// One agent.
+    /// Returns the status of one agent.
     ///
     /// # Errors
     /// When there is none, or storage fails.
@@ -99,7 +101,7 @@ impl Reads {
         let facts = self.facts.now();
         let (chain, ask) = (Arc::clone(&facts), Arc::clone(&self.model));
         let (agent, queue, policy, rows, aside) = self
-            .of(agent_id, move |reader, no, agent| {
+            .read_agent(agent_id, move |reader, no, agent| {
                 let model = chain.models.first(agent.model_override.as_ref());
                 let policy = match model {
                     Some(model) => {
@@ -109,7 +111,7 @@ impl Reads {
                     None => None,
                 };
                 let aside = reader.aside(&agent.identity.agent_id)?;
-                let tasks = readable(reader.active_tasks(no))?;
+                let tasks = or_default_if_unreadable(reader.active_tasks(no))?;
                 let work = work::status_rows(reader, no, &agent)?;
                 let queue = reader.queue_lengths(no)?;
                 Ok((agent, queue, policy, (tasks, work), aside))
@@ -128,18 +130,18 @@ impl Reads {
         Ok(summary)
     }
 
-    /// Its newest briefs, oldest of them first.
+    /// Returns the newest briefs of an agent in ascending order.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
     pub async fn briefs(&self, agent_id: &AgentId, limit: u64) -> Result<Vec<BriefRecord>, Error> {
-        self.of(agent_id, move |reader, no, _| {
-            reader.briefs(no, page(limit))
+        self.read_agent(agent_id, move |reader, no, _| {
+            reader.briefs(no, page_size(limit))
         })
         .await
     }
 
-    /// Its newest transcript entries, oldest of them first.
+    /// Returns the newest transcript entries of an agent in ascending order.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -148,13 +150,13 @@ impl Reads {
         agent_id: &AgentId,
         limit: u64,
     ) -> Result<Vec<TranscriptEntry>, Error> {
-        self.of(agent_id, move |reader, no, _| {
-            reader.transcript(no, page(limit))
+        self.read_agent(agent_id, move |reader, no, _| {
+            reader.transcript(no, page_size(limit))
         })
         .await
     }
 
-    /// The brief that settled a message of the operator's, once there is one.
+    /// Returns the brief that settled an operator's message, once it exists.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -163,19 +165,19 @@ impl Reads {
         agent_id: &AgentId,
         message_seq: MessageSeq,
     ) -> Result<Option<BriefRecord>, Error> {
-        self.of(agent_id, move |reader, no, _| {
+        self.read_agent(agent_id, move |reader, no, _| {
             reader.outcome(no, message_seq)
         })
         .await
     }
 
-    /// A page of its events.
+    /// Returns a page of an agent's events.
     ///
     /// # Errors
     /// When there is no such agent, the cursor is too old, or storage fails.
     pub async fn events(&self, agent_id: &AgentId, query: EventQuery) -> Result<EventPage, Error> {
         let page = self
-            .of(agent_id, move |reader, no, _| {
+            .read_agent(agent_id, move |reader, no, _| {
                 let mut page = reader.events(no, query)?;
                 add_labels(reader, no, &mut page.events)?;
                 Ok(page)
@@ -194,14 +196,14 @@ impl Reads {
         }
     }
 
-    /// News of commits. A receiver that lags reads on by cursor.
+    /// Subscribes to notices of commits. A receiver that lags continues by cursor.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.feed.resubscribe()
     }
 
-    /// Reads something of one public agent in one transaction.
-    async fn of<T: Send + 'static>(
+    /// Reads rows of one public agent in one transaction.
+    async fn read_agent<T: Send + 'static>(
         &self,
         agent_id: &AgentId,
         read: impl FnOnce(&Reader<'_>, AgentNo, AgentRecord) -> Result<T, holon_store::Error>
@@ -221,8 +223,7 @@ impl Reads {
     }
 }
 
-/// Adds the labels of the messages that events are about. The events of a page are about few messages, so each is read
-/// once.
+/// Adds the labels of the messages that events refer to. A page refers to few messages, so each is read once.
 fn add_labels(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -242,14 +243,17 @@ fn add_labels(
     Ok(())
 }
 
-/// A row that cannot be read hides nothing else; the decision that needs it puts the agent aside.
-fn readable<T: Default>(read: Result<T, holon_store::Error>) -> Result<T, holon_store::Error> {
+/// Replaces an unreadable row by its default, so that it hides no other row. The decision that needs the row puts the
+/// agent aside.
+fn or_default_if_unreadable<T: Default>(
+    read: Result<T, holon_store::Error>,
+) -> Result<T, holon_store::Error> {
     match read {
         Err(error) if error.is_one_agents() => Ok(T::default()),
         read => read,
     }
 }
 
-fn page(limit: u64) -> usize {
+fn page_size(limit: u64) -> usize {
     usize::try_from(limit.clamp(1, limits::EVENT_PAGE_MAX)).unwrap_or(1)
 }

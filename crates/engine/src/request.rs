@@ -1,4 +1,4 @@
-//! What callers ask of the host, and what they get: the engine's own request types, free of any wire format.
+//! Requests and replies of the host, independent of any wire format.
 
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
@@ -8,72 +8,68 @@ use std::path::PathBuf;
 
 pub use holon_core::Ingress;
 
-/// A message that is on disk.
+/// A message that was committed to an agent's queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admitted {
-    /// Whose queue.
+pub struct AdmittedMessage {
     pub agent_id: AgentId,
-    /// Its id.
     pub message_id: MessageId,
-    /// Its position.
+    /// Position in the agent's queue, counted from 1.
     pub message_seq: u64,
 }
 
-/// Where an agent is to work.
+/// The workspace a caller chose for an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceChoice {
-    /// The project; the agent's home when absent.
+    /// Root of the project; the agent's home when absent.
     pub workspace_root: Option<PathBuf>,
-    /// The directory inside it; its root when absent.
+    /// Working directory inside the root; the root itself when absent.
     pub cwd: Option<PathBuf>,
 }
 
 impl WorkspaceChoice {
-    /// Whether nothing was chosen.
+    /// Returns true if the caller chose nothing.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.workspace_root.is_none() && self.cwd.is_none()
     }
 }
 
-/// An agent to be made.
+/// A request to create an agent.
 #[derive(Debug, Clone)]
 pub struct CreateAgent {
-    /// Its name.
     pub agent_id: AgentId,
-    /// Where it works.
     pub workspace: WorkspaceChoice,
-    /// Which model it asks.
+    /// Model override; the host's models when absent.
     pub model: Option<ModelRef>,
 }
 
-/// A one-shot run.
+/// A request for a one-shot run.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
-    /// What to do.
+    /// Prompt of the run.
     pub text: String,
-    /// By whom; a temporary agent when absent.
+    /// Agent that answers; a temporary one when absent.
     pub agent_id: Option<AgentId>,
-    /// Whether to make that agent if there is none.
+    /// True if a missing named agent is created.
     pub create_agent: bool,
-    /// Which model to ask, for this agent from now on.
+    /// Model override, stored for the agent from now on; `None` leaves it unchanged.
     pub model: Option<ModelRef>,
-    /// The most model rounds.
+    /// Upper bound on model rounds.
     pub max_rounds: Option<u32>,
-    /// Whether a temporary agent's run ends only when its tasks have ended and were told.
+    /// True if a temporary agent's run ends only after its tasks have ended and the agent has read their results.
     pub wait_for_tasks: bool,
-    /// Where it works; unchanged when empty and the agent exists.
+    /// Workspace to use; an existing agent keeps its own when this is empty.
     pub workspace: WorkspaceChoice,
-    /// How the request came in.
+    /// Transport and authentication of the request.
     pub admission_context: AdmissionContext,
 }
 
 /// An operator's wake: the agent is to look although no message has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wake {
-    /// Why the agent should look. The agent reads it.
+    /// Reason for the wake, shown to the agent.
     pub reason: String,
-    /// Names the outside system that changed. Wakes of one source coalesce, and waits for that source end.
+    /// Name of the outside system that changed. Wakes of one source coalesce, and waits for that source end.
     pub source: Option<String>,
     pub correlation_id: Option<String>,
     pub causation_id: Option<String>,
@@ -83,13 +79,13 @@ pub struct Wake {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimerOrder {
     pub first: FirstSlot,
-    /// What happens to slots that pass while the host is down or the agent is stopped.
+    /// Policy for slots that pass while the host is down or the agent is stopped.
     pub missed: MissedSlotPolicy,
-    /// What the tick says to the agent.
+    /// Text of the tick message for the agent.
     pub summary: Option<String>,
 }
 
-/// When a new timer fires first, and whether it goes on.
+/// The first slot of a new timer, and its repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FirstSlot {
     /// Counted from the commit that makes the timer.
@@ -97,6 +93,6 @@ pub enum FirstSlot {
         delay_ms: u64,
         interval_ms: Option<u64>,
     },
-    /// At a time on the wall, or by a cron expression.
+    /// A wall clock time or a cron expression.
     By(TimerSchedule),
 }

@@ -1,14 +1,16 @@
-//! One-shot runs: admit one operator message, wait for the commit that settles it, gather what came of it.
+//! One-shot runs: admits one operator message, waits for the commit that settles it, and builds the response.
 
-mod ended_before;
-mod leaving;
-mod settled;
+mod progress;
+mod response;
+mod tally;
+mod task_catch_up;
+mod task_stop;
 
 use crate::acts::Acts;
 use crate::conduct::Scope;
 use crate::error::Error;
-use crate::news::hear_of;
-use crate::request::{Admitted, Ingress, RunRequest};
+use crate::news::wait_for_news;
+use crate::request::{AdmittedMessage, Ingress, RunRequest};
 use crate::shell::Sender;
 use holon_core::input::NewAgent;
 use holon_core::{Input, admission};
@@ -19,21 +21,23 @@ use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
 use holon_domain::run::RunOnceResponse;
 use holon_domain::{AgentId, limits};
-use settled::{Answer, Course, Over, Settled, Standing, Waiting, Waits, completed_items};
+use progress::{NextStep, RunProgress, SettledMessage, WaitTerms};
+use response::{FinishedRun, RunAnswer, WaitingRun};
 use std::collections::BTreeSet;
+use tally::completed_items;
 
 impl Acts {
-    /// Runs one request to its outcome and returns as soon as that is committed. A named agent goes on when the caller
-    /// stops waiting; a temporary one exists for this caller alone and is removed with what it was doing.
+    /// Runs one request and returns as soon as its outcome is committed. If the caller stops waiting, a named agent
+    /// continues; a temporary agent is removed together with its work.
     ///
     /// # Errors
-    /// When it could not be admitted. A run that failed is an answer, not an error.
+    /// When the request was not admitted. A failed run is a response, not an error.
     pub async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
         let (mut answer, waiting) = tokio::sync::oneshot::channel();
         let acts = self.clone();
         let is_temporary = request.agent_id.is_none();
         let run = async move {
-            let outcome = run(&acts, request, answer.closed()).await;
+            let outcome = run_request(&acts, request, answer.closed()).await;
             // A caller that stopped waiting has no use for the answer.
             drop(answer.send(outcome));
         };
@@ -44,38 +48,38 @@ impl Acts {
         }
         waiting
             .await
-            .unwrap_or_else(|_| Err(self.shell().why_down()))
+            .unwrap_or_else(|_| Err(self.shell().shutdown_error()))
     }
 }
 
-/// Runs a request to its outcome and returns as soon as that is committed; a temporary agent is removed afterwards,
-/// or as soon as its caller has stopped waiting.
-async fn run(
+/// Runs a request until its outcome is committed. A temporary agent is removed afterwards, or as soon as its caller has
+/// stopped waiting.
+async fn run_request(
     acts: &Acts,
     request: RunRequest,
     abandoned: impl Future<Output = ()>,
 ) -> Result<RunOnceResponse, Error> {
     let ingress = ingress_of(&request);
-    // Judged before anything is made or changed for it: a run that is refused leaves nothing.
+    // Judged before anything is created or changed, so that a refused run leaves nothing behind.
     admission::judge(&ingress)?;
     let agent_id = prepare_agent(acts, &request).await?;
-    let waits = Waits {
+    let waits = WaitTerms {
         for_tasks: request.wait_for_tasks && request.agent_id.is_none(),
         max_rounds: request.max_rounds,
     };
     if request.agent_id.is_some() {
         match acts.shell().conduct.scope {
-            Scope::Run(_) => ended_before::take_up(acts, &agent_id).await?,
+            Scope::Run(_) => task_catch_up::wait_for_recorded_ends(acts, &agent_id).await?,
             Scope::All => {}
         }
-        let answer = answer(acts, &agent_id, ingress, waits, abandoned).await?;
+        let answer = await_answer(acts, &agent_id, ingress, waits, abandoned).await?;
         return Ok(answer.respond());
     }
     let answered = async {
         let never = std::future::pending();
-        let mut answer = answer(acts, &agent_id, ingress, waits, never).await?;
-        if let Answer::Over(over) = &mut answer {
-            leaving::stop_tasks(acts, over).await;
+        let mut answer = await_answer(acts, &agent_id, ingress, waits, never).await?;
+        if let RunAnswer::Finished(finished) = &mut answer {
+            task_stop::stop_tasks(acts, finished).await;
         }
         Ok(answer.respond())
     };
@@ -99,7 +103,7 @@ fn ingress_of(request: &RunRequest) -> Ingress {
     }
 }
 
-/// The agent that will answer: a temporary one, or a named one as the request wants it.
+/// Returns the agent that will answer: a new temporary one, or the named one configured as requested.
 async fn prepare_agent(acts: &Acts, request: &RunRequest) -> Result<AgentId, Error> {
     let Some(agent_id) = request.agent_id.clone() else {
         return make_temporary(acts, request).await;
@@ -145,7 +149,7 @@ async fn make_temporary(acts: &Acts, request: &RunRequest) -> Result<AgentId, Er
     Ok(agent_id)
 }
 
-/// A run whose model cannot be asked is refused before anything is written.
+/// Refuses a run whose models cannot be called before anything is written.
 async fn check_model(
     acts: &Acts,
     request: &RunRequest,
@@ -166,7 +170,8 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
         let chosen = acts
             .workspace(&request.workspace, &found.agent_home)
             .await?;
-        // An agent of an earlier build that works there already goes on; its status warns of it.
+        // An agent of an older build may already work in a reserved directory. It may continue; its status shows a
+        // warning.
         if chosen.execution_root != found.workspace.execution_root {
             acts.check_reserved(&chosen)?;
         }
@@ -189,13 +194,13 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
     sent.await.map(drop)
 }
 
-async fn answer(
+async fn await_answer(
     acts: &Acts,
     agent_id: &AgentId,
     ingress: Ingress,
-    waits: Waits,
+    waits: WaitTerms,
     abandoned: impl Future<Output = ()>,
-) -> Result<Answer, Error> {
+) -> Result<RunAnswer, Error> {
     let mut news = acts.shell().store.subscribe();
     let log_end = acts
         .find(agent_id)
@@ -206,44 +211,45 @@ async fn answer(
     let mut has_patience = true;
     let mut abandoned = std::pin::pin!(abandoned);
     loop {
-        match gather(acts, &admitted, log_end, waits).await? {
-            Some(Answer::Waiting(_)) if has_patience => {}
-            Some(answer @ Answer::Waiting(_)) => {
-                caller_left(acts, &admitted).await;
+        match read_progress(acts, &admitted, log_end, waits).await? {
+            Some(RunAnswer::Waiting(_)) if has_patience => {}
+            Some(answer @ RunAnswer::Waiting(_)) => {
+                detach_caller(acts, &admitted).await;
                 return Ok(answer);
             }
-            Some(answer @ Answer::Over(_)) => return Ok(answer),
+            Some(answer @ RunAnswer::Finished(_)) => return Ok(answer),
             None => {}
         }
         tokio::select! {
-            heard = hear_of(&mut news, agent_id) => heard?,
+            heard = wait_for_news(&mut news, agent_id) => heard?,
             () = &mut patience, if has_patience => has_patience = false,
             () = &mut abandoned => {
-                caller_left(acts, &admitted).await;
+                detach_caller(acts, &admitted).await;
                 return Err(Error::ShuttingDown);
             }
-            // A drain waits for its tasks; one that waits for an answer must not hold it up.
-            () = acts.shell().going_down() => return Err(acts.shell().why_down()),
+            // A drain waits for all tasks, so a task that waits for an answer must end.
+            () = acts.shell().wait_for_shutdown() => return Err(acts.shell().shutdown_error()),
         }
     }
 }
 
-/// From now on the message is nobody's to wait for: it outlives its provider's trouble as any prompt does.
-async fn caller_left(acts: &Acts, admitted: &Admitted) {
+/// Tells the agent that the caller of a message no longer waits. The message then survives a provider outage like any
+/// prompt.
+async fn detach_caller(acts: &Acts, admitted: &AdmittedMessage) {
     let input = Input::CallerLeft {
         message_seq: admitted.message_seq,
     };
-    drop(acts.shell().settle(&admitted.agent_id, input).await);
+    drop(acts.shell().commit_outcome(&admitted.agent_id, input).await);
 }
 
-/// What came of the run, if its message is settled and nothing that is waited for runs on, or if it waits behind a turn
-/// that is suspended.
-async fn gather(
+/// Reads the state of the run. Returns an answer if its message is settled and nothing is left to wait for, or if the
+/// message waits behind a suspended turn.
+async fn read_progress(
     acts: &Acts,
-    admitted: &Admitted,
+    admitted: &AdmittedMessage,
     log_end: u64,
-    waits: Waits,
-) -> Result<Option<Answer>, Error> {
+    waits: WaitTerms,
+) -> Result<Option<RunAnswer>, Error> {
     let (agent_id, seq) = (admitted.agent_id.clone(), admitted.message_seq);
     let read = acts.readers().read(move |reader| {
         let Some((no, agent)) = reader.agent(&agent_id)? else {
@@ -254,17 +260,17 @@ async fn gather(
         }
         let standing = match reader.outcome(no, seq)? {
             Some(brief) => {
-                let mut settled = Settled {
+                let mut settled = SettledMessage {
                     queue: reader.queue(no)?,
                     newest: reader.briefs(no, 1)?.pop(),
                     brief,
                     tasks: reader.tasks_to_tell(no)?,
                     reported: BTreeSet::new(),
                 };
-                // The log may be long, so it is read once, when there is nothing more to wait for.
-                match settled.course(&agent, waits) {
-                    Course::GoesOn => Standing::GoesOn,
-                    course @ (Course::CutOff | Course::Done) => {
+                // The log may be long, so it is read only once, at the end.
+                match settled.next_step(&agent, waits) {
+                    NextStep::Continues => RunProgress::Continues,
+                    next_step @ (NextStep::CutOff | NextStep::Finish) => {
                         let entries = reader.turn_entries(no, log_end + 1)?;
                         for id in completed_items(&entries) {
                             let item = reader.work_item(no, &id)?;
@@ -272,11 +278,11 @@ async fn gather(
                                 settled.reported.insert(id);
                             }
                         }
-                        Standing::Over(Box::new(settled), course, entries)
+                        RunProgress::Finished(Box::new(settled), next_step, entries)
                     }
                 }
             }
-            None => Standing::Open(reader.queue_lengths(no)?),
+            None => RunProgress::Open(reader.queue_lengths(no)?),
         };
         Ok(Some((agent, standing)))
     });
@@ -290,18 +296,20 @@ async fn gather(
         });
     };
     match standing {
-        Standing::Over(settled, course, entries) => Ok(Some(Answer::Over(Box::new(Over {
-            admitted: admitted.clone(),
-            agent,
-            settled: *settled,
-            course,
-            entries,
-            stopped: BTreeSet::new(),
-        })))),
-        Standing::GoesOn => Ok(None),
-        // Only a start by somebody else would bring the answer; the message stays in the queue for it.
-        Standing::Open(queue) => match admission::judge_lifecycle(&agent) {
-            Ok(()) => Ok(Waiting::of(admitted, agent, &queue).map(Answer::Waiting)),
+        RunProgress::Finished(settled, next_step, entries) => {
+            Ok(Some(RunAnswer::Finished(Box::new(FinishedRun {
+                admitted: admitted.clone(),
+                agent,
+                settled: *settled,
+                next_step,
+                entries,
+                stopped: BTreeSet::new(),
+            }))))
+        }
+        RunProgress::Continues => Ok(None),
+        // The message stays in the queue. Only a start of the agent would bring the answer.
+        RunProgress::Open(queue) => match admission::judge_lifecycle(&agent) {
+            Ok(()) => Ok(WaitingRun::of(admitted, agent, &queue).map(RunAnswer::Waiting)),
             Err(rejection) => Err(rejection.into()),
         },
     }

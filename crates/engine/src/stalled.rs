@@ -1,31 +1,31 @@
-//! Which agents wait for space on the disk: what they came to cannot be written down yet.
+//! Agents whose outcomes cannot be written because the disk is full.
 //!
-//! Kept in memory only: there is no space to write it, and after a restart it is found out again.
+//! Kept in memory only: there is no space to store it, and a restart finds it out again.
 
 use holon_domain::AgentId;
 use holon_domain::summary::SchedulingPosture;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is shown of an agent that waits.
+/// Reason shown in the status of an agent that waits for disk space.
 const REASON: &str =
     "waits for space on the disk: what has happened cannot be written down; free some space";
 
-/// The agents that wait, each with how many outcomes. Clones share it.
+/// The number of waiting outcomes per agent. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stalled(Arc<Mutex<HashMap<AgentId, usize>>>);
+pub(crate) struct StalledAgents(Arc<Mutex<HashMap<AgentId, usize>>>);
 
-impl Stalled {
-    /// Counts one outcome of this agent as waiting for as long as the answer is kept.
-    pub(crate) fn enter(&self, agent_id: &AgentId) -> Waits {
+impl StalledAgents {
+    /// Counts one outcome of this agent as waiting until the returned guard is dropped.
+    pub(crate) fn enter(&self, agent_id: &AgentId) -> StallGuard {
         *self.lock().entry(agent_id.clone()).or_default() += 1;
-        Waits {
+        StallGuard {
             all: self.clone(),
             agent_id: agent_id.clone(),
         }
     }
 
-    /// Says so where an agent is shown, if it waits.
+    /// Puts the reason into an agent's posture if the agent waits for disk space.
     pub(crate) fn explain(&self, agent_id: &AgentId, posture: &mut SchedulingPosture) {
         if self.lock().contains_key(agent_id) {
             REASON.clone_into(&mut posture.reason);
@@ -37,14 +37,14 @@ impl Stalled {
     }
 }
 
-/// One outcome that waits; it does no longer when this is dropped.
+/// Counts one waiting outcome of an agent until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Waits {
-    all: Stalled,
+pub(crate) struct StallGuard {
+    all: StalledAgents,
     agent_id: AgentId,
 }
 
-impl Drop for Waits {
+impl Drop for StallGuard {
     fn drop(&mut self) {
         let mut all = self.all.lock();
         if let Some(left) = all.get_mut(&self.agent_id) {
@@ -63,8 +63,11 @@ mod tests {
 
     #[test]
     fn an_agent_is_shown_as_waiting_until_the_last_of_its_outcomes_is_written() {
-        let (all, id) = (Stalled::default(), AgentId::parse("a").expect("a name"));
-        let shown = |all: &Stalled, id: &AgentId| {
+        let (all, id) = (
+            StalledAgents::default(),
+            AgentId::parse("a").expect("a name"),
+        );
+        let shown = |all: &StalledAgents, id: &AgentId| {
             let mut posture = SchedulingPosture {
                 posture: Posture::ActiveTurn,
                 reason: "runs".to_owned(),

@@ -1,7 +1,8 @@
-//! What a tool call comes to, by what its port answered, and what may be forgotten once the result is on record.
+//! Maps the answer of a port to the outcome of a tool call, and lists the files that may be removed once it is
+//! committed.
 //!
-//! Pure, and shared: the shell and the simulation perform calls each in their own way, and map what came of them here.
-//! Invariant: nothing is forgotten by which a command that still runs is found.
+//! Pure: the shell and the simulation perform calls in their own ways and share this mapping. Invariant: the files by
+//! which a running command is found are never removed.
 
 use crate::ports::{CommandKey, CommandRun, OutputRetention};
 use crate::tool_run::ToolRun;
@@ -15,46 +16,45 @@ use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_tools::exec_command_batch::{self, ItemOutcome};
 use holon_tools::{apply_patch, exec_command};
 
-/// What a call comes to, and what its commit makes superfluous.
+/// The outcome of a tool call, with the cleanup that follows its commit.
 #[derive(Debug, Clone)]
 pub struct ToolRunOutcome {
-    /// What is committed.
+    /// Consequence to commit.
     pub consequence: Consequence,
-    /// What is forgotten once the consequence is on record.
-    pub forget: Forget,
+    /// Cleanup after the consequence is committed.
+    pub forget: CallCleanup,
 }
 
-/// What was kept to find or prove a call, and may go once its result is on record.
+/// Records that were kept to find or prove a call and are removed once its result is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Forget {
-    /// Nothing was kept, or a task is still found by it.
+pub enum CallCleanup {
+    /// Nothing was kept, or a running task still needs it.
     Nothing,
-    /// The journal of the call's patch.
     Patch,
-    /// The claims of commands that are over.
+    /// Start records of commands that have ended.
     Commands(Vec<EndedCommand>),
 }
 
-/// A command that is over, and whether its output stays on disk.
+/// A command that has ended and can be forgotten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedCommand {
-    /// By what it was found.
     pub key: CommandKey,
-    /// Whether its output files stay.
+    /// Says if the output files stay on disk.
     pub output: OutputRetention,
 }
 
 impl ToolRunOutcome {
-    /// A result that leaves nothing to forget.
+    /// Wraps a result that needs no cleanup.
     #[must_use]
     pub const fn result(envelope: ToolEnvelope) -> Self {
         Self {
             consequence: Consequence::Result(envelope),
-            forget: Forget::Nothing,
+            forget: CallCleanup::Nothing,
         }
     }
 
-    /// What a call that runs one command comes to. A command that goes on becomes a task, and nothing of it is forgotten.
+    /// Builds the outcome of a call that runs one command. A command that is still running becomes a task, and nothing
+    /// of it is removed.
     #[must_use]
     pub fn of_command(
         run: &ToolRun,
@@ -62,7 +62,9 @@ impl ToolRunOutcome {
         answer: Result<CommandRun, CommandFailure>,
     ) -> Self {
         let (envelope, output) = match answer {
-            Ok(CommandRun::Running(running)) => return Self::goes_on(run, command, &running),
+            Ok(CommandRun::Running(running)) => {
+                return Self::of_running_command(run, command, &running);
+            }
             Ok(CommandRun::Ended(output)) => {
                 let envelope = exec_command::completed(command, &output);
                 let output = kept_if(holon_tools::refers_to_files(&envelope));
@@ -75,14 +77,18 @@ impl ToolRunOutcome {
         };
         let key = run.key();
         Self {
-            forget: Forget::Commands(vec![EndedCommand { key, output }]),
+            forget: CallCleanup::Commands(vec![EndedCommand { key, output }]),
             ..Self::result(envelope)
         }
     }
 
-    /// What a call comes to whose command goes on without it.
+    /// Builds the outcome of a call whose command continues as a task.
     #[must_use]
-    pub fn goes_on(run: &ToolRun, command: &ExecCommand, running: &RunningCommand) -> Self {
+    pub fn of_running_command(
+        run: &ToolRun,
+        command: &ExecCommand,
+        running: &RunningCommand,
+    ) -> Self {
         let spec = CommandTaskSpec {
             workdir: running.workdir.clone(),
             output_path: running.stdout.path.clone(),
@@ -102,11 +108,11 @@ impl ToolRunOutcome {
                 result: exec_command::promoted(command, &handle, running),
                 spec: Box::new(spec),
             },
-            forget: Forget::Nothing,
+            forget: CallCleanup::Nothing,
         }
     }
 
-    /// What a call that runs several commands comes to, once each has its outcome.
+    /// Builds the outcome of a batch once each of its commands has an outcome.
     #[must_use]
     pub fn of_batch(run: &ToolRun, batch: &ExecCommandBatch, outcomes: &[ItemOutcome]) -> Self {
         let envelope = exec_command_batch::completed(batch, outcomes);
@@ -117,23 +123,23 @@ impl ToolRunOutcome {
         };
         let ended = (1..=batch.items.len()).map(ended).collect();
         Self {
-            forget: Forget::Commands(ended),
+            forget: CallCleanup::Commands(ended),
             ..Self::result(envelope)
         }
     }
 
-    /// What a call that applies a patch comes to.
+    /// Builds the outcome of a call that applies a patch.
     #[must_use]
     pub fn of_patch(applied: Result<PatchResult, ToolError>) -> Self {
         Self {
-            forget: Forget::Patch,
+            forget: CallCleanup::Patch,
             ..Self::result(apply_patch::envelope(applied))
         }
     }
 }
 
-/// The commands of a task, which may be forgotten once its end is on record. Their output stays only where the model
-/// was told of it: when the command was promoted from its call.
+/// Lists the commands of a task that can be forgotten once its end is committed. Output files stay only if the model
+/// knows their paths, which is when the command was promoted from its call.
 #[must_use]
 pub fn commands_of_ended_task(key: &CommandKey, spec: &CommandTaskSpec) -> Vec<EndedCommand> {
     let output = kept_if(spec.promoted_from_exec_command);
@@ -141,11 +147,11 @@ pub fn commands_of_ended_task(key: &CommandKey, spec: &CommandTaskSpec) -> Vec<E
     key.all_of(spec).into_iter().map(ended).collect()
 }
 
-/// Why a task takes no input, whatever its command does: it is over, runs no command, or was started without input.
+/// Checks from its row that a task can take input: it is not over, runs a command, and was started with input open.
 ///
 /// # Errors
-/// The reason, for the model.
-pub fn may_take_input(task: &TaskRecord) -> Result<(), &'static str> {
+/// The reason, worded for the model.
+pub fn check_takes_input(task: &TaskRecord) -> Result<(), &'static str> {
     if task.status.is_terminal() {
         return Err("the task is over; start the command again if it is still needed");
     }
@@ -158,7 +164,7 @@ pub fn may_take_input(task: &TaskRecord) -> Result<(), &'static str> {
     }
 }
 
-/// Output stays where the model was told of it.
+/// Keeps output files whose paths the model knows.
 const fn kept_if(told: bool) -> OutputRetention {
     if told {
         OutputRetention::Kept
@@ -167,7 +173,7 @@ const fn kept_if(told: bool) -> OutputRetention {
     }
 }
 
-/// The output of a command that cannot be accounted for may be the only trace of it.
+/// Keeps the output of a command whose end is unknown: it may be the only trace of it.
 const fn kept_after(failure: &CommandFailure) -> OutputRetention {
     match failure {
         CommandFailure::Lost { .. } => OutputRetention::Kept,

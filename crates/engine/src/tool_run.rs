@@ -1,4 +1,4 @@
-//! The call an agent's turn runs, read from the log. The shell and the simulation perform calls by this one reading.
+//! Reads the tool call of an agent's open turn from the log. The shell and the simulation share this code.
 
 use crate::kernel::fill_intents;
 use crate::ports::{CommandContext, CommandKey};
@@ -11,26 +11,24 @@ use holon_domain::log::LogEntry;
 use holon_domain::turn::{CallPlace, Phase};
 use holon_domain::workspace::WorkspaceEntry;
 
-/// A call that is to be run.
+/// A tool call that the shell has to run.
 #[derive(Debug, Clone)]
 pub struct ToolRun {
-    /// The agent it is run for.
     pub agent_id: AgentId,
-    /// That agent's home.
     pub agent_home: String,
-    /// The effect that runs it.
+    /// Effect that runs the call; its outcome is stamped with it.
     pub effect: EffectId,
-    /// The call as the model made it.
+    /// The call as the model wrote it.
     pub call: ToolCall,
-    /// What the shell does for it.
+    /// Interpretation of the call's input.
     pub action: HostAction,
-    /// What was the agent's workspace when its turn began.
+    /// The agent's workspace at the begin of its turn.
     pub workspace: WorkspaceEntry,
 }
 
 impl ToolRun {
-    /// The call that an agent's open turn runs, found in the log entry of its round; see
-    /// [`Store::round_in_hand`](holon_store::Store::round_in_hand). None when the entry does not hold such a call.
+    /// Finds the call that an agent's open turn runs in the log entry of its round; see
+    /// [`Store::round_in_hand`](holon_store::Store::round_in_hand). `None` if the entry does not hold such a call.
     #[must_use]
     pub fn in_hand(agent: AgentRecord, mut entry: LogEntry) -> Option<Self> {
         fill_intents(&mut entry, &agent);
@@ -65,13 +63,13 @@ impl ToolRun {
         })
     }
 
-    /// By what the command of the call is found.
+    /// Key by which the command host finds the call's command.
     #[must_use]
     pub fn key(&self) -> CommandKey {
         CommandKey::of_call(&self.agent_home, &self.call.id)
     }
 
-    /// What a command of the call is told.
+    /// Directories and identity passed to a command of the call.
     #[must_use]
     pub fn context(&self) -> CommandContext {
         CommandContext {

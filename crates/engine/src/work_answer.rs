@@ -1,4 +1,4 @@
-//! What a query about stored work answers, and what a look at a plan file means. Pure, and shared by the shell and the
+//! Answers queries about stored work and compares plan files with their rows. Pure, shared by the shell and the
 //! simulation.
 
 use holon_domain::intent::WorkQuery;
@@ -8,7 +8,7 @@ pub use holon_prompt::PlanLook;
 use holon_store::{WorkFound, WorkLook};
 use holon_tools::{get_work_item, list_timers, list_work_items};
 
-/// The result of the call that asked.
+/// Builds the result of the call that made the query.
 #[must_use]
 pub fn envelope(query: &WorkQuery, look: &WorkLook) -> ToolEnvelope {
     let current = look.agent.work.current.as_ref().map(|current| &current.id);
@@ -31,7 +31,7 @@ pub fn envelope(query: &WorkQuery, look: &WorkLook) -> ToolEnvelope {
     }
 }
 
-/// What was found of an item's plan file, compared with what its row has. An item that never had a file misses none.
+/// Compares an item's plan file with its row. An item that never had a file is not missing one.
 #[must_use]
 pub fn plan_look(item: &WorkItemRecord, found: Option<PlanArtifact>) -> PlanLook {
     match (&item.plan, found) {

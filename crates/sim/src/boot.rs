@@ -13,7 +13,7 @@ use holon_core::Input;
 use holon_domain::agent::Lifecycle;
 use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
-use holon_engine::kernel::Handled;
+use holon_engine::kernel::HandledInput;
 use holon_engine::ports::CommandKey;
 use holon_store::{Db, Error, Inline, Store, WriteError};
 use std::collections::BTreeSet;
@@ -161,7 +161,7 @@ impl World {
     }
 
     /// None when the agent is put aside.
-    fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Option<Handled>> {
+    fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Option<HandledInput>> {
         let found = match input {
             Input::Recover {
                 clean_exit: false,

@@ -9,7 +9,7 @@ use crate::violation::{Verdict, ensure};
 use crate::world::{Sent, World};
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
-use holon_engine::kernel::{Handled, Refusal, Work};
+use holon_engine::kernel::{HandledInput, PostCommitWork, Refusal};
 use holon_store::{Error, WriteError};
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ impl World {
         input: &Input,
         panics: bool,
         fault: ReceiverFault,
-    ) -> Verdict<Result<Result<Handled, Refusal>, WriteError>> {
+    ) -> Verdict<Result<Result<HandledInput, Refusal>, WriteError>> {
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let (id, input) = (id.clone(), input.clone());
         let recovery = Input::Recover {
@@ -106,7 +106,7 @@ impl World {
         &mut self,
         id: &AgentId,
         input: &Input,
-        handled: &Handled,
+        handled: &HandledInput,
         failed: &BTreeSet<AgentId>,
     ) -> Verdict<()> {
         let (deferred, handed) = match input {
@@ -140,7 +140,7 @@ impl World {
     }
 
     /// An agent that another's commit could not decide about is to be put aside, for damage or a fault of its own.
-    fn check_faulty(&self, work: &Work, hit: Option<&AgentId>) -> Verdict<()> {
+    fn check_faulty(&self, work: &PostCommitWork, hit: Option<&AgentId>) -> Verdict<()> {
         for (id, reason) in &work.faulty {
             ensure(
                 hit == Some(id) || self.damage.contains_key(id),
@@ -156,8 +156,8 @@ impl World {
         )
     }
 
-    fn committed(&mut self, id: &AgentId, handled: Handled) -> Verdict<Sent> {
-        let Handled { reply, work } = handled;
+    fn committed(&mut self, id: &AgentId, handled: HandledInput) -> Verdict<Sent> {
+        let HandledInput { reply, work } = handled;
         self.trace.note(|| describe(&reply, &work));
         if self.trouble(Fault::Crash, 1) {
             self.trace
@@ -199,13 +199,13 @@ impl World {
 }
 
 /// Every agent a commit made a decision about.
-pub(crate) fn touched(id: &AgentId, work: &Work) -> BTreeSet<AgentId> {
+pub(crate) fn touched(id: &AgentId, work: &PostCommitWork) -> BTreeSet<AgentId> {
     let mut touched = work.touched.clone();
     touched.insert(id.clone());
     touched
 }
 
-pub(crate) fn describe(reply: &Reply, work: &Work) -> String {
+pub(crate) fn describe(reply: &Reply, work: &PostCommitWork) -> String {
     let effects: Vec<String> = work
         .effects
         .values()

@@ -3,7 +3,7 @@
 use holon_core::Input;
 use holon_domain::effect::EffectRecord;
 use holon_engine::model_request::RoundRequest;
-use holon_engine::tool_outcome::Forget;
+use holon_engine::tool_outcome::CallCleanup;
 use holon_engine::tool_run::ToolRun;
 use holon_tools::exec_command_batch::ItemOutcome;
 
@@ -19,7 +19,7 @@ pub(crate) enum Stage {
     /// A command was asked to end and has its time to.
     AskedToEnd,
     /// It is done; nobody knows yet.
-    Done(Box<Input>, Forget),
+    Done(Box<Input>, CallCleanup),
 }
 
 /// An effect in the hands of the process.
@@ -37,7 +37,7 @@ pub(crate) enum Step {
     /// It goes on from here.
     GoesOn(Stage),
     /// This is its outcome, and what is forgotten once that is on record.
-    Outcome(Input, Forget),
+    Outcome(Input, CallCleanup),
     /// Nobody needs one.
     Nothing,
 }
@@ -45,6 +45,6 @@ pub(crate) enum Step {
 impl Step {
     /// An outcome that leaves nothing to forget.
     pub(crate) const fn outcome(input: Input) -> Self {
-        Self::Outcome(input, Forget::Nothing)
+        Self::Outcome(input, CallCleanup::Nothing)
     }
 }

@@ -12,7 +12,7 @@ use holon_domain::command::CommandOutput;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::task::{TaskRecord, TaskReport};
 use holon_engine::ports::CommandKey;
-use holon_engine::tool_outcome::{Forget, commands_of_ended_task};
+use holon_engine::tool_outcome::{CallCleanup, commands_of_ended_task};
 
 /// How a task is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,8 +124,8 @@ fn ended(record: &EffectRecord, task: &TaskRecord, key: &CommandKey, report: Tas
         task_id: task.id.clone(),
         report: Box::new(report),
     };
-    let forget = task.command().map_or(Forget::Nothing, |spec| {
-        Forget::Commands(commands_of_ended_task(key, spec))
+    let forget = task.command().map_or(CallCleanup::Nothing, |spec| {
+        CallCleanup::Commands(commands_of_ended_task(key, spec))
     });
     Step::GoesOn(Stage::Done(Box::new(input), forget))
 }

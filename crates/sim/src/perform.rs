@@ -11,7 +11,7 @@ use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_engine::tool_outcome::Forget;
+use holon_engine::tool_outcome::CallCleanup;
 use holon_store::Store;
 
 impl World {
@@ -48,11 +48,11 @@ impl World {
     }
 
     /// The outcome is on record: what was kept to find or prove it may go.
-    fn forget(&mut self, forget: Forget) -> Verdict<()> {
+    fn forget(&mut self, forget: CallCleanup) -> Verdict<()> {
         match forget {
             // The world keeps no journals: of a patch whose process died nothing is known.
-            Forget::Nothing | Forget::Patch => Ok(()),
-            Forget::Commands(ended) => ended
+            CallCleanup::Nothing | CallCleanup::Patch => Ok(()),
+            CallCleanup::Commands(ended) => ended
                 .iter()
                 .try_for_each(|ended| self.bench.commands.forget(ended)),
         }

@@ -9,7 +9,7 @@ use holon_domain::AgentId;
 use holon_domain::command::{CommandFailure, UnknownCause};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
-use holon_engine::finding::{commands_of_call, found_of, found_of_call};
+use holon_engine::finding::{commands_of_call, judge_call_probes, judge_probes};
 use holon_engine::ports::{AliveCommand, CommandKey, CommandProbe};
 
 impl World {
@@ -23,7 +23,7 @@ impl World {
                     let Some(run) = run.as_ref().filter(|run| run.effect == record.id) else {
                         continue;
                     };
-                    let found = found_of_call(run, &self.probe_all(&commands_of_call(run)));
+                    let found = judge_call_probes(run, &self.probe_all(&commands_of_call(run)));
                     if let Found::Alive {
                         as_task: Some(task),
                     } = &found
@@ -43,7 +43,7 @@ impl World {
                         continue;
                     };
                     let keys = keys_of(&task, &key_of(&home_of(id), &task));
-                    found_of(&self.probe_all(&keys))
+                    judge_probes(&self.probe_all(&keys))
                 }
                 Effect::PrepareHome
                 | Effect::RemoveHome

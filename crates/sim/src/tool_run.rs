@@ -16,7 +16,7 @@ use holon_domain::intent::{HostAction, TaskInput, TaskOutput, WorkQuery};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::{AgentId, TaskId};
-use holon_engine::tool_outcome::{ToolRunOutcome, may_take_input};
+use holon_engine::tool_outcome::{ToolRunOutcome, check_takes_input};
 use holon_engine::tool_run::ToolRun;
 use holon_engine::work_answer;
 use holon_store::Store;
@@ -118,7 +118,7 @@ impl World {
         let Some(task) = self.task(agent_id, &input.task_id)? else {
             return Ok(unknown(run, &input.task_id));
         };
-        if let Err(reason) = may_take_input(&task) {
+        if let Err(reason) = check_takes_input(&task) {
             return Ok(CallStep::result(task_input::refused(&task, reason)));
         }
         let key = key_of(&run.agent_home, &task);

@@ -9,7 +9,7 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::work_item::PlanArtifact;
 use holon_domain::{CallId, Timestamp, WorkItemId};
 use holon_engine::ports::CommandKey;
-use holon_engine::tool_outcome::{Forget, ToolRunOutcome};
+use holon_engine::tool_outcome::{CallCleanup, ToolRunOutcome};
 use holon_tools::create_work_item;
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Bench {
             .insert(WorkItemId::of_call(&call.id), plan.clone());
         ToolRunOutcome {
             consequence: Consequence::PlanWritten(plan),
-            forget: Forget::Nothing,
+            forget: CallCleanup::Nothing,
         }
     }
 

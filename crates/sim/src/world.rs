@@ -22,7 +22,7 @@ use holon_domain::intent::RestartPolicy;
 use holon_domain::model::{ModelChain, ModelFailureKind, ModelRef};
 use holon_domain::{AgentId, CallId, Timestamp, limits};
 use holon_engine::SharedFacts;
-use holon_engine::kernel::{Kernel, Refusal, Work};
+use holon_engine::kernel::{Kernel, PostCommitWork, Refusal};
 use holon_store::{Db, DueRow, Inline};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,7 +107,7 @@ impl World {
             going: Vec::new(),
             crashes: 0,
             steps: 0,
-            kernel: Kernel::with_room_for(facts, room_for_sends(plan.seed)),
+            kernel: Kernel::with_send_limit(facts, room_for_sends(plan.seed)),
             store: Inline::new(stored(Db::in_memory())?),
             begun: BTreeSet::new(),
             doubtful: BTreeSet::new(),
@@ -136,7 +136,7 @@ impl World {
         self.dispatch(work)
     }
 
-    pub(crate) fn dispatch(&mut self, work: Work) -> Verdict<()> {
+    pub(crate) fn dispatch(&mut self, work: PostCommitWork) -> Verdict<()> {
         for (agent_id, effect) in work.closed {
             let held =
                 |flight: &Flight| flight.record.agent_id == agent_id && flight.record.id == effect;

@@ -1,7 +1,7 @@
 //! The agents table: one row per agent with its record and the integers derived from it and from its other rows.
 //!
-//! Invariant: `pending`, `interjections`, the event bounds and `attention` are written only here, in the same
-//! savepoint as the rows they count; nobody else reads them as truth about anything but what they count.
+//! Invariant: `pending`, `interjections`, the event bounds and `attention` are written only here, in the same savepoint
+//! as the rows they count. Other code uses them for nothing but these counts.
 
 use crate::attempts;
 use crate::error::Error;
@@ -13,17 +13,17 @@ use holon_domain::agent::{
 use holon_domain::attempt::AttemptRecord;
 use rusqlite::{Connection, Row, params};
 
-/// Events are accounted for retention in chunks of this many bytes, so that the index changes rarely.
+/// Unit of the accounting for retention. Whole chunks make the index change rarely.
 pub(crate) const CHUNK_BYTES: u64 = 64 << 10;
 
-/// The columns a record is made of, in the order `read` expects them.
+/// Columns of a record, in the order that `read` expects.
 macro_rules! record_columns {
     () => {
         "record, settings, newest_message, newest_entry, newest_brief, newest_effect, newest_turn, newest_event"
     };
 }
 
-/// Where `BY_ID` and `VISIBLE` have the reason why an agent was put aside.
+/// Column in `BY_ID` and `VISIBLE` with the reason why an agent was put aside.
 const ASIDE: usize = 10;
 
 pub(crate) const BY_ID: &str = concat!(
@@ -34,7 +34,7 @@ pub(crate) const BY_ID: &str = concat!(
 pub(crate) const ID_OF: &str = "SELECT agent_id FROM agents WHERE agent_no = ?1";
 pub(crate) const TALLY: &str = "SELECT attention, pending, interjections, oldest_event, newest_event, event_bytes, \
      event_chunks, settings IS NOT NULL, interjections_listed IS NOT NULL FROM agents WHERE agent_no = ?1";
-/// The text of a row that an earlier build wrote and this one has not split yet.
+/// Selects the row of an earlier build that was not split yet.
 pub(crate) const UNSPLIT: &str =
     "SELECT record FROM agents WHERE agent_no = ?1 AND settings IS NULL";
 pub(crate) const UPDATE: &str = "UPDATE agents SET pending = ?2, interjections = ?3, newest_event = ?4, \
@@ -42,10 +42,11 @@ pub(crate) const UPDATE: &str = "UPDATE agents SET pending = ?2, interjections =
      record = ?11 WHERE agent_no = ?1";
 pub(crate) const UPDATE_SETTINGS: &str =
     "UPDATE agents SET settings = ?2, visible = ?3 WHERE agent_no = ?1";
-/// The indexed columns apart: naming them in an UPDATE rewrites their index entries even when nothing changes.
+/// Updates the indexed columns separately: naming them in an UPDATE rewrites their index entries even when nothing
+/// changes.
 pub(crate) const UPDATE_INDEXED: &str =
     "UPDATE agents SET attention = ?2, event_chunks = ?3 WHERE agent_no = ?1";
-/// A number that no table knows: rows of an agent whose own row is gone must not become another's.
+/// Finds an agent number that no table uses. Rows of an agent whose own row is gone must not become another agent's.
 pub(crate) const FREE_NO: &str = "SELECT 1 + max(coalesce((SELECT max(agent_no) FROM agents), 0), \
      coalesce((SELECT max(agent_no) FROM messages), 0), coalesce((SELECT max(agent_no) FROM log), 0), \
      coalesce((SELECT max(agent_no) FROM briefs), 0), coalesce((SELECT max(agent_no) FROM events), 0), \
@@ -56,7 +57,7 @@ const INSERT: &str = "INSERT INTO agents (agent_no, agent_id, visible, attention
      newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, newest_effect, \
      newest_turn, interjections_listed) VALUES (?11, ?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)";
 pub(crate) const ATTENTION: &str = "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
-/// For boot: the table holds open effects and nothing else, so it is walked from there.
+/// Agents with open effects, for boot. The table holds open effects only, so the query starts there.
 const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
      WHERE a.agent_id > ?1 AND a.aside IS NULL ORDER BY a.agent_id LIMIT ?2";
 pub(crate) const IS_VISIBLE: &str = "SELECT visible FROM agents WHERE agent_id = ?1";
@@ -79,9 +80,9 @@ pub(crate) struct Tally {
     pub(crate) newest_event: u64,
     pub(crate) event_bytes: u64,
     pub(crate) event_chunks: u64,
-    /// Whether the settings stand in their own column. Rows of earlier builds are split at their first write.
+    /// True if the settings are in their own column. Rows of earlier builds are split at their first write.
     pub(crate) is_split: bool,
-    /// Whether the table `interjections` lists the agent's messages. Those of earlier builds are listed at their first
+    /// True if the table `interjections` lists the agent's messages. Those of earlier builds are listed at their first
     /// write.
     pub(crate) interjections_listed: bool,
 }
@@ -96,7 +97,7 @@ pub(crate) fn by_id(
     })
 }
 
-/// Reads an agent that decisions may be made about.
+/// Reads an agent that decisions may be made about. Fails with `Aside` if it was put aside.
 pub(crate) fn at_work(
     conn: &Connection,
     id: &AgentId,
@@ -110,12 +111,12 @@ pub(crate) fn at_work(
     })
 }
 
-/// The number of a named agent.
+/// Returns the number of a named agent.
 pub(crate) fn number_of(conn: &Connection, id: &AgentId) -> Result<Option<AgentNo>, Error> {
     first(conn, BY_ID, [id.as_str()], |row| Ok(AgentNo(row.get(0)?)))
 }
 
-/// Reads a record from a row that has the agent's name in its second column and the record's columns after it.
+/// Reads a record from a row with the agent's name in the second column and the record's columns after it.
 fn read(row: &Row<'_>) -> Result<AgentRecord, Error> {
     let unreadable = |reason: String| Error::Row {
         table: "agents",
@@ -143,12 +144,12 @@ fn read(row: &Row<'_>) -> Result<AgentRecord, Error> {
             "its settings name another agent, {other}"
         )));
     }
-    // The store itself may have recorded an event since the record was written.
+    // The store itself may have recorded an event after the record was written.
     record.counters.events = row.get(9)?;
     Ok(record)
 }
 
-/// The counters of a row, unless it is of an earlier build.
+/// Reads the counters of a row, unless an earlier build wrote it.
 fn counters(row: &Row<'_>) -> Result<Option<Counters>, Error> {
     let Some(messages) = row.get(4)? else {
         return Ok(None);
@@ -163,7 +164,7 @@ fn counters(row: &Row<'_>) -> Result<Option<Counters>, Error> {
     }))
 }
 
-/// The name of a numbered agent.
+/// Returns the name of a numbered agent.
 pub(crate) fn id_of(conn: &Connection, no: AgentNo) -> Result<AgentId, Error> {
     let name: Option<String> = first(conn, ID_OF, [no.0], |row| Ok(row.get(0)?))?;
     name.map_or_else(
@@ -172,7 +173,7 @@ pub(crate) fn id_of(conn: &Connection, no: AgentNo) -> Result<AgentId, Error> {
     )
 }
 
-/// A stored name.
+/// Parses a stored name.
 pub(crate) fn parse_id(name: &str) -> Result<AgentId, Error> {
     AgentId::parse_stored(name).map_err(|error| Error::Row {
         table: "agents",
@@ -227,13 +228,13 @@ pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo,
     Ok(AgentNo(no))
 }
 
-/// A row of an earlier build, taken apart.
+/// A row of an earlier build in its parts.
 pub(crate) struct Unsplit {
     record: AgentRecord,
     pub(crate) attempts: Vec<AttemptRecord>,
 }
 
-/// Reads the row of an agent, if an earlier build wrote it and it was not split since.
+/// Reads an agent's row if an earlier build wrote it and it was not split since.
 pub(crate) fn unsplit(conn: &Connection, no: AgentNo) -> Result<Option<Unsplit>, Error> {
     first(conn, UNSPLIT, [no.0], |row| {
         let text: String = row.get(0)?;
@@ -247,8 +248,8 @@ pub(crate) fn unsplit(conn: &Connection, no: AgentNo) -> Result<Option<Unsplit>,
     })
 }
 
-/// Splits the row of an agent, if an earlier build wrote it: settings and attempts go where they stand today. What is
-/// left in the record is rewritten by the decision that is applied next.
+/// Splits an agent's row if an earlier build wrote it: settings and attempts move to their own places. The decision
+/// that is applied next rewrites the rest of the record.
 pub(crate) fn split(conn: &Connection, no: AgentNo) -> Result<(), Error> {
     let Some(Unsplit { record, attempts }) = unsplit(conn, no)? else {
         return Ok(());
@@ -260,7 +261,7 @@ pub(crate) fn split(conn: &Connection, no: AgentNo) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes an agent's settings and what is derived of them.
+/// Writes an agent's settings and the columns derived from them.
 pub(crate) fn write_settings(
     conn: &Connection,
     no: AgentNo,
@@ -275,7 +276,7 @@ pub(crate) fn write_settings(
     Ok(())
 }
 
-/// Rewrites an agent's row after a decision. `before` is the tally as it was read, `after` as it is now.
+/// Rewrites an agent's row after a decision. `before` is the tally as it was read, `after` the new one.
 pub(crate) fn update(
     conn: &Connection,
     no: AgentNo,
@@ -306,7 +307,8 @@ pub(crate) fn update(
     Ok(())
 }
 
-/// A page of the agents boot must look at, by name: with work in hand or waiting, in passing, or with open effects.
+/// Returns a page of the agents that boot must recover, by name: with open or queued work, in a transition, or with
+/// open effects.
 pub(crate) fn to_recover(
     conn: &Connection,
     after: Option<&AgentId>,
@@ -328,20 +330,20 @@ pub(crate) fn to_recover(
     Ok(found)
 }
 
-/// Whether clients may see an agent. Read from its column, so an agent whose record cannot be read has an answer too.
+/// Returns true if clients may see an agent. It is read from a column, so it works for an unreadable record too.
 pub(crate) fn is_public(conn: &Connection, id: &AgentId) -> Result<bool, Error> {
     let visible: Option<bool> = first(conn, IS_VISIBLE, [id.as_str()], |row| Ok(row.get(0)?))?;
     Ok(visible.unwrap_or(false))
 }
 
-/// The settings of an agent, also of one whose record cannot be read.
+/// Reads the settings of an agent, also if its record is unreadable.
 pub(crate) fn settings(conn: &Connection, id: &AgentId) -> Result<Option<AgentSettings>, Error> {
     first(conn, SETTINGS, [id.as_str()], |row| {
         json(row, 0, "agents", id)
     })
 }
 
-/// The first temporary agents that were put aside, by name. One whose settings cannot be read is not known to be
+/// Lists the first temporary agents that were put aside, by name. An agent with unreadable settings is not known to be
 /// temporary and stays.
 pub(crate) fn temporary_aside(conn: &Connection, count: usize) -> Result<Vec<AgentId>, Error> {
     let found = all(conn, ASIDE_PRIVATE, [limit(count)], |row| {
@@ -353,20 +355,19 @@ pub(crate) fn temporary_aside(conn: &Connection, count: usize) -> Result<Vec<Age
     Ok(found.into_iter().flatten().collect())
 }
 
-/// An agent in the list of all: one whose row cannot be read does not hide the others.
+/// An agent in the list of all agents. An unreadable row does not hide the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedAgent {
-    /// Its name, which stands beside the record.
     pub agent_id: AgentId,
-    /// How many messages wait for it.
+    /// Number of queued messages.
     pub pending: u64,
-    /// Its record, or why that cannot be read.
+    /// The record, or the error that makes it unreadable.
     pub record: Result<AgentRecord, Error>,
-    /// Why it was put aside, if it was.
+    /// Reason for which it was put aside; absent if it was not.
     pub aside: Option<String>,
 }
 
-/// The visible agents, by name.
+/// Lists the visible agents by name.
 pub(crate) fn visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
     let listed = all(conn, VISIBLE, [], |row| {
         let name: String = row.get(1)?;
@@ -384,7 +385,7 @@ pub(crate) fn visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
     Ok(listed.into_iter().flatten().collect())
 }
 
-/// A stored name, unless it is none: such a row is passed over, because nobody can be told of it by name.
+/// Returns a stored name if it is valid. Other rows are skipped, because they cannot be reported by name.
 fn usable(name: Result<AgentId, Error>) -> Option<AgentId> {
     name.inspect_err(|error| tracing::warn!(%error, "an agent is passed over"))
         .ok()
@@ -394,7 +395,7 @@ fn is_visible(settings: &AgentSettings) -> bool {
     settings.identity.visibility == Visibility::Public
 }
 
-/// Whether boot must look at the agent: it has work in hand or waiting, or is in passing.
+/// Returns true if boot must recover the agent: it has open or queued work, or is in a transition.
 pub(crate) fn needs_attention(record: &AgentRecord, pending: u64) -> bool {
     let in_passing = match record.lifecycle {
         Lifecycle::Booting | Lifecycle::Deleting => true,

@@ -1,7 +1,7 @@
-//! Agents that are put aside because a stored row of theirs cannot be read.
+//! Agents that are put aside because one of their rows cannot be read.
 //!
-//! The one exception to "only a decision changes an agent": no decision can be made about such an agent, so the store
-//! itself sets the mark and records one event. Both stand in columns, which an unreadable record does not hide.
+//! This is the one exception to the rule that only a decision changes an agent: no decision can be made, so the store
+//! itself sets the mark and records one event. Both are in columns, which an unreadable record does not hide.
 
 use crate::agents::{self, CHUNK_BYTES};
 use crate::error::Error;
@@ -12,7 +12,7 @@ use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, params};
 
 pub(crate) const REASON: &str = "SELECT aside FROM agents WHERE agent_id = ?1";
-/// The newest event by its row: the column beside the record may be what is wrong.
+/// Reads the newest event from its row, because the column beside the record may be the damaged one.
 pub(crate) const ENDS: &str = "SELECT coalesce((SELECT last_seq FROM events WHERE agent_no = ?1 \
      ORDER BY last_seq DESC LIMIT 1), newest_event), event_bytes FROM agents WHERE agent_no = ?1";
 pub(crate) const MARK: &str = "UPDATE agents SET aside = ?2, newest_event = ?3, event_bytes = ?4, event_chunks = ?5 \
@@ -20,14 +20,14 @@ pub(crate) const MARK: &str = "UPDATE agents SET aside = ?2, newest_event = ?3, 
 pub(crate) const CLEAR: &str =
     "UPDATE agents SET aside = NULL WHERE agent_id = ?1 AND aside IS NOT NULL";
 
-/// Why an agent was put aside, if it was.
+/// Returns the reason for which an agent was put aside, if it was.
 pub(crate) fn reason(conn: &Connection, id: &AgentId) -> Result<Option<String>, Error> {
     let found: Option<Option<String>> = first(conn, REASON, [id.as_str()], |row| Ok(row.get(0)?))?;
     Ok(found.flatten())
 }
 
-/// Puts an agent aside and records that. Answers its number and the event's, or nothing when there is no such agent or
-/// it is aside already.
+/// Puts an agent aside and records an event. Returns the numbers of the agent and of the event; `None` if there is no
+/// such agent or it is aside already.
 pub(crate) fn mark(
     conn: &Connection,
     id: &AgentId,
@@ -40,7 +40,7 @@ pub(crate) fn mark(
     if reason(conn, id)?.is_some() {
         return Ok(None);
     }
-    // Only what is written here is read: the rest of the row may be what is wrong with it.
+    // Reads only the columns written here: the rest of the row may be damaged.
     let ends = first(conn, ENDS, [no.0], |row| {
         Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?))
     })?;
@@ -59,7 +59,7 @@ pub(crate) fn mark(
     Ok(Some((no, newest_event)))
 }
 
-/// Takes an agent back. Whether it was aside.
+/// Removes the mark. Returns true if the agent was aside.
 pub(crate) fn clear(conn: &Connection, id: &AgentId) -> Result<bool, Error> {
     Ok(run(conn, CLEAR, [id.as_str()])? > 0)
 }

@@ -1,7 +1,7 @@
-//! The attempts table: the failed attempts of the round an agent's open turn has in hand, by their position in it.
+//! The attempts table: the failed attempts of the current round of an agent's open turn, by their position.
 //!
-//! Cleared when the round is answered or the turn ends, so it stays small. An agent whose row an earlier build wrote has
-//! them inside that row, until the row is split.
+//! It is cleared when the round is answered or the turn ends, so it stays small. A row of an earlier build holds the
+//! attempts inside, until the row is split.
 
 use crate::agents;
 use crate::error::Error;
@@ -9,13 +9,13 @@ use crate::row::{AgentNo, all, json, run};
 use holon_domain::attempt::AttemptRecord;
 use rusqlite::{Connection, params};
 
-/// An attempt at a position that is taken replaces the one there.
+/// Stores an attempt; it replaces one at the same position.
 pub(crate) const KEEP: &str = "INSERT INTO attempts (agent_no, n, record) VALUES (?1, ?2, ?3) \
      ON CONFLICT (agent_no, n) DO UPDATE SET record = excluded.record";
 pub(crate) const CLEAR: &str = "DELETE FROM attempts WHERE agent_no = ?1";
 pub(crate) const OF_AGENT: &str = "SELECT n, record FROM attempts WHERE agent_no = ?1 ORDER BY n";
 
-/// Keeps an attempt at its position.
+/// Stores an attempt at its position.
 pub(crate) fn keep(
     conn: &Connection,
     no: AgentNo,
@@ -26,13 +26,13 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// Lets go of all attempts of an agent.
+/// Deletes all attempts of an agent.
 pub(crate) fn clear(conn: &Connection, no: AgentNo) -> Result<(), Error> {
     run(conn, CLEAR, [no.0])?;
     Ok(())
 }
 
-/// The attempts of an agent, in order.
+/// Lists the attempts of an agent, in order.
 pub(crate) fn of_agent(conn: &Connection, no: AgentNo) -> Result<Vec<AttemptRecord>, Error> {
     if let Some(old) = agents::unsplit(conn, no)? {
         return Ok(old.attempts);

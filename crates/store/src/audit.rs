@@ -1,7 +1,7 @@
-//! Audit: what is outstanding for one agent, counted from the rows themselves and not from what is derived of them.
+//! Audit: the outstanding work of one agent, counted from the rows and not from derived columns.
 //!
-//! Also how much work something was, in steps of SQLite's machine, which no clock or cache changes.
-//! For tests and the simulation; nothing on a hot path asks here.
+//! Also counts virtual machine steps of SQLite, a measure that no clock or cache changes. For tests and the simulation;
+//! not used on hot paths.
 
 use crate::db::Db;
 use crate::error::Error;
@@ -26,47 +26,44 @@ const HELD: &str = "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 6 
 const INTERJECTIONS: &str =
     "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 0 AND interject = 1 ORDER BY seq";
 
-/// All of them: which are over is read from the records.
+/// Selects all tasks; their records say which are unfinished.
 const TASKS: &str = "SELECT task_no, record FROM tasks WHERE agent_no = ?1 ORDER BY task_no";
 
-/// All of them: which are active is read from the records.
+/// Selects all items; their records say which are active.
 const ITEMS: &str =
     "SELECT work_item_id, record FROM work_items WHERE agent_no = ?1 ORDER BY item_no";
 const WAITS: &str = "SELECT wait_id, record FROM waits WHERE agent_no = ?1 ORDER BY wait_no";
 const TIMERS: &str = "SELECT timer_id, record FROM timers WHERE agent_no = ?1 ORDER BY timer_no";
 const HINTS: &str = "SELECT key, record FROM hints WHERE agent_no = ?1 ORDER BY key";
 
-/// Everything of one agent that is not settled yet.
+/// The outstanding work of one agent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outstanding {
-    /// Its open effects.
     pub effects: Vec<EffectId>,
-    /// Its due entries.
     pub due: Vec<DueId>,
-    /// Messages that wait.
+    /// Messages in the queue.
     pub queued: Vec<MessageSeq>,
-    /// Of them, those that may enter a running turn.
+    /// Queued messages that may enter a running turn.
     pub interjections: Vec<MessageSeq>,
-    /// Messages a turn works on.
+    /// Messages that a turn is working on.
     pub dequeued: Vec<MessageSeq>,
-    /// Messages that are kept for the next turn.
+    /// Messages that are held for the next turn.
     pub held: Vec<MessageSeq>,
-    /// How many failed attempts of a round are kept.
+    /// Number of stored failed attempts of a round.
     pub attempts: u32,
-    /// Tasks that are not over, in the order they began.
+    /// Unfinished tasks, in the order they began.
     pub tasks: Vec<TaskRecord>,
-    /// Work items, open or completed, in the order they were made.
+    /// Work items, open or completed, in the order they were created.
     pub items: Vec<WorkItemRecord>,
-    /// Waits that are active, in the order they were declared.
+    /// Active waits, in the order they were declared.
     pub waits: Vec<WaitRecord>,
-    /// Timers that are active, in the order they were made.
+    /// Active timers, in the order they were created.
     pub timers: Vec<TimerRecord>,
-    /// Pending wake hints.
     pub hints: Vec<WakeHint>,
 }
 
 impl Reader<'_> {
-    /// Everything of one agent that is not settled yet, by its rows.
+    /// Reads the outstanding work of one agent from its rows.
     ///
     /// # Errors
     /// When the database fails.
@@ -97,7 +94,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Every record of an agent in a table, however many there are.
+    /// Reads every record of an agent in a table, without a bound.
     fn records<T: DeserializeOwned>(
         &self,
         no: AgentNo,
@@ -111,7 +108,7 @@ impl Reader<'_> {
 }
 
 impl Db {
-    /// Counts the steps of SQLite's machine on this connection from now on.
+    /// Counts the virtual machine steps of SQLite on this connection from now on.
     ///
     /// # Errors
     /// When SQLite cannot count.

@@ -1,7 +1,7 @@
-//! How a batch is run: one transaction, a savepoint per member, one commit, and then everyone is answered.
+//! Runs a batch: one transaction, a savepoint per member, one commit, then the answers.
 //!
-//! Invariant: nobody is told "written" before the commit holds, nobody is told "not written" while it might,
-//! and hooks and news of a member leave exactly once, with the commit that holds it.
+//! Invariant: no caller is told "written" before the commit holds, and none is told "not written" while it might hold.
+//! The hooks and notices of a member leave exactly once, with the commit that holds it.
 
 use crate::db::{Db, Place};
 use crate::error::{Error, WriteError};
@@ -13,44 +13,43 @@ use crate::tx::{Aftermath, Tx};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
-/// What a batch came to.
+/// The result of a batch.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// Members answered.
+    /// Number of answered members.
     pub(crate) members: usize,
-    /// Of them, those there was no space for.
+    /// Number of members that failed because the disk is full.
     pub(crate) full: usize,
 }
 
-/// A commit failure a test asks for.
+/// A commit failure injected by a test.
 #[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitFault {
-    /// The next commit works.
     Works,
-    /// It fails before anything is written.
+    /// The commit fails before anything is written.
     Fails(i32),
-    /// It holds, and is reported as failed.
+    /// The commit holds but reports failure.
     HoldsButFails(i32),
 }
 
-/// A member that ran, with what came of it so far.
+/// A member after its run, with the result so far.
 struct Ran<'m> {
     member: Box<dyn Member + 'm>,
     outcome: Result<Aftermath, WriteError>,
 }
 
-/// What one run of a member did to the transaction.
+/// The effect of one run of a member on the transaction.
 enum Attempt {
-    /// Its savepoint is released.
+    /// The savepoint is released.
     Kept(Aftermath),
-    /// Its savepoint is rolled back; the others are untouched.
+    /// The savepoint is rolled back; other members are not affected.
     Undone(WriteError),
-    /// The whole transaction is gone, and the others' work with it.
+    /// The whole transaction is gone, including the work of the other members.
     Gone(WriteError),
 }
 
-/// What a fresh look says about a commit that reported failure.
+/// The finding about a commit that reported failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proof {
     Holds,
@@ -59,7 +58,7 @@ enum Proof {
 }
 
 impl Db {
-    /// Takes members from `next` until it has no more, commits them together and answers each.
+    /// Takes members from `next` until there are none, commits them together and answers each.
     pub(crate) fn run_batch<'m>(
         &mut self,
         next: &mut dyn FnMut() -> Option<Box<dyn Member + 'm>>,
@@ -115,7 +114,7 @@ impl Db {
         }
     }
 
-    /// After a commit that holds and before any answer: it counts only if the store it stands in is still the store.
+    /// Called after a commit that holds, before the answers: the commit counts only if the files are still the store.
     fn conclude(&self, batch: Vec<Ran<'_>>, report: &mut Report) {
         match self.check_held() {
             Ok(()) => self.finish(batch, report),
@@ -123,7 +122,7 @@ impl Db {
         }
     }
 
-    /// Answers those whose commit may hold or not, and those whose commit stands in a store that is lost.
+    /// Answers members whose commit may or may not hold, or whose commit is in a store that is lost.
     fn answer_unknown(&self, batch: Vec<Ran<'_>>, report: &mut Report) {
         let lost = self.lost.borrow().clone();
         let unknown = lost.map_or(WriteError::CommitUnknown, WriteError::StoreLost);
@@ -133,7 +132,7 @@ impl Db {
         }
     }
 
-    /// Runs every member that had not failed by itself in a transaction of its own.
+    /// Runs each member that has not failed by itself in a transaction of its own.
     fn run_each_alone(&mut self, batch: Vec<Ran<'_>>, failed: Option<&Error>, report: &mut Report) {
         for ran in batch {
             match ran.outcome {
@@ -143,7 +142,7 @@ impl Db {
         }
     }
 
-    /// Runs one member in its own transaction; a commit that failed and provably does not hold is tried once more.
+    /// Runs one member in its own transaction. A failed commit that provably does not hold is retried once.
     fn run_alone(
         &mut self,
         mut member: Box<dyn Member + '_>,
@@ -231,7 +230,7 @@ impl Db {
                 message: panic_message(panic.as_ref()),
             },
         };
-        // A full disk or an I/O error can end the whole transaction; only the autocommit flag tells.
+        // A full disk or an I/O error can end the whole transaction; only the autocommit flag shows it.
         let undone = !self.conn.is_autocommit()
             && self.run_control("ROLLBACK TO member").is_ok()
             && self.run_control("RELEASE member").is_ok();
@@ -269,13 +268,13 @@ impl Db {
     }
 
     fn roll_back(&mut self) {
-        // When even this fails the connection is of no more use; the next batch opens another.
+        // If even this fails, the connection is unusable. The next batch opens another.
         if !self.conn.is_autocommit() && self.run_control("ROLLBACK").is_err() {
             self.suspect = true;
         }
     }
 
-    /// Ends a transaction that SQLite gave up. A full disk mends itself; any other reason needs another open.
+    /// Abandons a transaction that SQLite ended. A full disk recovers by itself; any other cause needs a new open.
     fn give_up(&mut self, verdict: &WriteError) {
         self.roll_back();
         if *verdict != WriteError::DiskFull {
@@ -283,8 +282,8 @@ impl Db {
         }
     }
 
-    /// Opens the file again if the connection is suspect: the same file of the same store, or none. On a restored
-    /// backup a commit would look absent, and would be made again there.
+    /// Reopens the file if the connection is suspect, and checks that it is the same file of the same store. In a
+    /// restored backup a commit would seem absent and would be repeated.
     pub(crate) fn mend(&mut self) -> Result<(), Error> {
         if !self.suspect {
             return Ok(());
@@ -306,7 +305,7 @@ impl Db {
         Ok(())
     }
 
-    /// After a commit that reported failure: opens the file again and looks whether the batch's mark is there.
+    /// After a commit that reported failure: reopens the file and looks for the batch's mark.
     fn look_for(&mut self, mark: Option<Mark>) -> Proof {
         self.roll_back();
         self.suspect = true;
@@ -320,7 +319,7 @@ impl Db {
         }
     }
 
-    /// After the commit: hooks, then news, then answers.
+    /// After the commit: runs hooks, then sends notices, then answers.
     fn finish(&self, mut batch: Vec<Ran<'_>>, report: &mut Report) {
         holon_fault::hit("commit.done");
         if batch
@@ -338,15 +337,15 @@ impl Db {
         }
         holon_fault::hit("hooks.done");
         for notice in news.notices {
-            // Nobody listening is fine: readers start from a cursor.
+            // Without subscribers the notice is dropped; readers start from a cursor.
             drop(self.news.send(notice));
         }
         batch.into_iter().for_each(|ran| report.finish(ran));
     }
 }
 
-/// A second failure of the same member. Only running out of space both times proves that nothing is there:
-/// a commit whose sync failed may have left its frames in the log, where a crash would find them.
+/// Judges a second failure of the same member. Only a full disk in both attempts proves that nothing was written: a
+/// commit whose sync failed may have left frames in the log, where recovery would find them.
 fn after_retry(failed: Option<&Error>, verdict: WriteError) -> WriteError {
     match (failed, verdict) {
         (_, lost @ WriteError::StoreLost(_)) => lost,

@@ -1,4 +1,4 @@
-//! The briefs table: what operators were told. Words that stand in the log are taken from there.
+//! The briefs table: the messages to operators. Text that is in the log is read from there.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
@@ -27,7 +27,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// The newest briefs, oldest of them first.
+/// Returns the newest briefs in ascending order.
 pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,
@@ -44,7 +44,7 @@ pub(crate) fn newest(
         .collect()
 }
 
-/// One brief as read.
+/// Reads one brief.
 pub(crate) fn one(
     conn: &Connection,
     no: AgentNo,
@@ -56,7 +56,7 @@ pub(crate) fn one(
     resolve(conn, no, &agents::id_of(conn, no)?, row).map(Some)
 }
 
-/// The words of one brief.
+/// Reads the text of one brief.
 pub(crate) fn words(
     conn: &Connection,
     no: AgentNo,

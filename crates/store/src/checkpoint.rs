@@ -1,8 +1,7 @@
-//! Keeping the write-ahead log small without holding the writer up.
+//! Keeps the write-ahead log small without delaying the writer.
 //!
-//! A thread of its own copies most of the log into the file; while commits go on it can never copy the last of
-//! them, so when it is done the writer copies that small rest between two batches, after which the next commit
-//! starts the log from its beginning.
+//! A thread copies most of the log into the file. It can never copy the newest commits while more follow, so the writer
+//! copies the small rest between two batches. The next commit then restarts the log at its beginning.
 
 use crate::db::Db;
 use crate::error::Error;
@@ -13,19 +12,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
-/// Frames at which a checkpoint begins: 8 MiB of 4 KiB pages.
+/// Log length in frames at which a checkpoint begins: 8 MiB of 4 KiB pages.
 const FRAMES: u64 = 2_048;
 
-/// Who is to move.
+/// The stage of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Nobody: the log is short.
+    /// The log is short.
     Rest,
-    /// The thread copies.
+    /// The thread copies the log.
     Copying,
 }
 
-/// The checkpoint thread, as the writer sees it. Dropping it ends the thread.
+/// The writer's handle of the checkpoint thread. Dropping it ends the thread.
 pub(crate) struct Checkpointer {
     stage: Stage,
     requests: mpsc::Sender<()>,
@@ -33,7 +32,7 @@ pub(crate) struct Checkpointer {
     health: Health,
 }
 
-/// Whether checkpoints work; says so once when that changes, not at every try.
+/// Success or failure of checkpoints, logged only when it changes.
 #[derive(Debug, Default)]
 struct Health {
     failing: bool,
@@ -54,7 +53,7 @@ impl Health {
 }
 
 impl Checkpointer {
-    /// Starts the thread for the files that are held.
+    /// Starts the thread for these files.
     pub(crate) fn start(path: PathBuf, held: Held) -> std::io::Result<Self> {
         let (requests, asked) = mpsc::channel::<()>();
         let (copied, done) = mpsc::channel::<()>();
@@ -77,7 +76,8 @@ impl Checkpointer {
         })
     }
 
-    /// Between two batches: asks for a checkpoint when one is due, and ends the one that is done.
+    /// Called between two batches: requests a checkpoint when one is due, and completes one that the thread has
+    /// finished.
     pub(crate) fn tend(&mut self, db: &Db) {
         match self.stage {
             Stage::Rest if db.wal_frames.load(Ordering::Relaxed) >= FRAMES => {
@@ -99,15 +99,16 @@ impl Checkpointer {
     }
 }
 
-/// The writer's part: copies what was committed while the thread copied.
+/// The writer's part: copies the commits that were made while the thread copied.
 fn finish(db: &Db) -> Result<(i32, i32), Error> {
     Ok(db
         .conn
         .wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)?)
 }
 
-/// The thread's part, on a connection that is not kept: it would hold on to a file that may be replaced. Only the
-/// files that are held are copied: the log must not be copied into a file that has taken the place of its own.
+/// The thread's part. It opens a connection per checkpoint, because a kept one would hold on to a replaced file. It
+/// copies only between the files that were opened: the log must not be copied into another file that has taken the
+/// place of its own.
 fn copy(path: &Path, held: &Held) -> Result<(i32, i32), Error> {
     let check = || {
         held.first_lost()
@@ -149,7 +150,7 @@ mod tests {
         checkpointer.tend(&db);
         assert_eq!(checkpointer.stage, Stage::Copying);
         commit(&mut db);
-        // The thread is done; the writer finds that out at its next turn.
+        // The thread has finished; the writer finds out at its next turn.
         checkpointer.done.recv().expect("is done");
         checkpointer.done = {
             let (again, done) = mpsc::channel();

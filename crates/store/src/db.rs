@@ -1,7 +1,7 @@
-//! `Db`: the one write connection, opened, asked, closed. How a batch is run stands in `batch`.
+//! `Db`: the one write connection. `batch` runs batches on it.
 //!
-//! Also what the simulation uses: the same code on a database in memory, whose committed image can be taken
-//! at any point and started again as after a crash.
+//! The simulation uses the same code on an in-memory database. An image of the committed state can be taken at any
+//! point and opened again as after a crash.
 
 #[cfg(test)]
 use crate::batch::CommitFault;
@@ -24,33 +24,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{broadcast, watch};
 
-/// Where a database header names its journal; 1 is the plain one.
+/// Bytes of the database header that name the journal mode; 1 is the rollback journal.
 const JOURNAL_BYTES: std::ops::Range<usize> = 18..20;
 
-/// Where the database is.
+/// The location of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In a file, which can be opened again.
+    /// A file, which can be opened again.
     File(PathBuf),
-    /// In this connection only.
+    /// This connection only.
     Memory,
 }
 
-/// The one writer's database.
+/// The database of the one writer.
 pub struct Db {
     pub(crate) conn: Connection,
     pub(crate) place: Place,
-    /// Set when the connection failed in a way that only another open mends.
+    /// Set when the connection failed in a way that only a new open repairs.
     pub(crate) suspect: bool,
     pub(crate) commits: Arc<AtomicU64>,
     pub(crate) news: broadcast::Sender<FeedNotice>,
     /// Frames in the write-ahead log after the last commit.
     pub(crate) wal_frames: Arc<AtomicU64>,
-    /// Whether the last write that needed space found none.
+    /// True if the last write that needed space found none.
     pub(crate) full: watch::Sender<bool>,
-    /// The files of the store as they were opened; none in memory.
+    /// Identity of the store's files when they were opened; empty in memory.
     pub(crate) held: Held,
-    /// Set for good once the store is no longer there.
+    /// Set for good once the store is lost.
     pub(crate) lost: watch::Sender<Option<StoreLost>>,
     note: Option<NoteFile>,
     findings: Vec<String>,
@@ -71,7 +71,8 @@ impl std::fmt::Debug for Db {
 }
 
 impl Db {
-    /// Opens the store at `path` for a host, creating it (mode 0600) when there is no file, and notes that it is in use.
+    /// Opens the store at `path` for a host and records that it is in use. Creates it with mode 0600 if there is no
+    /// file.
     ///
     /// # Errors
     /// When the file is damaged, foreign or newer than this build (it is left untouched), or cannot be used.
@@ -79,7 +80,7 @@ impl Db {
         Self::open_for(path, Occupant::Host)
     }
 
-    /// Opens the store at `path` as [`Db::open`] does, for a host or for one run. See [`LastExit`] for the difference.
+    /// Opens the store at `path` like [`Db::open`], for a host or for one run. [`LastExit`] explains the difference.
     ///
     /// # Errors
     /// As for [`Db::open`].
@@ -93,7 +94,7 @@ impl Db {
         .inspect(|_| reserve::keep(path))
     }
 
-    /// Opens the store of a home as [`Db::open_for`] does. Its lock is part of what must stay in its place.
+    /// Opens the store of a home like [`Db::open_for`]. The home's lock file must stay in its place, too.
     ///
     /// # Errors
     /// As for [`Db::open`].
@@ -131,7 +132,7 @@ impl Db {
         Ok(db)
     }
 
-    /// A fresh store in memory, with a fixed epoch.
+    /// Creates an empty in-memory store with a fixed epoch.
     ///
     /// # Errors
     /// When SQLite fails.
@@ -139,7 +140,7 @@ impl Db {
         Self::start(open::memory()?, Place::Memory, Occupant::Host)
     }
 
-    /// A store in memory as it stood when `image` was taken: what a crash at that point would leave.
+    /// Opens an image as an in-memory store: the state that a crash at that point would leave.
     ///
     /// # Errors
     /// When the image is not one of this build's stores.
@@ -172,7 +173,7 @@ impl Db {
         Ok(db)
     }
 
-    /// Keeps count of the frames in the write-ahead log of the current connection.
+    /// Counts the frames in the write-ahead log of the current connection.
     pub(crate) fn watch_wal(&mut self) -> Result<(), Error> {
         let frames = Arc::clone(&self.wal_frames);
         self.conn
@@ -183,7 +184,7 @@ impl Db {
         Ok(())
     }
 
-    /// The committed state as one file image.
+    /// Returns the committed state as one file image.
     ///
     /// # Errors
     /// When SQLite fails.
@@ -195,7 +196,7 @@ impl Db {
             None,
         )?;
         let mut image = copy.serialize("main")?.to_vec();
-        // A file says in these two bytes that it has a write-ahead log, which nothing in memory can have.
+        // These bytes announce a write-ahead log, which an in-memory database cannot have.
         image
             .iter_mut()
             .skip(JOURNAL_BYTES.start)
@@ -204,31 +205,31 @@ impl Db {
         Ok(image)
     }
 
-    /// The store's identity: random, new at creation.
+    /// Identity of the store: random, created with it.
     #[must_use]
     pub fn epoch(&self) -> &str {
         &self.epoch
     }
 
-    /// Whether the disk is full, as far as the writer has seen; changes while it runs.
+    /// True while the disk is full, as last seen by the writer.
     #[must_use]
     pub fn disk_full(&self) -> watch::Receiver<bool> {
         self.full.subscribe()
     }
 
-    /// Set once the store is no longer where it was opened: nothing is acknowledged from then on.
+    /// Set once the store is no longer where it was opened. No commit is acknowledged from then on.
     #[must_use]
     pub fn lost(&self) -> watch::Receiver<Option<StoreLost>> {
         self.lost.subscribe()
     }
 
-    /// What is missing of what the last process had committed, in words for the operator. Nothing after a clean exit.
+    /// Describes for the operator which commits of the last process are missing. Empty after a clean exit.
     #[must_use]
     pub fn findings(&self) -> &[String] {
         &self.findings
     }
 
-    /// Homes under `agents_dir` of agents that the store does not know, in words for the operator.
+    /// Describes for the operator the homes under `agents_dir` whose agents the store does not know.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -236,10 +237,10 @@ impl Db {
         survey::strays(&self.conn, agents_dir)
     }
 
-    /// Makes sure that the files of the store are those that were opened.
+    /// Checks that the files of the store are still those that were opened.
     ///
     /// # Errors
-    /// `Lost`, from the first time on that one is not.
+    /// `Lost` if one is not, and from then on always.
     pub(crate) fn check_held(&self) -> Result<(), Error> {
         if let Some(lost) = self.lost.borrow().clone() {
             return Err(lost.into());
@@ -250,8 +251,8 @@ impl Db {
         }
     }
 
-    /// Notes for good that the store is lost. A log that is gone is copied into its file first, if that is in its
-    /// place: it holds what was acknowledged, and ends with this process.
+    /// Marks the store as lost for good. A deleted log is first copied into its file if that is in its place: it holds
+    /// acknowledged commits and vanishes with this process.
     pub(crate) fn lose(&self, lost: StoreLost) -> Error {
         tracing::error!(%lost, "the store is lost: nothing more is acknowledged, and this process ends");
         if let Place::File(path) = &self.place
@@ -267,7 +268,7 @@ impl Db {
         lost.into()
     }
 
-    /// Now and then: notes how far the store has come, and keeps some space for the next start.
+    /// Periodic upkeep: records the store's progress, and keeps the reserve for the next start.
     pub(crate) fn tend(&mut self) {
         let (Place::File(path), Some(note)) = (&self.place, &mut self.note) else {
             return;
@@ -279,7 +280,7 @@ impl Db {
         reserve::keep(path);
     }
 
-    /// How the processes before this one ended.
+    /// The exits of the processes before this one.
     #[must_use]
     pub const fn last_exit(&self) -> &LastExit {
         &self.last_exit
@@ -288,7 +289,7 @@ impl Db {
     /// Runs one write as a batch of its own. The closure may be run again and must have no side effect.
     ///
     /// # Errors
-    /// What the write came to; see [`WriteError`].
+    /// The failure of the write; see [`WriteError`].
     pub fn write<T>(
         &mut self,
         f: impl FnMut(&mut Tx<'_>) -> Result<T, Error>,
@@ -301,28 +302,28 @@ impl Db {
         answer.unwrap_or(Err(WriteError::CommitUnknown))
     }
 
-    /// Reads on the write connection: for tests and the simulation.
+    /// Reads on the write connection, for tests and the simulation.
     #[must_use]
     pub const fn reader(&self) -> Reader<'_> {
         Reader::new(&self.conn)
     }
 
-    /// How many commits changed something since the store was opened.
+    /// Number of commits that changed something since the store was opened.
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// News after each commit: one notice per agent with new events.
+    /// Subscribes to commits: one notice per agent with new events.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.news.subscribe()
     }
 
-    /// Notes a clean exit, empties the write-ahead log and closes the file.
+    /// Records a clean exit, empties the write-ahead log and closes the file.
     ///
     /// # Errors
-    /// When the note cannot be written; the store is closed all the same and counts as not closed properly.
+    /// When the exit cannot be recorded. The store is closed all the same and counts as not closed properly.
     pub fn close(mut self) -> Result<(), Error> {
         self.check_held()?;
         self.mend()?;
@@ -331,7 +332,7 @@ impl Db {
         }
         exit::leave(&self.conn, &self.occupant)?;
         if let Place::File(_) = self.place {
-            // A reader may still hold the log; what is left in it is applied at the next open.
+            // A reader may still hold the log. The next open applies the rest of it.
             drop(
                 self.conn
                     .wal_checkpoint_v2(Some("main"), rusqlite::wal::CheckpointMode::TRUNCATE),

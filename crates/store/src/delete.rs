@@ -1,22 +1,21 @@
-//! Deleting an agent: one list of every table that holds something of agents, each with its rule.
+//! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
-//! Invariant: every table but those of the host (`meta`, `model_limits`) is in the list, and `agents` is last, so that an interrupted deletion can
-//! always be found and taken up again.
+//! Invariant: every table except those of the host (`meta`, `model_limits`) is in the list, and `agents` is last, so
+//! that an interrupted deletion can always be found and resumed.
 
 use crate::error::Error;
 use crate::row::{AgentNo, limit, run};
 use rusqlite::{Connection, params};
 
-/// How far a deletion got.
+/// The progress of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// Nothing of the agent is left.
     Done,
-    /// There is more; call again in another commit.
+    /// Rows are left. The caller repeats the step in another commit.
     More,
 }
 
-/// Every table with something of agents and the statement that removes a bounded number of them.
+/// Every table with rows of agents, and the statement that removes a bounded number of them.
 pub(crate) const RULES: &[(&str, &str)] = &[
     (
         "effects",
@@ -83,7 +82,7 @@ pub(crate) const RULES: &[(&str, &str)] = &[
         "DELETE FROM events WHERE row_no IN \
          (SELECT row_no FROM events WHERE agent_no = ?1 ORDER BY last_seq LIMIT ?2)",
     ),
-    // The texts that only this agent refers to go before its references, which find them.
+    // Texts that only this agent refers to are removed before its references, which are needed to find them.
     (
         "blobs",
         "DELETE FROM blobs WHERE hash IN \
@@ -110,7 +109,7 @@ pub(crate) fn step(conn: &Connection, no: AgentNo, bound: u64) -> Result<Removal
         }
         left -= (run(conn, sql, params![no.0, limit(left)])? as u64).min(left);
     }
-    // The last row to go is the agent's own: while it is there, there is more.
+    // The agent's own row is removed last. While it exists, there is more to do.
     let gone = crate::row::first(conn, crate::agents::ID_OF, [no.0], |_| Ok(()))?.is_none();
     Ok(if gone { Removal::Done } else { Removal::More })
 }

@@ -1,6 +1,6 @@
-//! Open effects and the due-queue: everything that is outstanding, and when.
+//! Open effects and the due queue: all outstanding work of agents, with its time.
 //!
-//! Invariant: a row is here exactly while its outcome is open; closing what is not open is refused.
+//! Invariant: a row exists exactly while its outcome is open. Closing one that is not open is refused.
 
 use crate::agents::parse_id;
 use crate::error::Error;
@@ -27,29 +27,25 @@ pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no, 
      ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
 pub(crate) const NEXT_DUE: &str = "SELECT min(at) FROM due";
 
-/// One entry of the due-queue.
+/// One entry of the due queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueRow {
-    /// The agent it is for.
     pub agent_id: AgentId,
-    /// Its number.
     pub id: DueId,
-    /// The pause or the slot.
+    /// Pause or slot of the entry.
     pub time: DueTime,
-    /// What is to happen.
+    /// Action that is due.
     pub due: DueAction,
 }
 
-/// Whose entries of the due-queue are looked for. The others are left out before a page is cut, so they hide nobody.
+/// The agents whose due entries are read. Other entries are filtered before a page is cut, so they do not hide any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DueScope {
-    /// Every agent's.
     All,
-    /// Those of these agents.
     Only(BTreeSet<AgentId>),
 }
 
-/// Where a page of the due-queue goes on: behind the last entry of the page before.
+/// The position of the next page in the due queue: after the last entry of the page before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueCursor {
     at: i64,
@@ -58,7 +54,7 @@ pub struct DueCursor {
 }
 
 impl DueCursor {
-    /// Where the entries begin that are planned for later than `at`.
+    /// Returns the cursor of the entries planned for later than `at`.
     #[must_use]
     pub const fn later_than(at: Timestamp) -> Self {
         Self {
@@ -72,15 +68,13 @@ impl DueCursor {
 /// A page of the due-queue, earliest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DuePage {
-    /// The entries that can be read.
     pub rows: Vec<DueRow>,
-    /// Those that cannot: whose they are, and why.
+    /// Agents with an unreadable entry, and the error.
     pub unreadable: Vec<(AgentId, Error)>,
-    /// Where the next page begins; none when this was the last.
+    /// Cursor of the next page; absent on the last one.
     pub next: Option<DueCursor>,
 }
 
-/// Opens an effect.
 pub(crate) fn open(
     conn: &Connection,
     no: AgentNo,
@@ -98,7 +92,6 @@ pub(crate) fn open(
     Ok(())
 }
 
-/// Closes an open effect.
 pub(crate) fn close(conn: &Connection, no: AgentNo, id: EffectId) -> Result<(), Error> {
     if run(conn, CLOSE, params![no.0, id])? == 1 {
         return Ok(());
@@ -108,19 +101,19 @@ pub(crate) fn close(conn: &Connection, no: AgentNo, id: EffectId) -> Result<(), 
     )))
 }
 
-/// An open effect.
+/// Reads an open effect.
 pub(crate) fn one(conn: &Connection, no: AgentNo, id: EffectId) -> Result<Option<Effect>, Error> {
     first(conn, ONE, params![no.0, id], |row| {
         json(row, 0, "effects", id)
     })
 }
 
-/// The numbers of an agent's open effects.
+/// Lists the numbers of an agent's open effects.
 pub(crate) fn ids(conn: &Connection, no: AgentNo) -> Result<Vec<EffectId>, Error> {
     all(conn, IDS, [no.0], |row| Ok(row.get(0)?))
 }
 
-/// A page of an agent's open effects, in the order they were opened.
+/// Returns a page of an agent's open effects, in the order they were opened.
 pub(crate) fn of_agent(
     conn: &Connection,
     (no, agent_id): (AgentNo, &AgentId),
@@ -139,7 +132,6 @@ pub(crate) fn of_agent(
     })
 }
 
-/// Sets a due entry.
 pub(crate) fn set_due(
     conn: &Connection,
     no: AgentNo,
@@ -164,7 +156,6 @@ pub(crate) fn set_due(
     Ok(())
 }
 
-/// Clears a due entry.
 pub(crate) fn clear_due(conn: &Connection, no: AgentNo, id: DueId) -> Result<(), Error> {
     if run(conn, CLEAR, params![no.0, id])? == 1 {
         return Ok(());
@@ -174,7 +165,7 @@ pub(crate) fn clear_due(conn: &Connection, no: AgentNo, id: DueId) -> Result<(),
     )))
 }
 
-/// What is due by `until`, earliest first. An entry that cannot be read does not hide the others.
+/// Lists the entries due by `until`, earliest first. An unreadable entry does not hide the others.
 pub(crate) fn due(
     conn: &Connection,
     scope: &DueScope,
@@ -186,7 +177,7 @@ pub(crate) fn due(
         (cursor.at, cursor.agent_no, cursor.id)
     });
     let mut page = DuePage::default();
-    // A name holds no line break, so the names stand on lines of their own.
+    // A name contains no line break, so the names are joined by lines.
     let names = match scope {
         DueScope::All => None,
         DueScope::Only(names) => Some(
@@ -214,7 +205,7 @@ pub(crate) fn due(
                 due,
             }),
             (Ok(agent_id), Err(error)) => page.unreadable.push((agent_id, error)),
-            // Nobody can be put aside for it.
+            // There is no readable agent to put aside.
             (Err(error), _) => tracing::warn!(%error, "a due entry is passed over"),
         }
         Ok(DueCursor {
@@ -239,7 +230,7 @@ fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, DueAction), Er
             length_ms,
         }),
         (Some(_), None) => DueTime::Slot(at),
-        // An earlier build set it: a pause of unknown length, no longer than the longest of its kind.
+        // An earlier build wrote the entry: a pause of unknown length, assumed to be the longest of its kind.
         (None, _) => DueTime::Pause(Pause {
             set_at: at.minus_millis(due.longest_ms()),
             length_ms: due.longest_ms(),
@@ -248,7 +239,7 @@ fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, DueAction), Er
     Ok((row.get(1)?, time, due))
 }
 
-/// When the next entry is due.
+/// Returns the time of the next entry.
 pub(crate) fn next_due(conn: &Connection) -> Result<Option<Timestamp>, Error> {
     let at: Option<Option<i64>> = first(conn, NEXT_DUE, [], |row| Ok(row.get(0)?))?;
     Ok(at.flatten().map(Timestamp::from_millis))

@@ -1,14 +1,14 @@
-//! What can go wrong in the store, said so that the reader knows what to do next.
+//! Errors of the store, worded so that the reader knows the next step.
 //!
-//! No SQLite type leaves the crate: `Error` carries the result code and the words, nothing else.
+//! No SQLite type leaves the crate: `Error` carries the result code and the message only.
 
 use crate::held::StoreLost;
 use holon_domain::AgentId;
 use std::path::PathBuf;
 
-/// The extended result codes this crate distinguishes by their primary part.
+/// Mask of the primary part of an extended result code.
 const PRIMARY: i32 = 0xff;
-/// How much of a fact an error shows.
+/// Bytes of a fact that an error shows.
 const FACT_PREVIEW_BYTES: usize = 200;
 
 /// A failure of the store.
@@ -16,20 +16,14 @@ const FACT_PREVIEW_BYTES: usize = 200;
 pub enum Error {
     /// SQLite answered with an error.
     #[error("the database answered with an error ({code}): {message}")]
-    Sqlite {
-        /// Extended result code.
-        code: i32,
-        /// Its words.
-        message: String,
-    },
-    /// The file is not one this build may touch.
+    Sqlite { code: i32, message: String },
+    /// The file is not one that this build may change.
     #[error(
         "{path}: {found}. The file was left untouched. Move it aside and restore a backup, or save what can be read with: sqlite3 {path} \".recover\" | sqlite3 recovered.sqlite3"
     )]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// What was found.
+        /// Description of the fault.
         found: String,
     },
     /// The file belongs to a later build.
@@ -37,31 +31,25 @@ pub enum Error {
         "{path} has schema version {found}, and this build knows versions up to {known}. The file was left untouched. Start the newer build again, or move the file aside and restore a backup made before the upgrade"
     )]
     NewerSchema {
-        /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Schema version of the file.
         found: i64,
-        /// The newest this build knows.
+        /// Newest schema version that this build knows.
         known: i64,
     },
     /// The file or its directory cannot be used.
     #[error(
         "cannot use {path}: {reason}. Check that the directory exists, belongs to this user and has free space"
     )]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// The log beside the file is that of another file.
+    File { path: PathBuf, reason: String },
+    /// The write-ahead log beside the file belongs to another file.
     #[error(
         "{log} is the write-ahead log of another file than {path}: the file its process held was moved, and the log was left behind. Opened together they would be mixed, so both were left untouched. If {path} is a backup to go on with, move the log aside; otherwise put the file the log belongs to back"
     )]
     ForeignLog {
-        /// The file that stands in the place.
+        /// Database file in the store's place.
         path: PathBuf,
-        /// The log that is not its own.
+        /// Log that does not belong to it.
         log: PathBuf,
     },
     /// The store is no longer where this process opened it.
@@ -71,100 +59,73 @@ pub enum Error {
     #[error(
         "SQLite {found} is too old; this build needs {needed} or newer. Build with the bundled SQLite"
     )]
-    OldSqlite {
-        /// Version number found.
-        found: i32,
-        /// Version number needed.
-        needed: i32,
-    },
+    OldSqlite { found: i32, needed: i32 },
     /// An agent of that name exists already.
     #[error("there is already an agent named {agent_id}; choose another name")]
-    AgentExists {
-        /// Its name.
-        agent_id: AgentId,
-    },
-    /// A decision does not fit the rows it was made on; nothing of it was written.
+    AgentExists { agent_id: AgentId },
+    /// A decision does not fit the rows it was made on. Nothing of it was written.
     #[error(
         "a decision contradicts the stored rows: {what}. Nothing of it was written; this is a defect to report"
     )]
-    Contradiction {
-        /// In which way.
-        what: String,
-    },
+    Contradiction { what: String },
     /// A stored row cannot be read.
     #[error(
         "a stored row cannot be read: {table} {key}: {reason}. Stop the host and check its file with: sqlite3 FILE \"PRAGMA integrity_check\"; restore a backup if it is damaged, and report a defect if it is sound"
     )]
     Row {
-        /// Its table.
         table: &'static str,
-        /// Its key.
         key: String,
-        /// Why.
         reason: String,
     },
-    /// The agent was put aside because a row of it could not be read.
+    /// The agent was put aside because one of its rows could not be read.
     #[error("agent {agent_id} was put aside: {reason}")]
     Aside {
-        /// The agent.
         agent_id: AgentId,
-        /// Which row, and why.
+        /// Names the row and the fault.
         reason: String,
     },
-    /// The system gives no random bytes.
+    /// The system provides no random bytes.
     #[error(
         "the system gives no random bytes: {reason}. A store needs some for its identity; start the host on a system whose random source works"
     )]
-    NoRandomness {
-        /// Why.
-        reason: String,
-    },
-    /// The writer thread ended without being asked to.
+    NoRandomness { reason: String },
+    /// The writer thread ended unexpectedly.
     #[error(
         "the writer thread ended unexpectedly, and the exit is not a clean one; start the host again, and report this as a defect with the log"
     )]
     WriterGone,
     /// A value cannot be written as JSON.
     #[error("a value cannot be stored: {reason}")]
-    Encode {
-        /// Why.
-        reason: String,
-    },
+    Encode { reason: String },
     /// A read took too long and was interrupted.
     #[error(
         "the read took longer than {limit_ms} ms and was interrupted; ask for less, or again later"
     )]
-    ReadDeadline {
-        /// The bound.
-        limit_ms: u64,
-    },
+    ReadDeadline { limit_ms: u64 },
     /// A read panicked.
     #[error("a read failed unexpectedly: {message}; this is a defect to report")]
     ReadPanicked {
-        /// What it said.
+        /// Message of the panic.
         message: String,
     },
-    /// A nested part of a transaction panicked; it was undone.
+    /// A nested part of a transaction panicked and was rolled back.
     #[error("a decision failed unexpectedly: {message}; this is a defect to report")]
     Panicked {
-        /// What it said.
+        /// Message of the panic.
         message: String,
     },
-    /// The caller's own reason to give a write up; nothing of it was written.
+    /// The caller aborted the write for its own reason. Nothing of it was written.
     #[error("{reason}")]
-    Refused {
-        /// Why.
-        reason: String,
-    },
+    Refused { reason: String },
 }
 
 impl Error {
-    /// A decision that does not fit.
+    /// Builds the error for a decision that does not fit.
     pub(crate) fn contradiction(what: impl Into<String>) -> Self {
         Self::Contradiction { what: what.into() }
     }
 
-    /// Space ran out where no database was asked.
+    /// Builds the error for a full disk that a file operation met.
     pub(crate) fn full(message: String) -> Self {
         Self::Sqlite {
             code: rusqlite::ffi::SQLITE_FULL,
@@ -172,7 +133,8 @@ impl Error {
         }
     }
 
-    /// A broken constraint means that what was written does not fit the rows; any other error stays what it is.
+    /// Converts a constraint violation to `Contradiction`, because the written rows do not fit. Other errors stay as
+    /// they are.
     pub(crate) fn into_contradiction(self, written: &dyn std::fmt::Debug) -> Self {
         if self.primary() == Some(rusqlite::ffi::SQLITE_CONSTRAINT) {
             let shown = holon_domain::text::preview(&format!("{written:?}"), FACT_PREVIEW_BYTES);
@@ -181,7 +143,8 @@ impl Error {
         self
     }
 
-    /// Whether the fault lies with one agent's rows or decision, and not with the database: others can go on.
+    /// Returns true if the fault lies in one agent's rows or decision and not in the database, so that others can
+    /// continue.
     #[must_use]
     pub const fn is_one_agents(&self) -> bool {
         match self {
@@ -206,13 +169,13 @@ impl Error {
         }
     }
 
-    /// Whether space ran out.
+    /// Returns true if the disk is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.primary() == Some(rusqlite::ffi::SQLITE_FULL)
     }
 
-    /// Whether the database could not be reached or made larger, for which a full disk may be the reason.
+    /// Returns true if the database could not be reached or extended, which a full disk may cause.
     pub(crate) fn is_of_the_file_system(&self) -> bool {
         let code = self.primary();
         code == Some(rusqlite::ffi::SQLITE_IOERR)
@@ -220,13 +183,13 @@ impl Error {
             || matches!(self, Self::File { .. })
     }
 
-    /// Whether the file is not a sound database.
+    /// Returns true if the file is not a sound database.
     pub(crate) fn is_damage(&self) -> bool {
         let code = self.primary();
         code == Some(rusqlite::ffi::SQLITE_NOTADB) || code == Some(rusqlite::ffi::SQLITE_CORRUPT)
     }
 
-    /// Whether a running statement was interrupted.
+    /// Returns true if a running statement was interrupted.
     pub(crate) fn is_interrupt(&self) -> bool {
         self.primary() == Some(rusqlite::ffi::SQLITE_INTERRUPT)
     }
@@ -257,7 +220,7 @@ impl Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        // A value that does not fit its column says something about one row, not about the database.
+        // A value that does not fit its column is the fault of one row, not of the database.
         if let rusqlite::Error::InvalidColumnType(column, ..)
         | rusqlite::Error::FromSqlConversionFailure(column, ..)
         | rusqlite::Error::IntegralValueOutOfRange(column, _) = error
@@ -268,7 +231,7 @@ impl From<rusqlite::Error> for Error {
                 reason: error.to_string(),
             };
         }
-        // A number no column can hold was written by a decision, so it is that decision's fault.
+        // Only a decision can write a number that no column can hold, so it is the decision's fault.
         if let rusqlite::Error::ToSqlConversionFailure(_) = error {
             return Self::contradiction(error.to_string());
         }
@@ -290,39 +253,39 @@ impl From<serde_json::Error> for Error {
     }
 }
 
-/// What a write came to, when it did not come to what was asked.
+/// The failure of a write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// Too many writes wait; nothing was written.
+    /// The writer's queue is full; nothing was written.
     #[error("the store has too much waiting to be written; try again in a moment")]
     Overloaded,
-    /// There is no space; nothing was written.
+    /// The disk is full; nothing was written.
     #[error("the disk is full and nothing was written; free some space, then try again")]
     DiskFull,
-    /// The commit failed in a way that does not say whether it holds.
+    /// The commit failed, and it is unknown if it holds.
     #[error("the store cannot tell whether this was written; read back before trying again")]
     CommitUnknown,
-    /// The decision panicked; nothing of it was written.
+    /// The decision panicked. Nothing of it was written.
     #[error(
         "a decision failed unexpectedly and nothing of it was written: {message}; this is a defect to report"
     )]
     Panicked {
-        /// What it said.
+        /// Message of the panic.
         message: String,
     },
-    /// The store is no longer there. The write may stand in a file that this process still holds.
+    /// The store is lost. The write may exist in a file that only this process still holds open.
     #[error(transparent)]
     StoreLost(StoreLost),
     /// The store is closed; nothing was written.
     #[error("the store is closed; start the host again")]
     Closed,
-    /// The write failed by itself; nothing of it was written.
+    /// The write itself failed. Nothing of it was written.
     #[error(transparent)]
     Store(#[from] Error),
 }
 
 impl WriteError {
-    /// The answer for a member that failed with `error` and of which nothing was written.
+    /// Converts the error of a member of which nothing was written.
     pub(crate) fn of(error: Error) -> Self {
         match error {
             Error::Lost(lost) => Self::StoreLost(lost),

@@ -1,6 +1,6 @@
 //! The events table: the audit and notification log of each agent, dense from its retention boundary on.
 //!
-//! What one decision recorded is one row: fewer rows to write, and payloads are spliced in and out as text.
+//! The events of one decision are one row. That means fewer rows to write, and payloads are spliced in and out as text.
 
 use crate::agents::{self, Tally};
 use crate::error::Error;
@@ -12,32 +12,32 @@ use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord};
 use rusqlite::{Connection, Row, params};
 use serde_json::value::RawValue;
 
-/// Writes nothing where a row holds one of the new numbers already: the counter beside the agent may be too low, and
-/// the index alone does not notice, because it knows only the last event of each row.
+/// Writes nothing if a row already holds one of the new numbers. The counter beside the agent may be too low, and the
+/// index does not detect it, because it knows only the last event of each row.
 const INSERT: &str = "INSERT INTO events (agent_no, last_seq, at, data) SELECT ?1, ?2, ?3, ?4 \
      WHERE NOT EXISTS (SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq >= ?5)";
 pub(crate) const ASCENDING: &str = "SELECT last_seq, at, data FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 ORDER BY last_seq LIMIT ?3";
 pub(crate) const DESCENDING: &str = "SELECT last_seq, at, data FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 AND last_seq <= ?3 ORDER BY last_seq DESC LIMIT ?4";
-/// The row an event is in ends with it or with a later one.
+/// Finds the row of an event: it ends with that event or a later one.
 pub(crate) const ROW_OF: &str = "SELECT last_seq FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 ORDER BY last_seq LIMIT 1";
 pub(crate) const EXISTS: &str = "SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq = ?2";
 
-/// The rows of all agents stand in the order of their commits.
+/// The newest row of all agents. Row numbers follow the order of commits.
 pub(crate) const NEWEST_AT: &str = "SELECT at FROM events ORDER BY row_no DESC LIMIT 1";
 
-/// What a row takes beside its text, roughly; retention accounts with it.
+/// Approximate size of a row beside its text, for retention.
 pub(crate) const ROW_BYTES: u64 = 40;
 
-/// The time of the last commit that recorded an event, for any agent.
+/// Returns the time of the last commit that recorded an event, for any agent.
 pub(crate) fn newest_at(conn: &Connection) -> Result<Option<Timestamp>, Error> {
     let read = |row: &Row<'_>| Ok(Timestamp::from_millis(row.get(0)?));
     first(conn, NEWEST_AT, [], read)
 }
 
-/// The events of one decision in the making: they become one row.
+/// The events of one decision, which become one row.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     first: EventSeq,
@@ -46,7 +46,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Adds an event; it must be the next one.
+    /// Adds an event, which must have the next number.
     pub(crate) fn add(
         &mut self,
         seq: EventSeq,
@@ -72,7 +72,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Writes the row, if there is anything in it.
+    /// Writes the row, unless it is empty.
     pub(crate) fn write(
         mut self,
         conn: &Connection,
@@ -106,7 +106,7 @@ fn insert(
     )))
 }
 
-/// Records one event outside a decision. Takes and answers the newest event and the bytes of all.
+/// Records one event outside a decision. Takes and returns the newest event number and the bytes of all events.
 pub(crate) fn record_one(
     conn: &Connection,
     no: AgentNo,
@@ -119,12 +119,12 @@ pub(crate) fn record_one(
     Ok((newest + 1, bytes + ROW_BYTES + data.len() as u64))
 }
 
-/// Whether a row ends with this event.
+/// Returns true if a row ends with this event.
 pub(crate) fn exists(conn: &Connection, no: AgentNo, seq: EventSeq) -> Result<bool, Error> {
     Ok(first(conn, EXISTS, params![no.0, seq], |_| Ok(()))?.is_some())
 }
 
-/// The events of one row, oldest first.
+/// Parses the events of one row, oldest first.
 fn read_row(row: &Row<'_>) -> Result<Vec<EventRecord>, Error> {
     let last_seq: EventSeq = row.get(0)?;
     let at = Timestamp::from_millis(row.get(1)?);
@@ -142,7 +142,7 @@ fn read_row(row: &Row<'_>) -> Result<Vec<EventRecord>, Error> {
     Ok(events.collect())
 }
 
-/// The rows that hold the events from `low` to `high`, at most as many as there may be events.
+/// Reads the rows that hold the events from `low` to `high`, at most as many as there may be events.
 fn rows_between(
     conn: &Connection,
     no: AgentNo,
@@ -180,10 +180,10 @@ fn rows_between(
         .collect())
 }
 
-/// A page of events between the bounds of a query.
+/// Reads a page of events between the bounds of a query.
 pub(crate) fn page(conn: &Connection, no: AgentNo, query: EventQuery) -> Result<EventPage, Error> {
     let tally = agents::tally(conn, no)?;
-    // Numbers begin with 1, whatever a damaged row says.
+    // Numbers begin with 1, even if a damaged row says otherwise.
     let (oldest, newest) = (tally.oldest_event.max(1), tally.newest_event);
     let low = query
         .after_seq
@@ -193,7 +193,7 @@ pub(crate) fn page(conn: &Connection, no: AgentNo, query: EventQuery) -> Result<
         .map_or(newest, |before| before.saturating_sub(1).min(newest));
     let events = rows_between(conn, no, (low, high), query)?;
     let seqs = || events.iter().map(|event| event.event_seq);
-    // An empty page lies just above its lower bound.
+    // The position of an empty page is just above its lower bound.
     let first_seq = seqs().min().unwrap_or(low);
     let last = seqs().max().unwrap_or(low - 1);
     let stored = oldest <= newest;

@@ -1,9 +1,8 @@
-//! How the processes before this one ended: marks in `meta`, one for hosts and one for each agent a single run served.
+//! Exit marks of earlier processes in `meta`: one for hosts, and one per agent that a single run served.
 //!
-//! A host takes up everybody's work, so its mark (`clean_exit`) speaks for every agent. A process that serves one run
-//! takes up one agent's work and leaves the others' alone: it must neither hide that the last host crashed nor make a
-//! clean exit look like a crash. So it writes a mark of its own (`run/AGENT`), which counts for that agent until the
-//! next host takes over.
+//! A host performs the work of all agents, so its mark (`clean_exit`) counts for every agent. A process for one run
+//! performs the work of one agent only. It must neither hide a crash of the last host nor make a clean exit look like a
+//! crash, so it writes its own mark (`run/AGENT`), which counts for that agent until the next host starts.
 
 use crate::error::Error;
 use crate::row::{all, first, run};
@@ -22,44 +21,43 @@ const CLEAN_EXIT: &str = "clean_exit";
 const CLEAN: &str = "1";
 const IN_USE: &str = "0";
 
-/// Whose work the process that opens a store takes up.
+/// The kind of process that opens a store, by the agents whose work it performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occupant {
-    /// Everybody's.
     Host,
-    /// One run's: that of a named agent, or of a temporary one, which does not outlive its process.
+    /// A process for one run of a named agent, or of a temporary agent, which does not outlive it.
     Run(Option<AgentId>),
 }
 
-/// How the processes before this one ended.
+/// The exits of the processes before this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastExit {
     clean: bool,
-    /// Agents that a single run served since the last host, and whether the last such run ended in order.
+    /// Agents served by single runs since the last host; true if the agent's last run ended in order.
     runs: BTreeMap<AgentId, bool>,
 }
 
 impl LastExit {
-    /// Whether the last host closed the store in order. A new store counts as closed.
+    /// Returns true if the last host closed the store in order. A new store counts as closed.
     #[must_use]
     pub const fn was_clean(&self) -> bool {
         self.clean
     }
 
-    /// Whether the last host and every run since ended in order.
+    /// Returns true if the last host and every run since then ended in order.
     #[must_use]
     pub fn was_clean_for_all(&self) -> bool {
         self.clean && self.runs.values().all(|clean| *clean)
     }
 
-    /// Whether the last process that took up this agent's work ended in order.
+    /// Returns true if the last process that performed this agent's work ended in order.
     #[must_use]
     pub fn was_clean_for(&self, agent_id: &AgentId) -> bool {
         self.runs.get(agent_id).copied().unwrap_or(self.clean)
     }
 }
 
-/// Reads how the last processes ended, and notes that the store is in use from now on. Both in one transaction.
+/// Reads the exits of the last processes and records that the store is in use, in one transaction.
 pub(crate) fn occupy(conn: &Connection, occupant: &Occupant) -> Result<LastExit, Error> {
     let whole = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
     let last = last_exit(conn)?;
@@ -75,11 +73,11 @@ pub(crate) fn occupy(conn: &Connection, occupant: &Occupant) -> Result<LastExit,
     Ok(last)
 }
 
-/// Notes that the occupant leaves in order.
+/// Records a clean exit of the occupant.
 pub(crate) fn leave(conn: &Connection, occupant: &Occupant) -> Result<(), Error> {
     match occupant {
         Occupant::Host => set(conn, CLEAN_EXIT, CLEAN),
-        // Where the last host ended in order too, the agent needs no mark of its own.
+        // If the last host ended in order too, the agent needs no mark of its own.
         Occupant::Run(Some(agent_id)) if last_exit(conn)?.clean => {
             run(conn, UNSET, [run_key(agent_id)])?;
             Ok(())
@@ -90,7 +88,7 @@ pub(crate) fn leave(conn: &Connection, occupant: &Occupant) -> Result<(), Error>
 }
 
 fn last_exit(conn: &Connection) -> Result<LastExit, Error> {
-    // A mark that is missing or cannot be read says nothing good.
+    // A missing or unreadable mark counts as unclean.
     let clean = first(conn, VALUE, [CLEAN_EXIT], |row| {
         Ok(row.get_ref(0)?.as_str() == Ok(CLEAN))
     })?;
@@ -134,7 +132,7 @@ mod tests {
     fn a_run_in_between_changes_nothing_for_others() {
         let run = Occupant::Run(Some(agent("a")));
         let conn = Db::in_memory().expect("opens").conn;
-        // In use by a host, which crashes; then a run that ends in order.
+        // A host uses the store and crashes; then a run ends in order.
         assert_eq!(occupied_by(&conn, &run), (false, false, false));
         leave(&conn, &run).expect("notes");
         assert_eq!(occupied_by(&conn, &run), (false, true, false));
@@ -143,7 +141,7 @@ mod tests {
         leave(&conn, &run).expect("notes");
         assert_eq!(occupied_by(&conn, &Occupant::Host), (false, true, false));
         leave(&conn, &Occupant::Host).expect("notes");
-        // After a clean exit of a host, a run that crashes costs its own agent alone.
+        // After a clean exit of a host, a crash of a run affects its own agent only.
         assert_eq!(occupied_by(&conn, &run), (true, true, true));
         assert_eq!(
             occupied_by(&conn, &Occupant::Run(None)),

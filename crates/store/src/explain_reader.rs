@@ -1,4 +1,4 @@
-//! What an explanation of an agent asks for: its next due entries and the message that has waited longest.
+//! Reads for the explanation of an agent: its next due entries and its oldest queued message.
 
 use crate::error::Error;
 use crate::queue::read_entry;
@@ -16,8 +16,8 @@ const OLDEST_OF_BAND: &str = "SELECT seq, status, max_rounds, envelope FROM mess
      WHERE agent_no = ?1 AND status = 0 AND priority = ?2 ORDER BY seq LIMIT 1";
 
 impl Reader<'_> {
-    /// What happens to an agent by itself, soonest first. Looks at all entries of the agent, so it is for people who
-    /// ask and not for decisions.
+    /// Lists an agent's due entries, soonest first. Reads all entries of the agent, so it is for people and not for
+    /// decisions.
     ///
     /// # Errors
     /// When the database fails or an entry cannot be read.
@@ -38,7 +38,7 @@ impl Reader<'_> {
         )
     }
 
-    /// The queued message that was admitted first, whatever its band.
+    /// Returns the queued message that was admitted first, in any band.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.

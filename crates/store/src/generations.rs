@@ -1,6 +1,6 @@
 //! The host's counter of generations: one row of `meta`, raised by every decision that fences an agent's effects.
 //!
-//! Invariant: no generation is given out twice, also not to another agent of the same name after the first was removed.
+//! Invariant: no generation is given out twice, not even to another agent of the same name after a removal.
 
 use crate::error::Error;
 use crate::row::{first, run};
@@ -10,11 +10,11 @@ pub(crate) const NEWEST: &str = "SELECT value FROM meta WHERE key = 'generation'
 const RAISE: &str = "INSERT INTO meta (key, value) VALUES ('generation', ?1) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
-/// How far one agent may raise the counter at once. Agents of builds that numbered each agent for itself are ahead of
-/// it by a little; a damaged row that claims more is that agent's fault and must not use up the numbers of the others.
+/// Largest step of the counter at once. Agents of builds that numbered each agent separately are ahead of it by a
+/// little. A damaged row that claims more is that agent's fault and must not use up the numbers of the others.
 const LONGEST_LEAP: u64 = 1 << 32;
 
-/// The newest generation that was given out; 0 before the first.
+/// Returns the newest generation that was given out; 0 before the first.
 pub(crate) fn newest(conn: &Connection) -> Result<u64, Error> {
     let found = first(conn, NEWEST, [], |row| {
         let text = row.get_ref(0)?.as_str().ok();
@@ -28,7 +28,7 @@ pub(crate) fn newest(conn: &Connection) -> Result<u64, Error> {
     Ok(found.flatten().unwrap_or(0))
 }
 
-/// Gives out a generation.
+/// Records that a generation was given out.
 pub(crate) fn take(conn: &Connection, generation: u64) -> Result<(), Error> {
     let newest = newest(conn)?;
     if generation <= newest {

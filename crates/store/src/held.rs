@@ -1,8 +1,7 @@
-//! Whether the store is still where it was opened: the numbers of its files, noted once and compared by path.
+//! Detects if the store is still where it was opened: the inode numbers of its files, compared by path.
 //!
-//! A file is only looked at, never opened: closing a handle on the database would drop the locks that SQLite holds on
-//! it in this process. The files stay open for as long as the store does, so the system gives their numbers to no
-//! other file meanwhile.
+//! The check never opens a file: closing a handle on the database would drop the locks that SQLite holds on it in this
+//! process. The files stay open while the store is open, so the system does not reuse their inode numbers.
 
 use crate::error::Error;
 use crate::open;
@@ -13,10 +12,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// What the system appends to the name of an open file that has been deleted.
+/// Suffix that the system appends to the name of a deleted open file.
 const DELETED: &str = " (deleted)";
 
-/// What a file is apart from its name.
+/// The identity of a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     device: u64,
@@ -24,7 +23,7 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    /// The file that `found` tells of.
+    /// Identity from the metadata of a file.
     pub(crate) fn of(found: &fs::Metadata) -> Self {
         Self {
             device: found.dev(),
@@ -32,25 +31,24 @@ impl FileId {
         }
     }
 
-    /// The file that stands at `path` now.
+    /// Identity of the file at `path`.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         fs::metadata(path).map(|found| Self::of(&found))
     }
 }
 
-/// What became of a file that is no longer in its place.
+/// The fate of a file that is no longer in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It was deleted; what it holds ends with this process.
+    /// The file was deleted; its content is lost when this process ends.
     Deleted,
-    /// It has another name now.
     Moved {
-        /// Its name.
+        /// New path of the file.
         to: PathBuf,
     },
-    /// It is not in its place, and the system does not say where it is.
+    /// The file is not in its place, and the system does not tell its path.
     Gone,
-    /// Another file stands in its place.
+    /// Another file has taken its place.
     Replaced,
 }
 
@@ -69,20 +67,19 @@ impl fmt::Display for Fate {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the store is no longer there: {} {fate} while this process held it", path.display())]
 pub struct StoreLost {
-    /// Where the file was.
+    /// Original path of the file.
     pub path: PathBuf,
-    /// What became of it.
     pub fate: Fate,
 }
 
-/// The files this process holds, with what each was when it was opened.
+/// The files this process holds open, with their identities.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     files: Vec<(PathBuf, FileId)>,
 }
 
 impl Held {
-    /// Notes the files of the open database at `path`. SQLite has made its log and the index of that by now.
+    /// Records the files of the open database at `path`. SQLite has created its log and the log's index by now.
     pub(crate) fn of_database(conn: &Connection, path: &Path) -> Result<Self, Error> {
         let mut held = Self::default();
         for suffix in ["", "-wal", "-shm"] {
@@ -100,23 +97,23 @@ impl Held {
         self.files.push((path, id));
     }
 
-    /// Notes a file that is looked at first: the lock of the home goes with the whole of it.
+    /// Adds a file that is checked first: the home's lock file is missing when the whole home is gone.
     pub(crate) fn add_first(&mut self, path: PathBuf, id: FileId) {
         self.files.insert(0, (path, id));
     }
 
-    /// The file noted for this path.
+    /// Recorded identity of the file at this path.
     pub(crate) fn id_of(&self, path: &Path) -> Option<FileId> {
         let found = self.files.iter().find(|(noted, _)| noted == path);
         found.map(|(_, id)| *id)
     }
 
-    /// The first file that is not in its place any more.
+    /// Returns the first file that is no longer in its place.
     pub(crate) fn first_lost(&self) -> Option<StoreLost> {
         self.files.iter().find_map(|(path, id)| look(path, *id))
     }
 
-    /// Whether the file at `path` alone is lost, and nothing has taken its place.
+    /// Returns true if only the file at `path` is lost, and no other file has taken its place.
     pub(crate) fn lacks_only(&self, path: &Path) -> bool {
         let is_free = |path: &Path| FileId::at(path).is_err_and(|error| is_absence(&error));
         self.files.iter().all(|(noted, id)| {
@@ -129,15 +126,15 @@ impl Held {
     }
 }
 
-/// Whether the file of an open connection has another name or none by now.
+/// Returns true if the file of an open connection has been renamed or deleted.
 pub(crate) fn has_moved(conn: &Connection) -> Result<bool, Error> {
     let mut moved = 0;
     conn.file_control(Some("main"), FileControl::HasMoved(&mut moved))?;
     Ok(moved != 0)
 }
 
-/// Where the file at `path` cannot be looked at, it counts as there: a directory that may not be entered for a while
-/// has lost nothing.
+/// Checks one file. A file that cannot be examined counts as present, because an inaccessible directory has lost
+/// nothing.
 fn look(path: &Path, id: FileId) -> Option<StoreLost> {
     match FileId::at(path) {
         Ok(found) if found == id => None,
@@ -159,7 +156,7 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-/// What became of an open file, by the names the system has for the open files of this process.
+/// Finds the fate of an open file from the names that the system reports for this process's open files.
 fn fate_of(id: FileId) -> Fate {
     let Ok(open) = fs::read_dir("/proc/self/fd") else {
         return Fate::Gone;

@@ -1,4 +1,4 @@
-//! The hints table: wake hints that no tick has told the agent of yet, one for each source.
+//! The hints table: wake hints that no tick has delivered yet, one per source.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, json, run};
@@ -17,7 +17,7 @@ fn read(row: &Row<'_>) -> Result<WakeHint, Error> {
     json(row, 1, "hints", key)
 }
 
-/// Writes a hint over the pending one of the same source.
+/// Writes a hint, replacing the pending one of the same source.
 pub(crate) fn write(conn: &Connection, no: AgentNo, hint: &WakeHint) -> Result<(), Error> {
     run(
         conn,
@@ -27,12 +27,12 @@ pub(crate) fn write(conn: &Connection, no: AgentNo, hint: &WakeHint) -> Result<(
     Ok(())
 }
 
-/// The pending hints.
+/// Lists the pending hints.
 pub(crate) fn pending(conn: &Connection, no: AgentNo) -> Result<Vec<WakeHint>, Error> {
     all(conn, PENDING, params![no.0, WAKE_HINTS], read)
 }
 
-/// Forgets the pending hints: they are part of a tick now.
+/// Deletes the pending hints, which a tick now contains.
 pub(crate) fn clear(conn: &Connection, no: AgentNo) -> Result<(), Error> {
     run(conn, CLEAR, [no.0])?;
     Ok(())

@@ -1,8 +1,8 @@
 //! The home directory: its layout, its permissions, and the lock that makes this process its one owner.
 //!
-//! Invariant: while a `Home` lives, no other process has one for the same directory, and nobody but this user
-//! can look inside. The lock file is never deleted: the lock is on the file, not on its existence. Where somebody else
-//! deletes it, the lock on the directory of the store still keeps a second owner out.
+//! Invariant: while a `Home` exists, no other process has one for the same directory, and no other user can look
+//! inside. The lock file is never deleted, because the lock is on the file and not on its existence. If another program
+//! deletes it, the lock on the store's directory still keeps a second owner out.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{Read as _, Write as _};
@@ -13,53 +13,44 @@ use std::path::{Path, PathBuf};
 
 const PRIVATE: u32 = 0o700;
 const OTHERS: u32 = 0o077;
-/// Second line of the lock file of an owner that is about to let go.
+/// Second line of the lock file of an owner that is about to exit.
 const LEAVING: &str = "leaving";
 
-/// Why a home cannot be used.
+/// The reason why a home cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// Another process owns it.
+    /// Another process owns the home.
     #[error(
         "another process{} already runs on {path}; stop it first, or use another home",
         pid.map_or_else(String::new, |pid| format!(" (pid {pid})"))
     )]
     Owned {
-        /// The home.
         path: PathBuf,
-        /// The owner, if the lock file names it.
+        /// Process id of the owner, if the lock file names it.
         pid: Option<u32>,
-        /// Whether the owner has said that it is about to let go, so that waiting is worth while.
+        /// True if the owner is about to exit, so that a retry makes sense.
         leaving: bool,
     },
-    /// Others may look inside or write.
+    /// Other users may read or write the home.
     #[error(
         "{path} has loose permissions ({mode:04o}): others could read or change it. Run: chmod 700 {path}"
     )]
-    Loose {
-        /// The home.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
-    /// It belongs to somebody else.
+    Loose { path: PathBuf, mode: u32 },
+    /// The home belongs to another user.
     #[error("{path} belongs to user {owner}, not to this user ({user}); use a home of your own")]
     Foreign {
-        /// The home.
         path: PathBuf,
-        /// Its owner.
+        /// User id of the owner.
         owner: u32,
-        /// This user.
+        /// User id of this process.
         user: u32,
     },
-    /// It cannot be written.
+    /// The home cannot be written.
     #[error(
         "{path} cannot be written: {source}. Make the directory writable for this user, or use another home"
     )]
     ReadOnly {
-        /// What could not be written.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// There are agents, but the store that knows them is gone.
@@ -67,39 +58,37 @@ pub enum HomeError {
         "{store} is missing, but {agents} holds the homes of agents; a new store would not know them. Restore {store} from a backup, or, to start anew, move {agents} aside"
     )]
     StoreMissing {
-        /// Where the store should be.
+        /// Expected path of the store.
         store: PathBuf,
-        /// Where the agents are.
+        /// Directory that holds the agents.
         agents: PathBuf,
     },
-    /// Something else went wrong.
+    /// Another I/O error.
     #[error(
         "cannot use {path}: {source}. Check that it is a directory on a file system with free space"
     )]
     Io {
-        /// What could not be used.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
 }
 
-/// An owned home.
+/// A home that this process owns.
 #[derive(Debug)]
 pub struct Home {
     root: PathBuf,
-    /// Holds the lock for as long as it is open.
+    /// Holds the lock while it is open.
     lock: File,
-    /// Holds a lock on the directory of the store; none where the file system has no locks on directories.
+    /// Holds a lock on the store's directory; absent if the file system cannot lock directories.
     _guard: Option<File>,
 }
 
 impl Home {
-    /// Makes the home where it is missing, checks that it is private, takes its lock, and checks that agents which
-    /// are there have their store: opening one makes it where there is none, and it would know none of them.
+    /// Creates the home if it is missing, checks that it is private, takes its lock, and checks that existing agents
+    /// have their store. Without this check, opening would create an empty store that knows none of them.
     ///
     /// # Errors
-    /// When it belongs to somebody else, is open to others, cannot be written, is in use, or has lost its store.
+    /// When the home belongs to another user, is open to others, cannot be written, is in use, or has lost its store.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
         make_private(path)?;
         check(path)?;
@@ -117,8 +106,8 @@ impl Home {
         Ok(home)
     }
 
-    /// Says in the lock file that this process is about to let go of the home, so that a start which finds it owned
-    /// waits for that. Where it cannot be written, such a start gives up at once.
+    /// Writes to the lock file that this process is about to release the home, so that a start that finds it owned
+    /// waits. If that fails, such a start gives up at once.
     pub fn note_leaving(&self) {
         let said = writeln!(&self.lock, "{LEAVING}");
         if let Err(error) = said {
@@ -126,7 +115,7 @@ impl Home {
         }
     }
 
-    /// The file whose lock makes this process the owner.
+    /// Path of the file whose lock makes this process the owner.
     #[must_use]
     pub fn lock_path(&self) -> PathBuf {
         lock_path(&self.root)
@@ -136,43 +125,43 @@ impl Home {
         &self.lock
     }
 
-    /// The directory itself.
+    /// Path of the home directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where the store is.
+    /// Directory of the store.
     #[must_use]
     pub fn state_path(&self) -> PathBuf {
         self.root.join("state")
     }
 
-    /// The store's file.
+    /// Path of the database file.
     #[must_use]
     pub fn db_path(&self) -> PathBuf {
         self.state_path().join("holon.sqlite3")
     }
 
-    /// Where a running host leaves its marks.
+    /// Directory of a running host's socket and marks.
     #[must_use]
     pub fn run_dir(&self) -> PathBuf {
         self.root.join("run")
     }
 
-    /// The control socket.
+    /// Path of the control socket.
     #[must_use]
     pub fn socket_path(&self) -> PathBuf {
         self.run_dir().join("holon.sock")
     }
 
-    /// The control token.
+    /// Path of the control token.
     #[must_use]
     pub fn token_path(&self) -> PathBuf {
         self.run_dir().join("control.token")
     }
 
-    /// Where agents live.
+    /// Directory of the agents' homes.
     #[must_use]
     pub fn agents_dir(&self) -> PathBuf {
         self.root.join("agents")
@@ -190,7 +179,7 @@ impl Home {
     }
 }
 
-/// Whether a directory holds another one; an agent's home is a directory, a stray file is nobody's.
+/// Returns true if the directory holds another one. An agent's home is a directory; stray files do not count.
 fn has_directory(path: &Path) -> std::io::Result<bool> {
     for entry in fs::read_dir(path)? {
         if entry?.file_type()?.is_dir() {
@@ -200,7 +189,7 @@ fn has_directory(path: &Path) -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// Makes a directory with mode 0700 whatever the umask says; one that is there stays as it is.
+/// Creates a directory with mode 0700 regardless of the umask. An existing one stays as it is.
 fn make_private(path: &Path) -> Result<(), HomeError> {
     if path.is_dir() {
         return Ok(());
@@ -237,8 +226,8 @@ fn lock_path(home: &Path) -> PathBuf {
     home.join("run").join("holon.lock")
 }
 
-/// Locks the directory of the store, before the lock file is made: that stays as the owner has it, also where it is
-/// missing.
+/// Locks the store's directory before the lock file is created, so that the owner's lock file stays as it is, even when
+/// it is missing.
 fn guard(home: &Path) -> Result<Option<File>, HomeError> {
     let path = home.join("state");
     let directory = File::open(&path).map_err(|source| io_error(&path, source))?;
@@ -286,13 +275,13 @@ fn lock(home: &Path) -> Result<File, HomeError> {
         .set_len(0)
         .and_then(|()| file.write_all(pid.as_bytes()));
     if let Err(error) = named {
-        // The name is for people; the lock is held without it, also on a full disk.
+        // The name is for people only. The lock is held without it, also on a full disk.
         tracing::debug!(%error, "the lock file does not name its owner");
     }
     Ok(file)
 }
 
-/// Who owns a home, and whether it is about to let go. The pid is for people only; the lock is what counts.
+/// Reads the owner's pid from the lock file, and if it is about to exit. The pid is for people only; the lock decides.
 fn owner_named_in(file: &mut File) -> (Option<u32>, bool) {
     let mut text = String::new();
     if file.read_to_string(&mut text).is_err() {

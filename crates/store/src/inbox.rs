@@ -1,6 +1,7 @@
-//! The writer's inbox: a bounded queue that callers fill and the one writer thread empties.
+//! The writer's inbox: a bounded queue with many producers and the writer thread as the one consumer.
 //!
-//! Invariant: what was accepted is given out, in order; after closing nothing is accepted, and what waits still is.
+//! Invariant: accepted items are delivered in order. After closing, nothing is accepted, and the queued items are still
+//! delivered.
 
 use crate::error::WriteError;
 use crate::held::StoreLost;
@@ -9,19 +10,19 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How an inbox was closed.
+/// The cause for which an inbox was closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Closing {
-    /// By asking for it: the exit is clean.
+    /// A caller closed it: the exit is clean.
     Asked,
-    /// By dropping the last handle, or because the consumer is gone: nothing is noted.
+    /// The last handle was dropped, or the consumer is gone. No clean exit is recorded.
     Abandoned,
-    /// By the consumer, because the store is no longer there.
+    /// The consumer closed it because the store is lost.
     Lost(StoreLost),
 }
 
 impl Closing {
-    /// What is said to those who come too late.
+    /// The error for callers that come too late.
     pub(crate) fn refusal(&self) -> WriteError {
         match self {
             Self::Asked | Self::Abandoned => WriteError::Closed,
@@ -30,14 +31,13 @@ impl Closing {
     }
 }
 
-/// What a wait came to.
+/// The result of a wait.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next<T> {
-    /// This is next.
     Item(T),
-    /// Nothing came in time.
+    /// Timeout without an item.
     Nothing,
-    /// The inbox is closed, and nothing is left in it.
+    /// The inbox is closed and empty.
     Closed(Closing),
 }
 
@@ -64,11 +64,11 @@ impl<T> Inbox<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts an item, or says why not.
+    /// Accepts an item, or returns the reason why not.
     pub(crate) fn push(&self, item: T) -> Result<(), WriteError> {
         let mut state = self.lock();
         if let Some(closing) = &state.closing {
@@ -87,12 +87,13 @@ impl<T> Inbox<T> {
         Ok(())
     }
 
-    /// The next item, if one waits.
+    /// Takes the next item, if there is one.
     pub(crate) fn poll(&self) -> Option<T> {
         self.lock().waiting.pop_front()
     }
 
-    /// The next item, waiting for it at most so long; how the inbox was closed once it is and nothing is left.
+    /// Takes the next item, waiting up to `patience`. Returns the cause of the closing once the inbox is closed and
+    /// empty.
     pub(crate) fn wait(&self, patience: Duration) -> Next<T> {
         let is_idle = |state: &mut State<T>| state.waiting.is_empty() && state.closing.is_none();
         let waited = self
@@ -106,7 +107,7 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Accepts nothing more. The first way of closing counts, and is answered.
+    /// Stops accepting items. The first cause of closing counts and is returned.
     pub(crate) fn close(&self, closing: Closing) -> Closing {
         let counts = self.lock().closing.get_or_insert(closing).clone();
         self.arrived.notify_one();

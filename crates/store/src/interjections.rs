@@ -1,7 +1,7 @@
-//! The interjections table: the queued messages that may enter a running turn, in the order they are taken.
+//! The interjections table: queued messages that may enter a running turn, in the order they are taken.
 //!
-//! Invariant: it lists a message exactly while it is queued and may interject, for every agent whose row says that it
-//! is listed. Agents of earlier builds are listed at their first write; until then their queue is walked.
+//! Invariant: for every agent marked as listed, the table holds a message exactly while it is queued and may interject.
+//! Agents of earlier builds are listed at their first write; until then their queue is read instead.
 
 use crate::agents;
 use crate::error::Error;
@@ -13,18 +13,18 @@ use rusqlite::{Connection, params};
 const ADD: &str = "INSERT INTO interjections (agent_no, priority, seq) VALUES (?1, ?2, ?3)";
 pub(crate) const REMOVE: &str =
     "DELETE FROM interjections WHERE agent_no = ?1 AND priority = ?2 AND seq = ?3";
-/// The list is walked and each message looked up; the other way round the agent's whole history would be read.
+/// Reads the list and looks up each message; the other way round would read the agent's whole history.
 pub(crate) const LISTED: &str = "SELECT m.seq, m.status, m.max_rounds, m.envelope FROM interjections i \
      CROSS JOIN messages m ON m.agent_no = i.agent_no AND m.seq = i.seq \
      WHERE i.agent_no = ?1 ORDER BY i.priority, i.seq";
-/// The same from the queue of an agent that is not listed yet. The range makes the planner use the queue's own index.
+/// Reads the same from the queue of an agent that is not listed yet. The range makes the planner use the queue's index.
 pub(crate) const UNLISTED: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
      WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq";
 pub(crate) const LIST: &str = "INSERT INTO interjections (agent_no, priority, seq) SELECT agent_no, priority, seq \
      FROM messages WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1";
 pub(crate) const NOTE: &str = "UPDATE agents SET interjections_listed = 1 WHERE agent_no = ?1";
 
-/// Lists a message that is queued from now on.
+/// Lists a message that enters the queue.
 pub(crate) fn add(
     conn: &Connection,
     no: AgentNo,
@@ -35,7 +35,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// Takes a message off the list that is not queued any more.
+/// Removes a message that left the queue.
 pub(crate) fn remove(
     conn: &Connection,
     no: AgentNo,
@@ -46,7 +46,7 @@ pub(crate) fn remove(
     Ok(())
 }
 
-/// Lists what is queued for an agent that an earlier build wrote. Walks its queue, once.
+/// Lists the queued messages of an agent that an earlier build wrote. Reads its queue once.
 pub(crate) fn list(conn: &Connection, no: AgentNo) -> Result<(), Error> {
     if agents::tally(conn, no)?.interjections > 0 {
         run(conn, LIST, [no.0])?;
@@ -55,7 +55,7 @@ pub(crate) fn list(conn: &Connection, no: AgentNo) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads queued messages that may enter a running turn, in order, for as long as `take` wants more.
+/// Reads queued messages that may enter a running turn, in order, while `take` returns true.
 pub(crate) fn each(
     conn: &Connection,
     no: AgentNo,

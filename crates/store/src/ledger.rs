@@ -1,7 +1,7 @@
-//! `Ledger`: what the kernel may do inside a transaction. No type of the database is in it.
+//! `Ledger`: the operations of the kernel inside a transaction. Exposes no database type.
 //!
-//! The kernel, the shell and the simulation are written against this trait and [`Store`](crate::Store); SQLite is the
-//! one implementation today ([`Tx`]).
+//! The kernel, the shell and the simulation use this trait and [`Store`](crate::Store). [`Tx`] on SQLite is the one
+//! implementation today.
 
 use crate::error::Error;
 use crate::member::panic_message;
@@ -18,21 +18,21 @@ use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::{AgentId, Timestamp};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// One transaction in the making. Everything done through it holds together or not at all.
+/// One open transaction. Its writes hold together or not at all.
 pub trait Ledger {
-    /// An agent by name.
+    /// Reads an agent by name.
     ///
     /// # Errors
     /// `Aside` when it was put aside, `Row` when its row cannot be read, or when the database fails.
     fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error>;
 
-    /// Loads what a decision asked for, each part with a bounded number of rows.
+    /// Loads the rows a decision asked for, a bounded number of each kind.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
     fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<LoadedRows, Error>;
 
-    /// Writes a new agent; its first events follow by [`Ledger::apply`].
+    /// Writes a new agent. Its first events follow by [`Ledger::apply`].
     ///
     /// # Errors
     /// `AgentExists` when the name is taken, or when the database fails.
@@ -41,45 +41,47 @@ pub trait Ledger {
     /// Writes a decision: every fact, then the agent's row.
     ///
     /// # Errors
-    /// `Contradiction` when a fact does not fit the stored rows, or when the database fails. The caller gives the
-    /// transaction, or the nested part of it, up then.
+    /// `Contradiction` when a fact does not fit the stored rows, or when the database fails. The caller then abandons
+    /// the transaction or its nested part.
     fn apply(&mut self, no: AgentNo, decision: &Decision) -> Result<(), Error>;
 
-    /// Runs a part that is undone on its own when it fails or panics, and leaves the rest of the transaction alone.
+    /// Runs a nested part in a savepoint. If it fails or panics, it is rolled back alone.
     ///
     /// # Errors
-    /// What the part failed with; `Panicked` when it panicked. When the transaction itself is gone, that error.
+    /// The error of the part; `Panicked` when it panicked. If the transaction itself is gone, that error.
     fn nested(
         &mut self,
         part: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Error>,
     ) -> Result<(), Error>;
 
-    /// The newest generation the host has given out, for an agent that is made. Decisions about others ask for it by
-    /// their needs.
+    /// Returns the newest generation that the host has given out, for a new agent. Decisions about other agents load it
+    /// by their needs.
     ///
     /// # Errors
     /// When the database fails.
     fn newest_generation(&mut self) -> Result<u64, Error>;
 
-    /// Puts an agent aside, records one event and tells who listens. Whether it was not aside before.
+    /// Puts an agent aside, records one event and notifies subscribers. Returns true if it was not aside before.
     ///
     /// # Errors
     /// When the database fails.
     fn put_aside(&mut self, id: &AgentId, reason: &str, now: Timestamp) -> Result<bool, Error>;
 
-    /// Takes an agent back that was put aside; whether it was. Its rows are read again by whatever follows.
+    /// Removes the mark from an agent that was put aside. Returns true if it was aside. Later operations read its rows
+    /// again.
     ///
     /// # Errors
     /// When the database fails.
     fn take_back(&mut self, id: &AgentId) -> Result<bool, Error>;
 
-    /// The numbers of an agent's open effects, in the order they were opened.
+    /// Lists the numbers of an agent's open effects in the order they were opened.
     ///
     /// # Errors
     /// When the database fails.
     fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error>;
 
-    /// Runs `hook` once the commit holds, before anyone is answered; never if this transaction is given up.
+    /// Runs `hook` once the commit holds, before the callers are answered. It never runs if this transaction is
+    /// abandoned.
     fn after_commit(&mut self, hook: Hook);
 }
 
@@ -161,9 +163,9 @@ impl Ledger for Tx<'_> {
                 message: panic_message(panic.as_ref()),
             },
         };
-        // A full disk or an I/O error can end the whole transaction; then there is nothing left to go back to.
+        // A full disk or an I/O error can end the whole transaction. Then there is no savepoint to return to.
         if conn.is_autocommit() {
-            // Whatever the part failed with, nobody may go on writing: there is no transaction any more.
+            // There is no transaction any more, so no further write may follow, no matter how the part failed.
             return Err(Error::Sqlite {
                 code: rusqlite::ffi::SQLITE_ABORT,
                 message: format!("the transaction is gone: {failed}"),
@@ -195,7 +197,7 @@ impl Ledger for Tx<'_> {
     }
 }
 
-/// Loads a part that was asked for.
+/// Loads a part if it was asked for.
 fn part<T>(asked: bool, load: impl FnOnce() -> Result<T, Error>) -> Result<Part<T>, Error> {
     if asked {
         load().map(Part::Loaded)

@@ -1,8 +1,8 @@
-//! SQLite: schema, migrations, the one writer, readers, effects.
+//! The SQLite store: schema, migrations, one writer, a pool of readers, and open effects.
 //!
-//! Owns the one file under `<home>/state`, everything that touches SQL, and the home's lock and permissions.
-//! Decides nothing: a [`Decision`](holon_domain::decision::Decision) comes in whole and is written whole or not at
-//! all. Callers see typed facts and records, never a type of the database library.
+//! Owns the one file under `<home>/state`, all SQL, and the home's lock and permissions. It decides nothing: a
+//! [`Decision`](holon_domain::decision::Decision) is written as a whole or not at all. Callers see typed facts and
+//! records, never a type of the database library.
 
 mod agents;
 mod aside;

@@ -1,4 +1,4 @@
-//! The log table: what was said and done in turns, in order.
+//! The log table: the messages, rounds, results and failures of turns, in order.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
@@ -40,7 +40,7 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// One entry.
+/// Reads one entry.
 pub(crate) fn entry(
     conn: &Connection,
     no: AgentNo,
@@ -51,7 +51,7 @@ pub(crate) fn entry(
     })
 }
 
-/// Every entry from a position on; the caller's position bounds it to one turn.
+/// Reads every entry from a position on. The caller's position bounds it to one turn.
 pub(crate) fn from(
     conn: &Connection,
     no: AgentNo,
@@ -63,7 +63,7 @@ pub(crate) fn from(
     })
 }
 
-/// The newest messages taken up before a position, newest first: log position and message position.
+/// Lists the newest messages that turns took before a position, newest first: log position and message position.
 pub(crate) fn taken(
     conn: &Connection,
     no: AgentNo,

@@ -1,4 +1,4 @@
-//! One write of a batch, and what leaves with its commit: hooks and news.
+//! One write of a batch, with the hooks and notices that leave with its commit.
 
 use crate::error::{Error, WriteError};
 use crate::tx::{Hook, Tx};
@@ -6,15 +6,15 @@ use holon_domain::feed::FeedNotice;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// One write of a batch. It may be run again, so a run has no side effect but through its `Tx`.
+/// One write of a batch. It may be run again, so a run has no side effect except through its `Tx`.
 pub(crate) trait Member {
     /// Runs the write and keeps its value.
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Error>;
-    /// Gives the caller its answer: the kept value, or why there is none.
+    /// Gives the caller its answer: the kept value or the error.
     fn answer(&mut self, verdict: Result<(), WriteError>);
 }
 
-/// The news of one commit: one notice per agent, the newest.
+/// The notices of one commit: the newest one per agent.
 #[derive(Default)]
 pub(crate) struct News {
     pub(crate) notices: Vec<FeedNotice>,
@@ -32,7 +32,7 @@ impl News {
     }
 }
 
-/// A batch of one, answered in place.
+/// A batch of one write, answered in place.
 pub(crate) struct Single<'a, T, F> {
     run: F,
     value: Option<T>,
@@ -61,7 +61,7 @@ impl<T, F: FnMut(&mut Tx<'_>) -> Result<T, Error>> Member for Single<'_, T, F> {
     }
 }
 
-/// Runs a hook; one that panics takes nothing from the others.
+/// Runs a hook. A panic in it does not affect the other hooks.
 pub(crate) fn run_hook(hook: Hook) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(hook)) {
         let message = panic_message(panic.as_ref());
@@ -69,7 +69,7 @@ pub(crate) fn run_hook(hook: Hook) {
     }
 }
 
-/// What a panic said.
+/// Extracts the message of a panic.
 pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())

@@ -1,12 +1,12 @@
-//! Schema versions: an ordered list of scripts, each applied once, in its own transaction.
+//! Schema versions: an ordered list of scripts, each applied once in its own transaction.
 //!
-//! A script at start-up does constant-time DDL only; anything that touches every row is a resumable job instead.
-//! A released script is never edited: the next version is another script.
+//! A script runs at start-up and contains constant-time DDL only; work on every row is a resumable job instead. A
+//! released script is never edited: the next version is another script.
 
 use crate::error::Error;
 use rusqlite::Connection;
 
-/// Every script, oldest first; the schema version is how many have been applied.
+/// Every script, oldest first. The schema version is the number of applied scripts.
 pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_initial.sql"),
     include_str!("migrations/0002_model_limits.sql"),
@@ -18,17 +18,17 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_work.sql"),
 ];
 
-/// The newest version this build knows.
+/// Newest schema version that this build knows.
 pub(crate) fn newest() -> i64 {
     MIGRATIONS.len() as i64
 }
 
-/// The version of an open database.
+/// Schema version of an open database.
 pub(crate) fn version(conn: &Connection) -> Result<i64, Error> {
     Ok(conn.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
-/// Brings a database up to the end of `scripts`.
+/// Applies the scripts that a database lacks.
 pub(crate) fn run(conn: &Connection, scripts: &[&str]) -> Result<(), Error> {
     let applied = usize::try_from(version(conn)?).unwrap_or(0);
     for (index, script) in scripts.iter().enumerate().skip(applied) {
@@ -37,7 +37,7 @@ pub(crate) fn run(conn: &Connection, scripts: &[&str]) -> Result<(), Error> {
             "BEGIN IMMEDIATE; {script}; PRAGMA user_version = {next}; COMMIT"
         ));
         if let Err(error) = outcome {
-            // The version is raised in the same transaction, so a failed script leaves the old schema whole.
+            // The version is raised in the same transaction, so a failed script leaves the old schema intact.
             if !conn.is_autocommit() {
                 conn.execute_batch("ROLLBACK")?;
             }

@@ -1,4 +1,4 @@
-//! The model_limits table: what providers' errors taught about models. Belongs to the host, not to an agent.
+//! The model_limits table: limits of models learned from providers' errors. Belongs to the host, not to an agent.
 
 use crate::error::Error;
 use crate::row::{first, run};
@@ -6,7 +6,7 @@ use holon_domain::limits;
 use holon_domain::provider::LearnedLimits;
 use rusqlite::{Connection, params};
 
-/// A later lesson replaces only what it speaks of.
+/// A later lesson replaces only the limits it contains.
 pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, context_window_tokens, max_output_tokens) \
      VALUES (?1, ?2, ?3) ON CONFLICT (model_ref) DO UPDATE SET \
      context_window_tokens = coalesce(excluded.context_window_tokens, context_window_tokens), \
@@ -14,7 +14,7 @@ pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, context_win
 pub(crate) const ONE: &str =
     "SELECT context_window_tokens, max_output_tokens FROM model_limits WHERE model_ref = ?1";
 
-/// Keeps what was learned.
+/// Stores learned limits.
 pub(crate) fn learn(
     conn: &Connection,
     model_ref: &str,
@@ -32,8 +32,8 @@ pub(crate) fn learn(
     Ok(())
 }
 
-/// What is known about a model. A number that no error can have taught counts as unknown: the row belongs to every
-/// agent that asks this model, and must not stop them.
+/// Reads the limits of a model. An implausible number counts as unknown: the row serves every agent with this model and
+/// must not stop them.
 pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<LearnedLimits, Error> {
     let row = first(conn, ONE, params![model_ref], |row| {
         Ok(LearnedLimits {
@@ -44,7 +44,7 @@ pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<LearnedLimits, Er
     Ok(row.unwrap_or_default())
 }
 
-/// A stored limit, unless it lies outside what is ever learned.
+/// Returns a stored limit if it is in the range that can be learned.
 fn plausible(model_ref: &str, stored: Option<i64>) -> Option<u32> {
     let stored = stored?;
     let learnable = limits::PROVIDER_LEARNED_MIN_TOKENS..=limits::PROVIDER_LEARNED_MAX_TOKENS;

@@ -1,8 +1,8 @@
-//! What the last process held, noted beside the database for the next one: which files, and how far it had come.
+//! The note of the last process beside the database: the files it held and its progress.
 //!
-//! The note is there while a store is open and removed when it is closed in order, so one that is found tells of an
-//! unclean exit. It is written now and then and never synced: it may be older than the store, and never newer than
-//! what the process had committed.
+//! The note exists while a store is open and is removed on a clean close, so a note that is found proves an unclean
+//! exit. It is written periodically and never synced: it may be older than the store, but never newer than the
+//! committed state.
 
 use crate::error::Error;
 use crate::held::{FileId, Held};
@@ -17,24 +17,24 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// The newest row of events: it moves with every commit that changes an agent.
+/// The newest row of events. It changes with every commit that changes an agent.
 pub(crate) const NEWEST: &str = "SELECT row_no, at FROM events ORDER BY row_no DESC LIMIT 1";
-/// Length of a note in bytes. All have the same, so that writing one again takes no space.
+/// Length of a note in bytes. It is fixed, so that rewriting one needs no space.
 const NOTE_BYTES: usize = 256;
 
-/// How far a store has come.
+/// The progress of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Progress {
     /// Number of the newest row of events.
     row_no: i64,
-    /// When it was written, in milliseconds.
+    /// Time of that row in milliseconds.
     at_ms: i64,
-    /// How many writes have removed rows. Only between two of them does the newest row never fall back.
+    /// Number of writes that removed rows. Only between two of them the newest row never decreases.
     removals: u64,
 }
 
 impl Progress {
-    /// How far this database has come; none when it has no event.
+    /// Reads the progress of a database; `None` if it has no event.
     pub(crate) fn of(conn: &Connection) -> Result<Option<Self>, Error> {
         let removals = first(conn, COUNTED, [], |row| Ok(row.get(0)?))?;
         first(conn, NEWEST, [], |row| {
@@ -46,7 +46,7 @@ impl Progress {
         })
     }
 
-    /// Whether a store that has come this far lacks something that one which had come `then` far held.
+    /// Returns true if a store with this progress lacks rows that one with the progress `then` held.
     const fn is_behind(self, then: Self) -> bool {
         let is_same_span = self.removals == then.removals;
         self.removals < then.removals || is_same_span && self.row_no < then.row_no
@@ -57,30 +57,29 @@ impl Progress {
     }
 }
 
-/// What a process noted of the store it held.
+/// A process's note about the store it held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Note {
-    /// Number of the database file.
+    /// Inode number of the database file.
     file: u64,
-    /// Number of its write-ahead log.
+    /// Inode number of its write-ahead log.
     log: u64,
-    /// How far it had come when this was noted.
+    /// Progress at the time of the note.
     progress: Option<Progress>,
 }
 
-/// The note of the process before, held against what stands there now. Taken before the database is opened, which
-/// changes its log.
+/// The note of the previous process and the current files. Read before the database is opened, which changes its log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Before {
     note: Note,
-    /// The database file now.
+    /// Inode number of the current database file.
     file: Option<u64>,
-    /// Its log now; none when there is none or nothing is in it.
+    /// Inode number of the current log; absent if there is none or it is empty.
     log: Option<u64>,
 }
 
 impl Before {
-    /// What the last process left at `path`; none after a clean exit.
+    /// Reads the note that the last process left at `path`; `None` after a clean exit.
     pub(crate) fn look(path: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(open::beside(path, "-held")).ok()?;
         let note = serde_json::from_str(&text).ok()?;
@@ -93,14 +92,14 @@ impl Before {
         })
     }
 
-    /// Whether the log is that of the file the last process held, and another file stands in its place: opened
-    /// together, they would be mixed.
+    /// Returns true if the log belongs to the last process's file, and another file has taken its place. Opening them
+    /// together would mix two databases.
     pub(crate) fn has_foreign_log(&self) -> bool {
         let has_other_file = self.file.is_some_and(|file| file != self.note.file);
         has_other_file && self.log == Some(self.note.log)
     }
 
-    /// What is missing of what the last process had committed, in words; `now` is how far the open store has come.
+    /// Describes which commits of the last process are missing; `now` is the progress of the open store.
     pub(crate) fn findings(&self, path: &Path, now: Option<Progress>) -> Vec<String> {
         let path = path.display();
         let mut found = Vec::new();
@@ -141,7 +140,7 @@ pub(crate) struct NoteFile {
 }
 
 impl NoteFile {
-    /// Begins the note of an open database. Where there is no space for it, the store does without.
+    /// Creates the note of an open database. On a full disk the store works without it.
     pub(crate) fn begin(path: &Path, held: &Held, progress: Option<Progress>) -> Option<Self> {
         let inode = |suffix| held.id_of(&open::beside(path, suffix)).map(|id| id.inode);
         let note = Note {
@@ -165,7 +164,7 @@ impl NoteFile {
             .ok()
     }
 
-    /// Notes how far the store has come.
+    /// Records the progress of the store.
     pub(crate) fn advance(&mut self, progress: Option<Progress>) {
         if self.note.progress == progress {
             return;
@@ -185,7 +184,7 @@ impl NoteFile {
         self.file.write_all_at(text.as_bytes(), 0)
     }
 
-    /// Takes the note back: the store is closed in order.
+    /// Removes the note on a clean close.
     pub(crate) fn remove(self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
             tracing::debug!(%error, "the note of the store stays");

@@ -1,7 +1,7 @@
-//! Opening and creating the one file: what is refused, how a connection is set up, what is noted at creation.
+//! Opens and creates the database file, and sets up its connections.
 //!
-//! Invariant: a file is created only where there is none, and then appears whole under its name or not at all;
-//! a file that is not ours, not sound or too new is refused before SQLite touches it.
+//! Invariant: a file is created only where there is none, and appears complete under its name or not at all. A file
+//! that is foreign, damaged or too new is refused before SQLite touches it.
 
 use crate::error::Error;
 use crate::migrate;
@@ -13,20 +13,20 @@ use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Marks the file as ours, so that no other program's database is mistaken for it. Spells `HLN1`.
+/// Application id in the file header; it distinguishes our files from other databases. Spells `HLN1`.
 const APPLICATION_ID: u32 = 0x484c_4e31;
-/// Older builds can lose a commit when a write-ahead log is restarted during a checkpoint.
+/// Older versions can lose a commit when a write-ahead log is restarted during a checkpoint.
 const OLDEST_SQLITE: i32 = 3_051_003;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const HEADER_BYTES: usize = 100;
-/// How long a statement waits for the checkpoint thread to let go.
+/// Time a statement waits for the checkpoint thread to release its lock.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(10);
-/// Every hot statement stays prepared.
+/// Size of the statement cache; every hot statement stays prepared.
 const STATEMENTS: usize = 128;
-/// The identity of a database in memory; fixed, so that a simulation is the same for the same seed.
+/// Epoch of an in-memory database. It is fixed, so that a simulation is the same for the same seed.
 const MEMORY_EPOCH: &str = "in-memory";
 
-/// Opens the file for writing, creating it when there is none, and brings its schema up to date.
+/// Opens the file for writing, creates it if it is missing, and migrates its schema.
 pub(crate) fn writable(path: &Path) -> Result<Connection, Error> {
     check_library()?;
     if !path
@@ -42,10 +42,10 @@ pub(crate) fn writable(path: &Path) -> Result<Connection, Error> {
     Ok(conn)
 }
 
-/// Opens an existing file for writing without changing anything in it.
+/// Opens an existing file for writing without changing it.
 ///
-/// It does not look at the file by itself: closing a plain handle would drop the locks that other connections
-/// of this process hold on it, and another program could then empty the log under them.
+/// It does not open the file itself: closing a plain handle would drop the locks that other connections of this process
+/// hold on the file, and another program could then truncate the log under them.
 pub(crate) fn reopen(path: &Path) -> Result<Connection, Error> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn)
@@ -64,7 +64,7 @@ pub(crate) fn readable(path: &Path) -> Result<Connection, Error> {
     Ok(conn)
 }
 
-/// A fresh database in memory.
+/// Creates an empty in-memory database.
 pub(crate) fn memory() -> Result<Connection, Error> {
     check_library()?;
     let conn = Connection::open_in_memory()?;
@@ -73,7 +73,7 @@ pub(crate) fn memory() -> Result<Connection, Error> {
     Ok(conn)
 }
 
-/// A database in memory from an image.
+/// Loads an image into an in-memory database.
 pub(crate) fn from_image(image: &[u8]) -> Result<Connection, Error> {
     check_library()?;
     let mut conn = Connection::open_in_memory()?;
@@ -108,9 +108,9 @@ fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
 fn configure(conn: &Connection) -> Result<(), Error> {
     conn.busy_timeout(BUSY)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Without this, SQLite plans a query on a partial index again for every value it is given.
+    // Without this, SQLite replans a query on a partial index for every parameter value.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // A connection that is dropped writes nothing more: its file may not be the store any longer.
+    // A dropped connection must write nothing more, because its file may no longer be the store.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF;
@@ -120,8 +120,8 @@ fn configure(conn: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets write-ahead logging and makes sure of it. A file that was restored from a backup or recovered from a
-/// damaged one comes without it, and readers would then hold up commits.
+/// Enables write-ahead logging and verifies it. A file restored from a backup or recovered from damage comes without
+/// it, and readers would then block commits.
 fn log_ahead(conn: &Connection, path: &Path) -> Result<(), Error> {
     let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
@@ -136,9 +136,9 @@ fn log_ahead(conn: &Connection, path: &Path) -> Result<(), Error> {
     })
 }
 
-/// Writes the schema and what is noted once, into an empty database.
+/// Writes the schema and the creation facts into an empty database.
 fn lay_out(conn: &Connection, epoch: &str) -> Result<(), Error> {
-    // Has to come before the first table, or it takes a rewrite of the whole file later.
+    // Must come before the first table; later it would need a rewrite of the whole file.
     conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}"))?;
     migrate::run(conn, migrate::MIGRATIONS)?;
@@ -152,7 +152,7 @@ fn lay_out(conn: &Connection, epoch: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the file under another name and moves it into place, so that a crash leaves no half-made store.
+/// Creates the file under another name and renames it, so that a crash leaves no partial store.
 fn create(path: &Path) -> Result<(), Error> {
     let wal = beside(path, "-wal");
     if fs::metadata(&wal).is_ok_and(|found| found.len() > 0) {
@@ -182,7 +182,7 @@ fn create(path: &Path) -> Result<(), Error> {
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn)?;
     lay_out(&conn, &random_epoch()?)?;
-    // For people only, so the database's own clock will do.
+    // Shown to people only, so the database's own clock is good enough.
     conn.execute(
         "UPDATE meta SET value = CAST(unixepoch() * 1000 AS TEXT) WHERE key = 'created_at'",
         [],
@@ -203,7 +203,7 @@ fn create(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Closes a connection whose file is in its place. The last one to the file empties the log.
+/// Closes a connection whose file is in its place. The last connection to the file empties the log.
 pub(crate) fn close_in_order(conn: Connection) -> Result<(), Error> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     conn.close().map_err(|(_, error)| error.into())
@@ -216,8 +216,8 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The identity of an open store. One that has lost it gets a new one: cursors that clients kept cannot be trusted any
-/// more, and a new epoch has them read afresh.
+/// Returns the epoch of an open store. A store that has lost it gets a new one: clients' cursors cannot be trusted any
+/// more, and a new epoch makes the clients read afresh.
 pub(crate) fn epoch(conn: &Connection) -> Result<String, Error> {
     if let Some(epoch) = stored_epoch(conn)? {
         return Ok(epoch);
@@ -234,7 +234,7 @@ pub(crate) fn epoch(conn: &Connection) -> Result<String, Error> {
     Ok(epoch)
 }
 
-/// The identity of an open store as it stands there.
+/// Reads the stored epoch, if there is one.
 pub(crate) fn stored_epoch(conn: &Connection) -> Result<Option<String>, Error> {
     let found = crate::row::first(
         conn,
@@ -256,8 +256,8 @@ fn random_epoch() -> Result<String, Error> {
     Ok(format!("{high:016x}{low:016x}"))
 }
 
-/// Looks at the first bytes before SQLite does, so that what is not ours stays exactly as it is. Only before
-/// this process has a connection to the file; see `reopen`.
+/// Checks the file header before SQLite opens the file, so that a foreign file stays unchanged. Only called before this
+/// process has a connection to the file; see `reopen`.
 fn check_header(path: &Path) -> Result<(), Error> {
     let damaged = |found: String| {
         Err(Error::Damaged {
@@ -294,7 +294,7 @@ fn check_header(path: &Path) -> Result<(), Error> {
     }
     let needed = u64::from(word(&header, 28)) * page_size(&header);
     let logged = fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
-    // With a write-ahead log beside it, a crash in a checkpoint can leave a short file that recovery completes.
+    // A crash during a checkpoint can leave a short file, which recovery completes from the write-ahead log.
     if length < needed && !logged {
         return damaged(format!("the file is cut off: {length} of {needed} bytes"));
     }
@@ -360,7 +360,7 @@ fn as_damage(path: &Path, error: Error) -> Error {
     }
 }
 
-/// Why a file cannot be used. One there is no space for is told like a database that finds none.
+/// Converts an I/O error. A full disk becomes the same error as from SQLite.
 pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> Error {
     use std::io::ErrorKind;
     if matches!(
@@ -375,7 +375,7 @@ pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> Error {
     }
 }
 
-/// The path with something after its name, as SQLite names the files beside a database.
+/// Appends a suffix to the file name, as SQLite names the files beside a database.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path.as_os_str());
     name.push(suffix);

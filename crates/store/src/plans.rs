@@ -1,4 +1,4 @@
-//! Query plans: no statement of a hot path reads a whole table or sorts one.
+//! Query plans: no statement of a hot path reads or sorts a whole table.
 
 use crate::db::Db;
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
     work_items,
 };
 
-/// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
-/// is not the table's own key.
+/// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
+/// the table's own key.
 const HOT: &[(&str, Option<&str>)] = &[
     (agents::BY_ID, Some("sqlite_autoindex_agents_1")),
     (agents::ID_OF, None),
@@ -89,7 +89,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (retention::MOVE_BOUNDARY, None),
 ];
 
-/// Statements of boot and of the background, which may walk an index that holds only what they want.
+/// Statements of boot and background work, which may scan a partial index.
 const BY_PARTIAL_INDEX: &[(&str, &str)] = &[
     (agents::ATTENTION, "agents_attention"),
     (agents::ASIDE_PRIVATE, "agents_attention"),

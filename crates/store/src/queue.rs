@@ -1,6 +1,6 @@
 //! The messages table: envelopes as admitted, their place in the queue, and the brief that settled each.
 //!
-//! Invariant: a status moves only from the one the decision saw, and an outcome is written at most once.
+//! Invariant: a status changes only from the one that the decision saw, and an outcome is written at most once.
 
 use crate::agents::Tally;
 use crate::error::Error;
@@ -22,8 +22,8 @@ pub(crate) const QUEUED: &str = "SELECT seq, envelope FROM messages \
      WHERE agent_no = ?1 AND status = 0 ORDER BY priority, seq LIMIT ?2";
 pub(crate) const ONE: &str =
     "SELECT seq, status, max_rounds, envelope FROM messages WHERE agent_no = ?1 AND seq = ?2";
-/// Only an operator may interject by priority, and nothing else stands in the first band, so the count ends at its bound
-/// however long the queue is.
+/// Only operators may interject by priority, and the first band holds nothing else, so the count stops at its bound for
+/// a queue of any length.
 pub(crate) const OPERATORS: &str = "SELECT seq FROM messages \
      WHERE agent_no = ?1 AND status = 0 AND priority = 0 AND interject = 1 LIMIT ?2";
 pub(crate) const STANDING: &str =
@@ -33,7 +33,7 @@ pub(crate) const SETTLE: &str =
     "UPDATE messages SET outcome = ?3 WHERE agent_no = ?1 AND seq = ?2 AND outcome IS NULL";
 pub(crate) const OUTCOME: &str = "SELECT outcome FROM messages WHERE agent_no = ?1 AND seq = ?2";
 
-/// The stored number of a status; the queue's index knows `Queued` as 0.
+/// Stored number of a status; the queue's index knows `Queued` as 0.
 pub(crate) const fn status_code(status: QueueStatus) -> i64 {
     match status {
         QueueStatus::Queued => 0,
@@ -62,7 +62,7 @@ pub(crate) fn read_entry(row: &Row<'_>) -> Result<QueueEntry, Error> {
     })
 }
 
-/// The labels of one message.
+/// Reads the labels of one message.
 pub(crate) fn labels(
     conn: &Connection,
     no: AgentNo,
@@ -111,7 +111,7 @@ pub(crate) fn admit(
     Ok(())
 }
 
-/// Moves a message from one status to another.
+/// Changes the status of a message.
 pub(crate) fn shift(
     conn: &Connection,
     no: AgentNo,
@@ -147,7 +147,7 @@ pub(crate) fn shift(
     Ok(())
 }
 
-/// Gives a message its one outcome.
+/// Writes the one outcome of a message.
 pub(crate) fn settle(
     conn: &Connection,
     no: AgentNo,
@@ -162,7 +162,7 @@ pub(crate) fn settle(
     )))
 }
 
-/// The lengths of the queue, and those parts of it that are asked for.
+/// Reads the lengths of the queue, and the requested parts of it.
 pub(crate) fn view(
     conn: &Connection,
     no: AgentNo,
@@ -181,7 +181,7 @@ pub(crate) fn view(
     Ok(view)
 }
 
-/// What of a queued message tells whether it is a prompt that waits.
+/// The fields of a queued message that tell if it is a waiting prompt.
 #[derive(Deserialize)]
 struct StoredPrompt {
     id: MessageId,
@@ -189,7 +189,7 @@ struct StoredPrompt {
     created_at: Timestamp,
 }
 
-/// The operators' prompts near the head of the queue, in the order they are taken. Bodies are skipped.
+/// Lists the operators' prompts near the head of the queue, in order. Bodies are skipped.
 pub(crate) fn prompts(conn: &Connection, no: AgentNo) -> Result<Vec<QueuedPrompt>, Error> {
     let mut statement = conn.prepare_cached(QUEUED)?;
     let mut rows = statement.query(params![no.0, limit(limits::QUEUED_PROMPTS_SEEN)])?;
@@ -214,7 +214,7 @@ pub(crate) fn prompts(conn: &Connection, no: AgentNo) -> Result<Vec<QueuedPrompt
     Ok(prompts)
 }
 
-/// One message.
+/// Reads one message.
 pub(crate) fn message(
     conn: &Connection,
     no: AgentNo,
@@ -223,7 +223,7 @@ pub(crate) fn message(
     first(conn, ONE, params![no.0, seq], read_entry)
 }
 
-/// The brief that settled a message.
+/// Reads the brief that settled a message.
 pub(crate) fn outcome(
     conn: &Connection,
     no: AgentNo,

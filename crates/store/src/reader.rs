@@ -1,4 +1,4 @@
-//! `Reader`: every question the rest of the house may ask the tables. Reading changes nothing and activates nobody.
+//! `Reader`: all read queries that other crates use. Reading changes nothing and starts no work.
 
 use crate::agents::ListedAgent;
 use crate::effects::{DueCursor, DuePage, DueScope};
@@ -24,18 +24,17 @@ use holon_domain::turn::LogSeq;
 use holon_domain::{AgentId, TaskId, Timestamp};
 use rusqlite::Connection;
 
-/// A message an earlier turn took up, and what was answered.
+/// A message of an earlier turn and its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryItem {
-    /// The message.
     pub message: MessageEnvelope,
-    /// Where the log took it up.
+    /// Log position at which the turn took it.
     pub seq: LogSeq,
-    /// The words of the brief that settled it, once one did.
+    /// Text of the brief that settled it; absent until then.
     pub answer: Option<String>,
 }
 
-/// Reads inside one read transaction.
+/// A read transaction.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     conn: &'a Connection,
@@ -50,7 +49,7 @@ impl<'a> Reader<'a> {
         self.conn
     }
 
-    /// An agent by name.
+    /// Reads an agent by name.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -58,7 +57,7 @@ impl<'a> Reader<'a> {
         agents::by_id(self.conn, id)
     }
 
-    /// Why an agent was put aside, if it was.
+    /// Returns the reason for which an agent was put aside, if it was.
     ///
     /// # Errors
     /// When the database fails.
@@ -66,7 +65,7 @@ impl<'a> Reader<'a> {
         aside::reason(self.conn, id)
     }
 
-    /// Whether clients may see an agent; false when there is none.
+    /// Returns true if clients may see the agent; false if there is none.
     ///
     /// # Errors
     /// When the database fails.
@@ -74,7 +73,7 @@ impl<'a> Reader<'a> {
         agents::is_public(self.conn, id)
     }
 
-    /// The settings of an agent, also of one whose record cannot be read.
+    /// Reads the settings of an agent, also if its record is unreadable.
     ///
     /// # Errors
     /// When the database fails or the settings cannot be read.
@@ -82,7 +81,7 @@ impl<'a> Reader<'a> {
         agents::settings(self.conn, id)
     }
 
-    /// The first temporary agents that were put aside, by name. Recovery passes them over, but their callers are gone.
+    /// Lists the first temporary agents that were put aside, by name. Recovery skips them, but their callers are gone.
     ///
     /// # Errors
     /// When the database fails.
@@ -90,7 +89,7 @@ impl<'a> Reader<'a> {
         agents::temporary_aside(self.conn, limit)
     }
 
-    /// The visible agents with the lengths of their queues, by name.
+    /// Lists the visible agents with the lengths of their queues, by name.
     ///
     /// # Errors
     /// When the database fails. A row that cannot be read is one entry.
@@ -98,7 +97,7 @@ impl<'a> Reader<'a> {
         agents::visible(self.conn)
     }
 
-    /// The head of an agent's queue and how much stands behind it.
+    /// Reads the head of an agent's queue and the number of messages behind it.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -111,7 +110,7 @@ impl<'a> Reader<'a> {
         queue::view(self.conn, no, &agents::tally(self.conn, no)?, &needs)
     }
 
-    /// How long an agent's queue is; its head is not read.
+    /// Reads the length of an agent's queue without its head.
     ///
     /// # Errors
     /// When the database fails.
@@ -124,7 +123,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// One message.
+    /// Reads one message.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -132,8 +131,8 @@ impl<'a> Reader<'a> {
         queue::message(self.conn, no, seq)
     }
 
-    /// Where one message came from and what it belongs to, without its body. None when the message is gone or its row
-    /// cannot be read: whoever shows an event about it shows the rest.
+    /// Reads the origin and correlation of one message without its body. `None` if the message is gone or its row is
+    /// unreadable; an event about it is shown without them.
     ///
     /// # Errors
     /// When the database fails.
@@ -148,8 +147,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a request takes in beside the log: queued messages that may enter a running turn, then those that are held,
-    /// as many and as large as one request may.
+    /// Lists the messages that a request includes beside the log: queued ones that may enter a running turn, then held
+    /// ones, within the count and size limits of one request.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -167,7 +166,7 @@ impl<'a> Reader<'a> {
         Ok(joining.taken)
     }
 
-    /// The brief that settled a message, once one did.
+    /// Reads the brief that settled a message, once there is one.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -178,7 +177,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The newest `limit` briefs, oldest of them first.
+    /// Returns the newest `limit` briefs in ascending order.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -186,7 +185,7 @@ impl<'a> Reader<'a> {
         briefs::newest(self.conn, no, limit)
     }
 
-    /// The newest `limit` entries of the transcript, oldest of them first.
+    /// Returns the newest `limit` entries of the transcript in ascending order.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -194,7 +193,7 @@ impl<'a> Reader<'a> {
         transcript::newest(self.conn, no, limit)
     }
 
-    /// A page of events. A cursor below `oldest_seq - 1` is too old: what it missed was removed.
+    /// Reads a page of events. A cursor below `oldest_seq - 1` is too old: events after it were removed.
     ///
     /// # Errors
     /// When the database fails.
@@ -202,7 +201,7 @@ impl<'a> Reader<'a> {
         events::page(self.conn, no, query)
     }
 
-    /// The log from a position on; from a turn's first entry it is that turn.
+    /// Reads the log from a position on. From a turn's first entry on it is that turn.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -214,7 +213,7 @@ impl<'a> Reader<'a> {
         log::from(self.conn, no, from)
     }
 
-    /// One entry of the log.
+    /// Reads one entry of the log.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -222,7 +221,7 @@ impl<'a> Reader<'a> {
         log::entry(self.conn, no, seq)
     }
 
-    /// The last `limit` messages that turns took up before the log position `before`, oldest first.
+    /// Returns the last `limit` messages that turns took before the log position `before`, oldest first.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -237,7 +236,7 @@ impl<'a> Reader<'a> {
             let Some(entry) = queue::message(self.conn, no, message_seq)? else {
                 continue;
             };
-            // What no model takes would have every later request refused.
+            // A dropped message is one that no model accepts. It would make every later request fail.
             if entry.status == QueueStatus::Dropped {
                 continue;
             }
@@ -254,7 +253,7 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    /// The tasks of an agent that are not over, in the order they began, at most twice as many as may begin.
+    /// Lists an agent's unfinished tasks in the order they began, at most twice as many as may begin.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -262,7 +261,7 @@ impl<'a> Reader<'a> {
         tasks::active(self.conn, no)
     }
 
-    /// One task, over or not. The oldest of those that are over are forgotten.
+    /// Reads one task. The oldest finished tasks are removed at some time.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -270,7 +269,7 @@ impl<'a> Reader<'a> {
         tasks::one(self.conn, no, id)
     }
 
-    /// The `limit` tasks that began last, over or not, newest first.
+    /// Lists the `limit` tasks that began last, newest first.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -278,14 +277,13 @@ impl<'a> Reader<'a> {
         tasks::newest(self.conn, no, limit)
     }
 
-    /// The tasks an agent is told of, newest first: those that began last, and every one that is not over, however long
-    /// ago it began.
+    /// Lists the tasks shown to an agent, newest first: those that began last, and every unfinished one.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn tasks_to_tell(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
         let mut tasks = self.tasks(no, limits::TASKS_PER_AGENT)?;
-        // Fewer than were asked for are all there are.
+        // Fewer than requested means that there are no others.
         if tasks.len() == limits::TASKS_PER_AGENT {
             let active = self.active_tasks(no)?.into_iter().rev();
             let older = active.filter(|task| !tasks.iter().any(|newer| newer.id == task.id));
@@ -295,7 +293,7 @@ impl<'a> Reader<'a> {
         Ok(tasks)
     }
 
-    /// A kept text.
+    /// Reads a stored text by its hash.
     ///
     /// # Errors
     /// When the database fails.
@@ -303,7 +301,7 @@ impl<'a> Reader<'a> {
         blobs::body(self.conn, hash)
     }
 
-    /// What providers' errors taught about a model.
+    /// Reads the limits of a model learned from providers' errors.
     ///
     /// # Errors
     /// When the database fails.
@@ -311,7 +309,7 @@ impl<'a> Reader<'a> {
         model_limits::of(self.conn, model_ref)
     }
 
-    /// A page of what is due by `until` for the agents of a scope, earliest first.
+    /// Returns a page of the entries that are due by `until` for the agents of a scope, earliest first.
     ///
     /// # Errors
     /// When the database fails.
@@ -325,7 +323,7 @@ impl<'a> Reader<'a> {
         effects::due(self.conn, scope, until, after, limit)
     }
 
-    /// A page of the agents boot must look at, by name.
+    /// Returns a page of the agents that boot must recover, by name.
     ///
     /// # Errors
     /// When the database fails.
@@ -337,7 +335,7 @@ impl<'a> Reader<'a> {
         agents::to_recover(self.conn, after, limit)
     }
 
-    /// A page of an agent's open effects behind the one numbered `after`, in the order they were opened.
+    /// Returns a page of an agent's open effects after the one numbered `after`, in the order they were opened.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -353,7 +351,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What the wall clock said at the last commit that recorded an event, for any agent.
+    /// Wall clock time of the newest recorded event of any agent.
     ///
     /// # Errors
     /// When the database fails.
@@ -361,7 +359,7 @@ impl<'a> Reader<'a> {
         events::newest_at(self.conn)
     }
 
-    /// When the next entry of the due-queue is due.
+    /// Returns the time of the next entry of the due queue.
     ///
     /// # Errors
     /// When the database fails.
@@ -372,18 +370,18 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 impl Reader<'_> {
-    /// Does to the transaction what SQLite does after some I/O errors.
+    /// Ends the transaction as SQLite does after some I/O errors.
     pub(crate) fn end_transaction_for_test(&self) {
         self.conn.execute_batch("ROLLBACK").expect("rolls back");
     }
 }
 
-/// Collects the messages that join a request until one does not fit any more.
+/// Collects messages for a request until one does not fit.
 #[derive(Default)]
 struct Joining {
     taken: Vec<QueueEntry>,
     bytes: usize,
-    /// A message was left out because it is too large for what is left.
+    /// True if a message was left out because it is too large for the rest of the room.
     overflowed: bool,
 }
 
@@ -392,7 +390,7 @@ impl Joining {
         self.overflowed || self.taken.len() >= limits::JOINING_PER_ROUND
     }
 
-    /// Takes a message in if it fits; the first fits whatever its size. Whether more may follow.
+    /// Adds a message if it fits; the first always fits. Returns true if more may follow.
     fn take(&mut self, entry: QueueEntry) -> bool {
         let bytes = self
             .bytes

@@ -1,4 +1,5 @@
-//! `Readers`: a small pool of read-only connections. Each read is one transaction with a deadline, off the runtime.
+//! `Readers`: a small pool of read-only connections. Each read is one transaction with a deadline, on a blocking
+//! thread.
 
 use crate::error::Error;
 use crate::open;
@@ -10,10 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// Steps of SQLite's machine between two looks at the deadline.
+/// Virtual machine steps of SQLite between two checks of the deadline.
 const STEPS_PER_LOOK: i32 = 4_000;
 
-/// The pool; clones share it.
+/// The pool of read connections. Clones share it.
 #[derive(Clone)]
 pub struct Readers {
     shared: Arc<Shared>,
@@ -26,7 +27,7 @@ struct Shared {
     deadline: Duration,
 }
 
-/// One connection and the time by which its running read must end.
+/// One connection and the deadline of its running read.
 struct Seat {
     conn: Connection,
     until: Arc<Mutex<Option<Instant>>>,
@@ -82,7 +83,7 @@ impl Seat {
     }
 }
 
-/// A seat taken out of the pool; goes back when dropped, also when the read panicked.
+/// A connection taken from the pool. It returns to the pool when dropped, also after a panic.
 struct Taken<'a> {
     shared: &'a Shared,
     seat: Option<Seat>,
@@ -92,7 +93,7 @@ impl Drop for Taken<'_> {
     fn drop(&mut self) {
         if let Some(seat) = self.seat.take() {
             seat.set_deadline(None);
-            // A read that panicked leaves its transaction open; a connection that cannot end it is not kept.
+            // A read that panicked leaves its transaction open. A connection that cannot roll back is dropped.
             if seat.conn.is_autocommit() || seat.conn.execute_batch("ROLLBACK").is_ok() {
                 self.shared.lock().push(seat);
             }
@@ -153,10 +154,10 @@ impl Readers {
         })
     }
 
-    /// Runs `f` in one read transaction, on a thread that may block.
+    /// Runs `f` in one read transaction on a blocking thread.
     ///
     /// # Errors
-    /// What `f` answers, `ReadDeadline` when it takes too long, or when the database fails.
+    /// The error of `f`, `ReadDeadline` when it takes too long, or when the database fails.
     pub async fn read<T: Send + 'static>(
         &self,
         f: impl FnOnce(&Reader<'_>) -> Result<T, Error> + Send + 'static,
@@ -174,8 +175,8 @@ impl Readers {
         })
     }
 
-    /// Checks the whole file, one table at a time, on a connection of its own; for use after an unclean exit.
-    /// Answers what is wrong, nothing when all is well.
+    /// Checks the whole file after an unclean exit, one table at a time, on a connection of its own. Returns the
+    /// findings; empty if there are none.
     ///
     /// # Errors
     /// When the file cannot be read at all.
@@ -191,7 +192,7 @@ impl Readers {
     }
 }
 
-/// One table after the other, so that no read transaction lasts for the whole check.
+/// Checks one table after the other, so that no read transaction lasts for the whole check.
 fn check_tables(conn: &Connection) -> Result<Vec<String>, Error> {
     let list = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name";
     let tables: Vec<String> = crate::row::all(conn, list, [], |row| Ok(row.get(0)?))?;

@@ -1,7 +1,7 @@
-//! A little space kept beside the database, so that a host which is started on a full disk can open it.
+//! Reserved disk space beside the database, so that a host can open it on a full disk.
 //!
-//! Opening takes space: the index of the write-ahead log, and the mark that the store is in use. The reserve is given
-//! up for that, and made again when there is space.
+//! Opening needs space for the index of the write-ahead log and for the mark that the store is in use. The reserve is
+//! released for that, and recreated when there is space.
 
 use crate::open;
 use std::fs::{self, OpenOptions};
@@ -9,12 +9,12 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Bytes kept: the index of a short log takes 32 KiB, the mark a few pages.
+/// Size of the reserve: the index of a short log takes 32 KiB, the mark a few pages.
 const RESERVE_BYTES: usize = 128 << 10;
-/// Free bytes from which on the reserve is made: it must not be what fills the disk.
+/// Free bytes needed to create the reserve, so that the reserve itself does not fill the disk.
 const ENOUGH_BYTES: u64 = 1 << 20;
 
-/// Makes the reserve of the database at `path` if it is missing and there is space.
+/// Creates the reserve of the database at `path` if it is missing and there is space.
 pub(crate) fn keep(path: &Path) {
     let reserve = open::beside(path, "-reserve");
     if reserve.exists() || free_bytes(path).is_none_or(|free| free < ENOUGH_BYTES) {
@@ -32,12 +32,12 @@ pub(crate) fn keep(path: &Path) {
     }
 }
 
-/// Gives the reserve up. False when there was none.
+/// Deletes the reserve. Returns false if there was none.
 pub(crate) fn release(path: &Path) -> bool {
     fs::remove_file(open::beside(path, "-reserve")).is_ok()
 }
 
-/// Whether the file system of the database at `path` takes no more: no block or no file.
+/// Returns true if the file system of the database at `path` has no free block or no free inode.
 pub(crate) fn is_exhausted(path: &Path) -> bool {
     let Some(directory) = path.parent() else {
         return false;

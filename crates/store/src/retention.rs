@@ -1,14 +1,15 @@
 //! Retention: removes audit events while the host holds more of them than a size budget.
 //!
-//! Invariant: what goes is a prefix of an agent's events, never a hole, and the agent's boundary moves with it.
+//! Invariant: a removal takes a prefix of an agent's events, never a part in the middle, and moves the agent's
+//! boundary.
 //!
-//! The budget is not a bound by itself. Accounting is in whole chunks of 64 KiB per agent, so what an agent holds
-//! beyond its last whole chunk is not counted; and the newest `keep` events of an agent never go, nor does a row
-//! that holds one of them. With n agents the events therefore take at most the larger of
+//! The budget is not a strict bound. Accounting is in whole chunks of 64 KiB per agent, so the events beyond an agent's
+//! last whole chunk are not counted. The newest `keep` events of an agent and the rows that hold them always stay. With
+//! n agents the events therefore take at most the larger of
 //! - the budget plus n chunks, and
-//! - n times the larger of one chunk and the rows of the newest `keep` events;
+//! - n times the larger of one chunk and the rows of the newest `keep` events.
 //!
-//! with many agents the second one counts, and it can be far above the budget.
+//! With many agents the second one applies, and it can be far above the budget.
 
 use crate::agents::CHUNK_BYTES;
 use crate::error::Error;
@@ -18,13 +19,13 @@ use rusqlite::{Connection, params};
 
 pub(crate) const HELD: &str =
     "SELECT coalesce(sum(event_chunks), 0) FROM agents WHERE event_chunks > 0";
-/// Agents with a whole row before the events that stay: one without would be found again and again, and hold the
-/// others up.
+/// Agents with a whole row before the events that stay. An agent without one would be found again and again and block
+/// the others.
 pub(crate) const HOLDERS: &str = "SELECT agent_no, oldest_event, newest_event, event_bytes, event_chunks FROM agents \
      WHERE event_chunks > 0 AND newest_event - oldest_event >= ?1 AND EXISTS (SELECT 1 FROM events e \
      WHERE e.agent_no = agents.agent_no AND e.last_seq >= oldest_event AND e.last_seq <= newest_event - ?1) \
      ORDER BY event_chunks DESC LIMIT ?2";
-/// The rows that end before a position, as many as hold at most so many events: what they weigh and their last event.
+/// The rows that end before a position and hold at most so many events: their size and their last event.
 pub(crate) const PREFIX: &str = "SELECT coalesce(sum(octet_length(data) + ?4), 0), max(last_seq) FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 AND last_seq < ?3";
 pub(crate) const REMOVE: &str =
@@ -32,12 +33,12 @@ pub(crate) const REMOVE: &str =
 pub(crate) const MOVE_BOUNDARY: &str =
     "UPDATE agents SET oldest_event = ?2, event_bytes = ?3, event_chunks = ?4 WHERE agent_no = ?1";
 
-/// Holders one step looks at; each has something to give, so the next step looks at others.
+/// Holders examined per step. Each has something to remove, so the next step finds others.
 const HOLDERS_PER_STEP: i64 = 32;
-/// Pages one step gives back to the file system.
+/// Pages that one step returns to the file system.
 const PAGES_PER_STEP: u32 = 512;
 
-/// One agent's holdings.
+/// The events held by one agent.
 struct Holder {
     no: AgentNo,
     oldest: u64,
@@ -46,7 +47,7 @@ struct Holder {
     chunks: u64,
 }
 
-/// Removes up to `step` of the oldest events of the largest holders while the budget is passed.
+/// Removes up to `step` of the oldest events of the largest holders while the budget is exceeded.
 pub(crate) fn trim(conn: &Connection, budget: u64, keep: u64, step: u64) -> Result<u64, Error> {
     let held: u64 = first(conn, HELD, [], |row| Ok(row.get(0)?))?.unwrap_or(0);
     let mut excess = (held * CHUNK_BYTES).saturating_sub(budget);
@@ -77,7 +78,7 @@ pub(crate) fn trim(conn: &Connection, budget: u64, keep: u64, step: u64) -> Resu
     Ok(removed)
 }
 
-/// Cuts a prefix off one holder; answers how many events and how many chunks went. Rows go whole.
+/// Removes a prefix of one holder's events, in whole rows. Returns the number of removed events and chunks.
 fn cut(conn: &Connection, holder: &Holder, keep: u64, most: u64) -> Result<(u64, u64), Error> {
     let spare = (holder.newest + 1)
         .saturating_sub(holder.oldest)

@@ -1,17 +1,17 @@
-//! Small shared pieces for reading and writing rows: the agent's number, JSON columns, one-row queries.
+//! Shared helpers for rows: the agent's number, JSON columns and one-row queries.
 
 use crate::error::Error;
 use rusqlite::{Connection, Params, Row};
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
-/// The short number of an agent in this store. It has no meaning outside it and may be given again
-/// after the agent's last row is gone.
+/// The short number of an agent in this store. It has no meaning outside and may be reused after the agent's last row
+/// is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentNo(pub(crate) i64);
 
 impl AgentNo {
-    /// The number itself, for logs.
+    /// Returns the number, for log messages.
     #[must_use]
     pub const fn get(self) -> i64 {
         self.0
@@ -43,7 +43,7 @@ pub(crate) fn json<T: DeserializeOwned>(
     serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))
 }
 
-/// The first row of a cached query, if there is one.
+/// Returns the first row of a cached query, if there is one.
 pub(crate) fn first<T>(
     conn: &Connection,
     sql: &str,
@@ -58,7 +58,7 @@ pub(crate) fn first<T>(
     }
 }
 
-/// Every row of a cached query whose bound is in its SQL or its parameters.
+/// Returns every row of a cached query. The query itself bounds their number.
 pub(crate) fn all<T>(
     conn: &Connection,
     sql: &str,
@@ -74,12 +74,12 @@ pub(crate) fn all<T>(
     Ok(found)
 }
 
-/// Runs a cached statement and says how many rows it changed.
+/// Runs a cached statement and returns the number of changed rows.
 pub(crate) fn run(conn: &Connection, sql: &str, params: impl Params) -> Result<usize, Error> {
     Ok(conn.prepare_cached(sql)?.execute(params)?)
 }
 
-/// A count as a row limit; more than SQLite can count is no limit.
+/// Converts a count to a row limit. A count beyond SQLite's range means no limit.
 pub(crate) fn limit(count: impl TryInto<i64>) -> i64 {
     count.try_into().unwrap_or(i64::MAX)
 }

@@ -1,6 +1,6 @@
 //! Records for tests: an agent, its messages, and decisions with positions counted as `core` counts them.
 //!
-//! Shared by the unit tests and, by path, by the integration tests, which each use their own part of it.
+//! Shared by the unit tests and, by path, by the integration tests; each uses a part of it.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use holon_domain::agent::{AgentRecord, AgentRow, Counters};
@@ -32,17 +32,17 @@ use holon_domain::{
     WorkspaceId,
 };
 
-/// A moment, `millis` after some start.
+/// A time, `millis` after a fixed start.
 pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_794_700_000_000 + millis)
 }
 
-/// A name.
+/// Parses an agent name.
 pub(crate) fn id(name: &str) -> AgentId {
     AgentId::parse_stored(name).expect("a safe name")
 }
 
-/// A runnable, public agent without history, read from its required fields as an old row would be.
+/// A runnable, public agent without history, parsed from its required fields like an old row.
 pub(crate) fn agent(name: &str) -> AgentRecord {
     let home = format!("/agents/{name}");
     let fields = serde_json::json!({
@@ -99,7 +99,7 @@ pub(crate) fn envelope(
     }
 }
 
-/// A command that goes on without its call; watched while it is not over, with an end once it is.
+/// A command that continues as a task: watched while it is unfinished, with an end once it is over.
 pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecord {
     let spec = CommandTaskSpec {
         call_id: CallId::from_stored(format!("call_{name}")),
@@ -152,7 +152,7 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
     }
 }
 
-/// A work item that may run.
+/// A runnable work item.
 pub(crate) fn work_item(agent: &AgentId, name: &str) -> WorkItemRecord {
     WorkItemRecord {
         id: WorkItemId::from_stored(format!("work_{name}")),
@@ -179,7 +179,7 @@ pub(crate) fn work_item(agent: &AgentId, name: &str) -> WorkItemRecord {
     }
 }
 
-/// A wait of the agent itself for an operator.
+/// A wait of the agent itself for its operator.
 pub(crate) fn wait(agent: &AgentId, name: &str, status: WaitStatus) -> WaitRecord {
     WaitRecord {
         id: WaitId::from_stored(format!("wait_{name}")),
@@ -202,7 +202,7 @@ pub(crate) fn wait(agent: &AgentId, name: &str, status: WaitStatus) -> WaitRecor
     }
 }
 
-/// A timer that fires once. Without a due entry its slot came while the agent was stopped.
+/// A timer that fires once. Without a due entry, its slot came while the agent was stopped.
 pub(crate) fn timer(
     agent: &AgentId,
     name: &str,
@@ -226,7 +226,7 @@ pub(crate) fn timer(
     }
 }
 
-/// A wake hint that stands for so many deliveries of one source.
+/// A wake hint that stands for this many deliveries of one source.
 pub(crate) fn hint(key: &str, count: u64) -> WakeHint {
     WakeHint {
         key: key.to_owned(),
@@ -244,7 +244,7 @@ pub(crate) fn hint(key: &str, count: u64) -> WakeHint {
     }
 }
 
-/// Writes decisions of one agent, taking positions from its counters as `core` does.
+/// Builds decisions of one agent, taking positions from its counters as `core` does.
 #[derive(Debug, Clone)]
 pub(crate) struct Scribe {
     pub(crate) record: AgentRecord,
@@ -263,7 +263,7 @@ impl Scribe {
         }
     }
 
-    /// The decision so far; the next one starts after it.
+    /// Returns the decision so far; the next one starts after it.
     pub(crate) fn decide(&mut self) -> Decision {
         Decision {
             agent: self.record.clone(),
@@ -293,7 +293,7 @@ impl Scribe {
         })
     }
 
-    /// A message of a given band, with its event.
+    /// Adds a message of a given band and its event.
     pub(crate) fn admit_as(&mut self, priority: Priority, text: &str) -> &mut Self {
         self.record.counters.messages += 1;
         let seq = self.record.counters.messages;
@@ -346,13 +346,13 @@ impl Scribe {
         self.fact(Fact::BriefWritten { seq, row })
     }
 
-    /// A task as it stands from now on.
+    /// Adds a task in this status.
     pub(crate) fn task(&mut self, name: &str, status: TaskStatus) -> &mut Self {
         let record = task(&self.record.identity.agent_id, name, status);
         self.fact(Fact::TaskWritten(Box::new(record)))
     }
 
-    /// The task of a child agent as it stands from now on.
+    /// Adds the task of a child agent in this status.
     pub(crate) fn child_task(&mut self, name: &str, status: TaskStatus) -> &mut Self {
         let record = TaskRecord {
             kind: TaskKind::ChildAgentTask,
@@ -387,7 +387,7 @@ impl Scribe {
     }
 }
 
-/// An entry that took a message up.
+/// A log entry of a turn that takes a message.
 pub(crate) const fn took(message_seq: u64) -> LogEntry {
     LogEntry::IncomingMessage { message_seq }
 }

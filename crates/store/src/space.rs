@@ -1,22 +1,22 @@
-//! Whether there is space: what the writer has last seen of it, for those who wait, and what it says in the log.
+//! Tracks if the disk is full: notifies subscribers, and logs it at a limited rate.
 //!
-//! Invariant: the log gets at most one line a minute about a disk that is full, however often a write is tried, and
-//! one when it is over.
+//! Invariant: while the disk is full the log gets at most one line per minute, no matter how many writes fail, and one
+//! line at the end.
 
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// How often a full disk is logged.
+/// Interval between log lines about a full disk.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 
-/// What the writer has seen of the space.
+/// The writer's knowledge about free disk space.
 #[derive(Debug)]
 pub(crate) struct SpaceLog {
-    /// Whether the last write that needed space found none.
+    /// True if the last write that needed space found none.
     full: watch::Sender<bool>,
-    /// When a full disk was last logged.
+    /// Time of the last log line about a full disk.
     logged: Option<Instant>,
-    /// Whether the log still owes the line that it is over.
+    /// True if the line about the end was not logged yet.
     owed: bool,
 }
 
@@ -29,10 +29,10 @@ impl SpaceLog {
         }
     }
 
-    /// So many writes found no space.
+    /// Records that this many writes found no space.
     pub(crate) fn refused(&mut self, members: usize, now: Instant) {
         self.full.send_replace(true);
-        // Small writes may pass while large ones do not: a disk that changes its mind is not told of each time.
+        // Small writes may succeed while large ones fail, so the log does not report every change.
         if self
             .logged
             .is_none_or(|last| now.duration_since(last) >= LOG_EVERY)
@@ -46,7 +46,7 @@ impl SpaceLog {
         }
     }
 
-    /// Something was written, and nothing was refused.
+    /// Records that something was written and nothing was refused.
     pub(crate) fn written(&mut self) {
         self.full.send_if_modified(std::mem::take);
         if std::mem::take(&mut self.owed) {

@@ -1,4 +1,4 @@
-//! The store of a host: the one writer thread for commits, the pool of readers for pages.
+//! The store of a host: the writer thread for commits, and the pool of readers.
 
 use crate::db::Db;
 use crate::delete::Removal;
@@ -28,7 +28,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Starts the writer of an open database.
+    /// Starts the writer thread of an open database.
     #[must_use]
     pub fn start(db: Db, readers: Readers) -> Self {
         Self {

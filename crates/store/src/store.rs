@@ -1,7 +1,7 @@
-//! `Store`: everything the shell asks of the database around a transaction. No type of the database is in it.
+//! `Store`: the operations on the database that the shell needs outside of a transaction. Exposes no database type.
 //!
-//! Two implementations: [`SqliteStore`](crate::SqliteStore) with the writer thread and the pool of readers, for a host,
-//! and [`Inline`] without any thread, for the simulation.
+//! Two implementations: [`SqliteStore`](crate::SqliteStore) with a writer thread and a pool of readers, for a host, and
+//! [`Inline`] without any thread, for the simulation.
 
 use crate::db::Db;
 use crate::delete::Removal;
@@ -23,17 +23,17 @@ use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// What is done inside one transaction. May be run again, so it has no side effect but through its ledger.
+/// The work of one transaction. It may be run again, so it has no side effect except through its ledger.
 pub type Job = Box<dyn FnMut(&mut dyn Ledger) -> Result<(), Error> + Send>;
 
-/// The database, as the shell sees it.
+/// The database as the shell uses it.
 #[async_trait]
 pub trait Store: std::fmt::Debug + Send + Sync {
-    /// Runs a job inside the next commit and answers once it holds. `bytes` is the size of its input, which bounds
-    /// a batch. See [`commit`] for a job with a value.
+    /// Runs a job inside the next commit and returns once the commit holds. `bytes` is the size of its input, which
+    /// bounds a batch. See [`commit`] for a job with a value.
     async fn commit(&self, bytes: usize, job: Job) -> Result<(), WriteError>;
 
-    /// A page of what is due by `until` for the agents of a scope, earliest first.
+    /// Returns a page of the entries that are due by `until` for the agents of a scope, earliest first.
     async fn due(
         &self,
         scope: &DueScope,
@@ -42,17 +42,17 @@ pub trait Store: std::fmt::Debug + Send + Sync {
         limit: usize,
     ) -> Result<DuePage, Error>;
 
-    /// What the wall clock said at the last commit that recorded an event, for any agent.
+    /// Wall clock time of the newest recorded event of any agent.
     async fn newest_event_at(&self) -> Result<Option<Timestamp>, Error>;
 
-    /// A page of the agents boot must look at, by name.
+    /// Returns a page of the agents that boot must recover, by name.
     async fn agents_to_recover(
         &self,
         after: Option<AgentId>,
         limit: usize,
     ) -> Result<Vec<AgentId>, Error>;
 
-    /// A page of an agent's open effects behind the one numbered `after`, in the order they were opened.
+    /// Returns a page of an agent's open effects after the one numbered `after`, in the order they were opened.
     async fn open_effects(
         &self,
         agent_id: &AgentId,
@@ -60,77 +60,78 @@ pub trait Store: std::fmt::Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<EffectRecord>, Error>;
 
-    /// An agent that effects are performed for.
+    /// Reads an agent that effects are performed for.
     ///
     /// # Errors
     /// `Aside` when it was put aside, as for every read of one agent below; `Row` when its rows cannot be read.
     async fn agent(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error>;
 
-    /// Everything a request of an agent's open turn is built from; none when that turn is over.
+    /// Reads all rows that a request of an agent's open turn is built from. `None` if that turn is over.
     async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error>;
 
-    /// The agent and the round whose call its open turn runs; none when it runs no call, or the log does not hold it.
+    /// Reads the agent and the round whose call its open turn runs. `None` if no call runs, or the log does not hold
+    /// it.
     async fn round_in_hand(
         &self,
         agent_id: &AgentId,
     ) -> Result<Option<(AgentRecord, LogEntry)>, Error>;
 
-    /// One task of an agent, and whether a message waits to enter its turn.
+    /// Reads one task of an agent, and checks if a message waits to enter its turn.
     async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error>;
 
-    /// An agent's tasks that are not over, in the order they began.
+    /// Lists an agent's unfinished tasks in the order they began.
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
 
-    /// What a query about an agent's work finds; none when there is no such agent.
+    /// Answers a query about an agent's work. `None` if there is no such agent.
     async fn work(&self, agent_id: &AgentId, query: &WorkQuery) -> Result<Option<WorkLook>, Error>;
 
-    /// Of these items, the ones that an agent does not have and that no call in hand is about to make.
+    /// Returns those of the given items that have no row and that no running call is about to create.
     async fn items_without_row(
         &self,
         agent_id: &AgentId,
         items: Vec<WorkItemId>,
     ) -> Result<Vec<WorkItemId>, Error>;
 
-    /// What a process that is gone left of an agent, also of one that was put aside.
+    /// Reads the rows that a recovery needs, also of an agent that was put aside.
     async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error>;
 
-    /// Whether clients may see an agent; false when there is none.
+    /// Returns true if clients may see the agent; false if there is none.
     async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error>;
 
-    /// The home of an agent that is put aside, by its settings alone; none when it is not aside.
+    /// Returns the home of an agent that is put aside, read from its settings alone. `None` if it is not aside.
     async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error>;
 
-    /// The first temporary agents that were put aside, by name. Recovery passes them over, but their callers are gone.
+    /// Lists the first temporary agents that were put aside, by name. Recovery skips them, but their callers are gone.
     async fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error>;
 
-    /// Removes at most `limit` rows of an agent, its own row last. Called again until `Done`.
+    /// Removes at most `limit` rows of an agent, its own row last. The caller repeats it until `Done`.
     async fn remove_agent_rows(
         &self,
         agent_id: &AgentId,
         limit: u64,
     ) -> Result<Removal, WriteError>;
 
-    /// Removes the oldest events of the largest holders while the host holds more than `budget_bytes`, a bounded
-    /// number; answers how many went.
+    /// Removes a bounded number of the oldest events of the largest holders while the host holds more than
+    /// `budget_bytes`. Returns the number of removed events.
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError>;
 
-    /// News after each commit: one notice per agent with new events.
+    /// Subscribes to commits: one notice per agent with new events.
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice>;
 
-    /// How many commits changed something since the store was opened.
+    /// Number of commits that changed something since the store was opened.
     fn commits(&self) -> u64;
 
-    /// Which file of the store is no longer there, once one is not: nothing is acknowledged from then on.
+    /// The file of the store that is no longer in its place, if there is one. No commit is acknowledged from then on.
     fn lost(&self) -> Option<StoreLost>;
 
-    /// Accepts nothing more, writes what waits, notes a clean exit and closes. A second call does nothing.
+    /// Accepts nothing more, writes the queued jobs, records a clean exit and closes. A second call does nothing.
     async fn close(&self) -> Result<(), Error>;
 }
 
 /// Runs a job with a value inside the next commit.
 ///
 /// # Errors
-/// What the commit came to; see [`WriteError`].
+/// The failure of the commit; see [`WriteError`].
 pub async fn commit<T: Send + 'static>(
     store: &dyn Store,
     bytes: usize,
@@ -151,18 +152,18 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A store without a thread: a commit is made where it is asked for, and every call is done when it returns.
+/// A store without a thread. A commit is made by its caller, and every call is complete when it returns.
 #[derive(Debug)]
 pub struct Inline(Mutex<Db>);
 
 impl Inline {
-    /// A store on this database.
+    /// Creates a store on this database.
     #[must_use]
     pub const fn new(db: Db) -> Self {
         Self(Mutex::new(db))
     }
 
-    /// The database itself: to read, to take an image, to look at what is outstanding.
+    /// Locks the database for direct reads, for an image, or to inspect outstanding work.
     pub fn db(&self) -> MutexGuard<'_, Db> {
         lock(&self.0)
     }

@@ -1,6 +1,6 @@
-//! What is wrong with a home that nobody has to have open: for the start of a host and for the doctor.
+//! Checks of a home for the start of a host and for the doctor.
 //!
-//! Reads only, and through SQLite where the database is meant.
+//! Reads only; the database is read through SQLite.
 
 use crate::error::Error;
 use crate::note::{Before, Progress};
@@ -11,11 +11,11 @@ use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
 
-/// Directories that are named one by one.
+/// Directories that are listed by name.
 const NAMED: usize = 20;
 
-/// What is amiss with the store at `db_path` and the agents under `agents_dir`, in words for the operator; nothing
-/// when all is well or there is no store yet.
+/// Describes for the operator the faults of the store at `db_path` and of the agents under `agents_dir`. Empty if there
+/// are none or there is no store yet.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -39,7 +39,7 @@ pub fn survey(db_path: &Path, agents_dir: &Path) -> Result<Vec<String>, Error> {
     Ok(found)
 }
 
-/// Homes of agents that the store does not know.
+/// Lists homes of agents that the store does not know.
 pub(crate) fn strays(conn: &Connection, agents_dir: &Path) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     for name in directories(agents_dir) {
@@ -67,7 +67,7 @@ pub(crate) fn strays(conn: &Connection, agents_dir: &Path) -> Result<Vec<String>
     Ok(found)
 }
 
-/// The directories that can be homes of agents, by name. What is under way has another name.
+/// Lists the directories that can be agents' homes, by name. Temporary directories have other names.
 fn directories(agents_dir: &Path) -> impl Iterator<Item = String> + use<> {
     let entries = fs::read_dir(agents_dir).into_iter().flatten().flatten();
     entries

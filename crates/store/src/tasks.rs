@@ -1,7 +1,7 @@
-//! The tasks table: managed executions as they stand, and the newest of those that are over.
+//! The tasks table: managed executions in their current state, and the newest finished ones.
 //!
-//! Invariant: a status only moves forward and one that is over never changes; `ended` is set in the write that ends
-//! the task, numbers the ends of an agent without a hole, and what retention removes is a prefix of them.
+//! Invariant: a status only moves forward, and a final one never changes. `ended` is set by the write that ends the
+//! task; it numbers the ends of an agent densely, and retention removes a prefix of them.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
@@ -15,7 +15,7 @@ const INSERT: &str = "INSERT INTO tasks (agent_no, task_id, ended, record) VALUE
 pub(crate) const ONE: &str =
     "SELECT task_id, record, task_no FROM tasks WHERE agent_no = ?1 AND task_id = ?2";
 pub(crate) const REWRITE: &str = "UPDATE tasks SET record = ?2 WHERE task_no = ?1";
-/// Apart from a plain change: naming `ended` rewrites its index entry.
+/// Separate from a plain change, because naming `ended` rewrites its index entry.
 pub(crate) const END: &str = "UPDATE tasks SET ended = ?2, record = ?3 WHERE task_no = ?1";
 pub(crate) const LAST_END: &str =
     "SELECT ended FROM tasks WHERE agent_no = ?1 AND ended > 0 ORDER BY ended DESC LIMIT 1";
@@ -26,19 +26,18 @@ pub(crate) const ACTIVE: &str = "SELECT task_id, record FROM tasks \
 pub(crate) const NEWEST: &str =
     "SELECT task_id, record FROM tasks WHERE agent_no = ?1 ORDER BY task_no DESC LIMIT ?2";
 
-/// The most one read answers of the tasks that are not over: twice what core lets begin, since calls that are called
-/// off become tasks without asking for room.
+/// Most unfinished tasks in one read: twice the limit of core, since cancelled calls become tasks without the check.
 const ACTIVE_READ: usize = 2 * TASKS_PER_AGENT;
-/// Rows one end removes at most. One is the rule; more only where an earlier build kept more.
+/// Rows removed per end. Usually one; more only if an earlier build kept more.
 const FORGOTTEN_PER_END: i64 = 16;
 
-/// What a change has to know of the row it changes.
+/// The fields of the stored row that a change is checked against.
 #[derive(Deserialize)]
 struct Standing {
     status: TaskStatus,
 }
 
-/// How far a status is on its way.
+/// Rank of a status; it never decreases.
 const fn stage(status: TaskStatus) -> u8 {
     match status {
         TaskStatus::Queued => 0,
@@ -56,7 +55,7 @@ fn read_task(row: &Row<'_>) -> Result<TaskRecord, Error> {
     json(row, 1, "tasks", id)
 }
 
-/// Writes a task that begins or changes, and lets the oldest that are over go when it ends.
+/// Writes a new or changed task. If it ends, removes the oldest finished ones.
 pub(crate) fn write(conn: &Connection, no: AgentNo, task: &TaskRecord) -> Result<(), Error> {
     let found = first(conn, ONE, params![no.0, task.id.as_str()], |row| {
         let standing: Standing = json(row, 1, "tasks", &task.id)?;
@@ -83,7 +82,7 @@ fn check_move(task: &TaskRecord, from: TaskStatus) -> Result<(), Error> {
     if !from.is_terminal() && stage(task.status) >= stage(from) {
         return Ok(());
     }
-    // An interrupted child is not over: it can still be stopped, or come to an end of its own.
+    // An interrupted child is not final: it can still be stopped or end by itself.
     let was_over = TaskRecord {
         status: from,
         ..task.clone()
@@ -98,7 +97,7 @@ fn check_move(task: &TaskRecord, from: TaskStatus) -> Result<(), Error> {
     )))
 }
 
-/// The number of the next end of an agent's tasks.
+/// Returns the number of the next end of an agent's tasks.
 fn next_end(conn: &Connection, no: AgentNo) -> Result<u64, Error> {
     let last: Option<u64> = first(conn, LAST_END, [no.0], |row| Ok(row.get(0)?))?;
     Ok(last.unwrap_or(0) + 1)
@@ -113,12 +112,12 @@ fn forget(conn: &Connection, no: AgentNo, newest: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The tasks that are not over, in the order they began.
+/// Lists the unfinished tasks in the order they began.
 pub(crate) fn active(conn: &Connection, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
     all(conn, ACTIVE, params![no.0, limit(ACTIVE_READ)], read_task)
 }
 
-/// One task, over or not.
+/// Reads one task, finished or not.
 pub(crate) fn one(
     conn: &Connection,
     no: AgentNo,
@@ -127,7 +126,7 @@ pub(crate) fn one(
     first(conn, ONE, params![no.0, id.as_str()], read_task)
 }
 
-/// The tasks that began last, over or not, newest first.
+/// Lists the tasks that began last, newest first.
 pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,

@@ -1,4 +1,4 @@
-//! The timers table: active timers and the newest of those that are over.
+//! The timers table: active timers and the newest finished ones.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
@@ -24,7 +24,7 @@ pub(crate) const PARKED_PAGE: &str = "SELECT timer_id, record FROM timers \
 /// Values of the column `active`.
 const OVER: i64 = 0;
 const ARMED: i64 = 1;
-/// Its slot came while the agent was stopped.
+/// The slot came while the agent was stopped.
 const PARKED: i64 = 2;
 
 fn read(row: &Row<'_>) -> Result<TimerRecord, Error> {
@@ -32,7 +32,7 @@ fn read(row: &Row<'_>) -> Result<TimerRecord, Error> {
     json(row, 1, "timers", id)
 }
 
-/// Writes a timer that is made, fired or cancelled, and lets old ones go.
+/// Writes a timer that was created, fired or cancelled, and removes old ones.
 pub(crate) fn write(conn: &Connection, no: AgentNo, timer: &TimerRecord) -> Result<(), Error> {
     let active = match (timer.status, timer.due) {
         (TimerStatus::Active, Some(_)) => ARMED,
@@ -47,7 +47,7 @@ pub(crate) fn write(conn: &Connection, no: AgentNo, timer: &TimerRecord) -> Resu
     Ok(())
 }
 
-/// One timer, active or over.
+/// Reads one timer, active or not.
 pub(crate) fn one(
     conn: &Connection,
     no: AgentNo,
@@ -56,7 +56,7 @@ pub(crate) fn one(
     first(conn, ONE, params![no.0, id.as_str()], read)
 }
 
-/// Active timers, oldest first.
+/// Lists active timers, oldest first.
 pub(crate) fn active(
     conn: &Connection,
     no: AgentNo,
@@ -65,7 +65,7 @@ pub(crate) fn active(
     all(conn, ACTIVE, params![no.0, limit(count)], read)
 }
 
-/// Timers whose slot came while the agent was stopped, a page of them.
+/// Lists a page of the timers whose slot came while the agent was stopped.
 pub(crate) fn parked(conn: &Connection, no: AgentNo) -> Result<Vec<TimerRecord>, Error> {
     all(
         conn,
@@ -75,7 +75,7 @@ pub(crate) fn parked(conn: &Connection, no: AgentNo) -> Result<Vec<TimerRecord>,
     )
 }
 
-/// The timers that were made last, newest first.
+/// Lists the timers that were created last, newest first.
 pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,

@@ -1,7 +1,7 @@
-//! The transcript: the log as people and clients read it, with message bodies put back in.
+//! The transcript: the log as people and clients read it, with message bodies included.
 //!
-//! Owns the projection only; nothing here is stored. Frames are not entries of their own: what they say
-//! stands on the assistant rounds of their turn.
+//! It is a projection; nothing here is stored. Frames are not entries of their own: their content is shown on the
+//! assistant rounds of their turn.
 
 use crate::error::Error;
 use crate::row::{AgentNo, json};
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 pub(crate) const BACKWARD: &str = "SELECT seq, turn_index, at, entry FROM log \
      WHERE agent_no = ?1 AND seq < ?2 ORDER BY seq DESC";
 
-/// How far before a page its oldest turn's frame is looked for.
+/// Entries before a page that are searched for the frame of its oldest turn.
 const FRAME_REACH: usize = 256;
 
 /// One row of the log.
@@ -40,7 +40,7 @@ fn read_row(row: &Row<'_>) -> Result<LogRow, Error> {
     })
 }
 
-/// The newest entries, oldest of them first.
+/// Returns the newest entries in ascending order.
 pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,
@@ -125,7 +125,7 @@ fn project(
             fill_message(conn, no, message_seq, &mut entry)?;
             set(&mut entry.data, "boundary", serde_json::to_value(boundary)?);
         }
-        // Never collected as a row; shown empty rather than lost if it ever were.
+        // Never collected as a row. If it were, it would be shown empty rather than lost.
         LogEntry::Frame(_) => {}
         said @ LogEntry::AssistantRound { .. } => fill_round(said, frame, &mut entry)?,
         LogEntry::ToolResult {

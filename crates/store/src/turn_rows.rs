@@ -1,8 +1,8 @@
-//! What the performer of an effect reads of one agent: the rows of its open turn, the round whose call it runs, and
-//! its tasks. Each function runs inside one read transaction.
+//! Reads of one agent for the performer of an effect: the rows of its open turn, the round whose call it runs, and its
+//! tasks. Each function runs inside one read transaction.
 //!
-//! All of them go by the agents that may be worked for: of an agent that was put aside nothing is performed, so reading
-//! one is an error. Invariant: rows that a request could not be built without are there, or the read fails.
+//! No effect is performed for an agent that was put aside, so reading one is an error. Invariant: the rows that a
+//! request needs are present, or the read fails.
 
 use crate::error::Error;
 use crate::reader::{HistoryItem, Reader};
@@ -19,66 +19,65 @@ use holon_domain::work_item::{WorkItemRecord, WorkOverview};
 use holon_domain::{AgentId, TaskId, limits};
 use std::collections::HashMap;
 
-/// The texts of a turn's frame, kept from its first round on, so that later rounds repeat them byte for byte.
+/// The texts of a turn's frame, stored from its first round on, so that later rounds repeat them byte for byte.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameTexts {
-    /// The part of the prompt that is the same for every agent.
+    /// Part of the prompt that is the same for all agents.
     pub stable: String,
-    /// The part that is the same for every turn of the agent.
+    /// Part that is the same for all turns of the agent.
     pub agent_scoped: String,
-    /// What the first request showed of the agent's work. `None` when it showed none.
+    /// The agent's work as shown in the first request; absent if it showed none.
     pub work: Option<String>,
 }
 
-/// Everything a model request of an open turn is built from, as one transaction saw it.
+/// All rows that a model request of an open turn is built from, read in one transaction.
 #[derive(Debug, Clone)]
 pub struct TurnRows {
-    /// The agent's record.
     pub agent: AgentRecord,
-    /// Its open turn, the one that was asked for.
+    /// Open turn that the caller asked for.
     pub turn: OpenTurn,
     /// The turn's entries of the log, in order.
     pub entries: Vec<LogEntry>,
-    /// The messages those entries name, by their position in the queue. The one that opened the turn is among them.
+    /// Messages named by those entries, by their position in the queue. Includes the one that opened the turn.
     pub messages: HashMap<u64, MessageEnvelope>,
     /// Messages of earlier turns with their answers, oldest first.
     pub history: Vec<HistoryItem>,
-    /// `None` in the first round of a turn, and when the texts are not kept any more.
+    /// Absent in the first round of a turn, and when the texts are no longer stored.
     pub frame: Option<FrameTexts>,
-    /// The work of the agent, for the first request of a turn. `None` when the frame is kept.
+    /// The agent's work, for the first request of a turn; absent once the frame is stored.
     pub work: Option<WorkOverview>,
-    /// The work item the turn is about, as it is now.
+    /// The work item of the turn in its current state.
     pub item: Option<WorkItemRecord>,
-    /// The tasks an agent is told of (see [`Reader::tasks_to_tell`]), newest first.
+    /// The tasks shown to an agent (see [`Reader::tasks_to_tell`]), newest first.
     pub tasks: Vec<TaskRecord>,
     /// Messages that wait to enter the turn.
     pub queued: Vec<QueueEntry>,
-    /// What the provider of the turn's model has taught.
+    /// Limits learned from the provider of the turn's model.
     pub learned: LearnedLimits,
 }
 
-/// A task, and whether a message waits to enter the turn. Read together: the message may be the end of that task.
+/// A task, and if a message waits to enter the turn. Read together, because the message may be the end of that task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskLook {
-    /// `None` when there is no such task, or it was forgotten.
+    /// Absent if there is no such task, or it was removed.
     pub task: Option<TaskRecord>,
-    /// Whether a queued message may enter the running turn.
+    /// True if a queued message may enter the running turn.
     pub interrupted: bool,
 }
 
-/// What a process that is gone left of an agent: for a recovery, which has to know before it decides.
+/// The rows of an agent that a recovery needs before it decides.
 #[derive(Debug, Clone)]
 pub struct LeftBehind {
-    /// Where the agent's home is.
     pub agent_home: String,
-    /// The agent and the round whose call its open turn runs, as [`Store::round_in_hand`](crate::Store::round_in_hand)
-    /// has them.
+    /// The agent and the round whose call its open turn runs, as from
+    /// [`Store::round_in_hand`](crate::Store::round_in_hand).
     pub round_in_hand: Option<(AgentRecord, LogEntry)>,
-    /// Its tasks that are not over, in the order they began.
+    /// Unfinished tasks in the order they began.
     pub tasks: Vec<TaskRecord>,
 }
 
-/// The one read here that passes the mark of an agent that was put aside: a start looks before it takes one back.
+/// Reads the rows for a recovery. The one read here that ignores the mark of an agent that was put aside, because a
+/// start reads before it brings one back.
 pub(crate) fn left_behind(reader: &Reader<'_>, id: &AgentId) -> Result<Option<LeftBehind>, Error> {
     let Some((no, agent)) = agents::by_id(reader.conn(), id)? else {
         return Ok(None);
@@ -95,7 +94,7 @@ pub(crate) fn left_behind(reader: &Reader<'_>, id: &AgentId) -> Result<Option<Le
     }))
 }
 
-/// The home of an agent that is put aside; its record may be what cannot be read.
+/// Returns the home of an agent that is put aside, whose record may be unreadable.
 pub(crate) fn home_of_aside(reader: &Reader<'_>, id: &AgentId) -> Result<Option<String>, Error> {
     if reader.aside(id)?.is_none() {
         return Ok(None);
@@ -108,7 +107,7 @@ pub(crate) fn agent(reader: &Reader<'_>, id: &AgentId) -> Result<Option<AgentRec
     Ok(found.map(|(_, agent)| agent))
 }
 
-/// None when the agent has no such turn open.
+/// Reads the rows of a turn. `None` if the agent has no such open turn.
 pub(crate) fn turn(
     reader: &Reader<'_>,
     id: &AgentId,
@@ -166,7 +165,7 @@ pub(crate) fn turn(
     }))
 }
 
-/// What the next request takes in of the queue and of what is held.
+/// Lists the queued and held messages that the next request includes.
 fn joining(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -205,7 +204,7 @@ const fn frame_of(entry: &LogEntry) -> Option<&FrameRecord> {
     }
 }
 
-/// The agent and the round whose call its open turn runs; none when it runs no call, or the log does not hold it.
+/// Reads the agent and the round whose call its open turn runs. `None` if no call runs, or the log does not hold it.
 pub(crate) fn round_in_hand(
     reader: &Reader<'_>,
     id: &AgentId,

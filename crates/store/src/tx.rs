@@ -1,7 +1,7 @@
-//! `Tx`: what a write may do inside its savepoint. Loads bounded views, creates agents, applies decisions.
+//! `Tx`: the operations of a write inside its savepoint. Loads bounded views, creates agents and applies decisions.
 //!
-//! Invariant: everything a `Tx` does is undone when its savepoint is rolled back, and what must be known only
-//! after the commit (hooks, news) is collected here and leaves only with it.
+//! Invariant: a rollback of the savepoint undoes everything a `Tx` did. Hooks and notices, which may only be known
+//! after the commit, are collected here and leave with it.
 
 use crate::agents::{self, Tally};
 use crate::delete::Removal;
@@ -20,21 +20,21 @@ use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::{AgentId, Timestamp, limits};
 use rusqlite::Connection;
 
-/// Something to do once the commit holds, before its callers are answered.
+/// A function that runs once the commit holds, before its callers are answered.
 pub type Hook = Box<dyn FnOnce() + Send>;
 
-/// What a member leaves to be done after the commit.
+/// The hooks, notices and marks that a member leaves for after the commit.
 #[derive(Default)]
 pub(crate) struct Aftermath {
     pub(crate) hooks: Vec<Hook>,
     pub(crate) news: Vec<FeedNotice>,
-    /// What proves the commit after a fresh open.
+    /// Proof of the commit for a new connection.
     pub(crate) mark: Option<Mark>,
-    /// Whether any row was changed.
+    /// True if any row was changed.
     pub(crate) changed: bool,
 }
 
-/// One write in the making.
+/// One write inside its savepoint.
 pub struct Tx<'a> {
     conn: &'a Connection,
     after: Aftermath,
@@ -64,7 +64,7 @@ impl<'a> Tx<'a> {
         self.conn
     }
 
-    /// Takes over what a nested part leaves to be done after the commit.
+    /// Adds the hooks, notices and marks of a nested part.
     pub(crate) fn take_over(&mut self, nested: Self) {
         let Aftermath {
             hooks, news, mark, ..
@@ -74,13 +74,13 @@ impl<'a> Tx<'a> {
         self.after.mark = self.after.mark.max(mark);
     }
 
-    /// Everything a reader can read, as it stands inside this savepoint.
+    /// Returns a reader that sees the state inside this savepoint.
     #[must_use]
     pub fn reader(&self) -> Reader<'a> {
         Reader::new(self.conn)
     }
 
-    /// An agent by name.
+    /// Reads an agent by name.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -88,7 +88,7 @@ impl<'a> Tx<'a> {
         agents::by_id(self.conn, id)
     }
 
-    /// Writes a new agent; its first events follow by [`Tx::apply`].
+    /// Writes a new agent. Its first events follow by [`Tx::apply`].
     ///
     /// # Errors
     /// `AgentExists` when the name is taken, or when the database fails.
@@ -99,8 +99,8 @@ impl<'a> Tx<'a> {
     /// Writes a decision: every fact, then the agent's row.
     ///
     /// # Errors
-    /// `Contradiction` when a fact does not fit the stored rows, or when the database fails. The caller must
-    /// give the whole write up then, which undoes the part that was written.
+    /// `Contradiction` when a fact does not fit the stored rows, or when the database fails. The caller must then
+    /// abandon the whole write, which undoes the written part.
     pub fn apply(&mut self, no: AgentNo, decision: &Decision) -> Result<(), Error> {
         check_positions(decision)?;
         let before = agents::tally(self.conn, no)?;
@@ -184,7 +184,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// One message.
+    /// Reads one message.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -192,7 +192,8 @@ impl<'a> Tx<'a> {
         queue::message(self.conn, no, seq)
     }
 
-    /// Removes at most `limit` rows of an agent, its own row last. Call again, in other commits, until `Done`.
+    /// Removes at most `limit` rows of an agent, its own row last. The caller repeats it in further commits until
+    /// `Done`.
     ///
     /// # Errors
     /// When the database fails.
@@ -201,9 +202,9 @@ impl<'a> Tx<'a> {
         delete::step(self.conn, no, limit)
     }
 
-    /// Removes the oldest events of the largest holders while the host holds more than `budget_bytes`, at most
-    /// `step` of them; the newest `keep_per_agent` of each agent stay, and less than 64 KiB of an agent is not
-    /// counted, so many agents can together hold more than the budget. Answers how many went.
+    /// Removes at most `step` of the oldest events of the largest holders while the host holds more than
+    /// `budget_bytes`. The newest `keep_per_agent` of each agent stay. Less than 64 KiB of an agent is not counted, so
+    /// many agents can together hold more than the budget. Returns the number of removed events.
     ///
     /// # Errors
     /// When the database fails.
@@ -220,7 +221,7 @@ impl<'a> Tx<'a> {
         Ok(removed)
     }
 
-    /// Removes at most `limit` rows of a named agent; one that is gone is done.
+    /// Removes at most `limit` rows of a named agent. A missing agent is `Done`.
     pub(crate) fn remove_rows_of(&mut self, id: &AgentId, limit: u64) -> Result<Removal, Error> {
         match agents::number_of(self.conn, id)? {
             Some(no) => self.remove_agent_rows(no, limit),
@@ -237,7 +238,7 @@ impl<'a> Tx<'a> {
         )
     }
 
-    /// Puts an agent aside, records one event and tells who listens. Whether it was not aside before.
+    /// Puts an agent aside, records one event and notifies subscribers. Returns true if it was not aside before.
     pub(crate) fn put_aside(
         &mut self,
         id: &AgentId,
@@ -255,18 +256,18 @@ impl<'a> Tx<'a> {
         Ok(true)
     }
 
-    /// Leaves a mark; the greatest is what the commit is looked for by.
+    /// Keeps the greatest mark, by which the commit is proven.
     fn leave(&mut self, mark: Mark) {
         self.after.mark = self.after.mark.max(Some(mark));
     }
 
-    /// Runs `hook` once the commit holds, before anyone is answered; never if this write is given up.
+    /// Runs `hook` once the commit holds, before the callers are answered. It never runs if this write is abandoned.
     pub fn after_commit(&mut self, hook: Hook) {
         self.after.hooks.push(hook);
     }
 }
 
-/// Positions of a decision follow each other and end where its agent's counters stand.
+/// Checks that the positions of a decision are consecutive and end at its agent's counters.
 fn check_positions(decision: &Decision) -> Result<(), Error> {
     let counters = &decision.agent.counters;
     let (mut messages, mut log, mut briefs) = (None, None, None);

@@ -1,6 +1,6 @@
-//! The waits table: what an agent and its items wait for, and the newest waits that are over.
+//! The waits table: active waits of an agent and of its items, and the newest finished ones.
 //!
-//! Active waits are bounded by `limits::ACTIVE_WAITS`; of those that are over, the newest are kept.
+//! Active waits are bounded by `limits::ACTIVE_WAITS`; of the finished ones the newest are kept.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
@@ -25,7 +25,7 @@ fn read(row: &Row<'_>) -> Result<WaitRecord, Error> {
     json(row, 1, "waits", id)
 }
 
-/// Writes a wait that begins, is triggered or ends, and lets old ones go.
+/// Writes a wait that begins, is triggered or ends, and removes old ones.
 pub(crate) fn write(conn: &Connection, no: AgentNo, wait: &WaitRecord) -> Result<(), Error> {
     let active = wait.status == WaitStatus::Active;
     let text = serde_json::to_string(wait)?;
@@ -36,7 +36,7 @@ pub(crate) fn write(conn: &Connection, no: AgentNo, wait: &WaitRecord) -> Result
     Ok(())
 }
 
-/// One wait, active or over.
+/// Reads one wait, active or not.
 pub(crate) fn one(
     conn: &Connection,
     no: AgentNo,
@@ -45,12 +45,12 @@ pub(crate) fn one(
     first(conn, ONE, params![no.0, id.as_str()], read)
 }
 
-/// The active waits, oldest first.
+/// Lists the active waits, oldest first.
 pub(crate) fn active(conn: &Connection, no: AgentNo) -> Result<Vec<WaitRecord>, Error> {
     all(conn, ACTIVE, params![no.0, ACTIVE_WAITS], read)
 }
 
-/// The waits that were declared last, newest first.
+/// Lists the waits that were declared last, newest first.
 pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,

@@ -1,4 +1,4 @@
-//! The work_items table: every item an agent ever had, with the columns that lists and the scheduler look up.
+//! The work_items table: every item of an agent, with the columns that lists and the scheduler use.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
@@ -30,7 +30,7 @@ pub(crate) const EXISTS: &str =
 const COUNT: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1";
 const COUNT_CLASS: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1 AND class = ?2";
 
-/// The group of an item in lists, whatever the count of its idle turns.
+/// Group of an item in lists, independent of its count of idle turns.
 const fn class_of(state: WorkItemSchedulingState) -> i64 {
     match state {
         WorkItemSchedulingState::Runnable | WorkItemSchedulingState::Stalled => 0,
@@ -48,7 +48,7 @@ fn read(row: &Row<'_>) -> Result<WorkItemRecord, Error> {
     json(row, 1, "work_items", id)
 }
 
-/// Writes an item that is made or changes.
+/// Writes a new or changed item.
 pub(crate) fn write(conn: &Connection, no: AgentNo, item: &WorkItemRecord) -> Result<(), Error> {
     let counted = item.idle_turns;
     let recheck = item.recheck.as_ref();
@@ -70,7 +70,7 @@ pub(crate) fn write(conn: &Connection, no: AgentNo, item: &WorkItemRecord) -> Re
     Ok(())
 }
 
-/// One item, open or completed.
+/// Reads one item, open or completed.
 pub(crate) fn one(
     conn: &Connection,
     no: AgentNo,
@@ -79,13 +79,13 @@ pub(crate) fn one(
     first(conn, ONE, params![no.0, id.as_str()], read)
 }
 
-/// Whether an item of this id was ever made.
+/// Returns true if an item with this id was ever created.
 pub(crate) fn exists(conn: &Connection, no: AgentNo, id: &WorkItemId) -> Result<bool, Error> {
     let found = first(conn, EXISTS, params![no.0, id.as_str()], |_| Ok(()))?;
     Ok(found.is_some())
 }
 
-/// Items that are neither blocked nor waiting, longest unchanged first. Stalled ones are among them.
+/// Lists items that are neither blocked nor waiting, longest unchanged first, including stalled ones.
 pub(crate) fn oldest_runnable(
     conn: &Connection,
     no: AgentNo,
@@ -94,11 +94,11 @@ pub(crate) fn oldest_runnable(
     all(conn, OLDEST_RUNNABLE, params![no.0, limit(count)], read)
 }
 
-/// Items that are loaded for the next tick. One decision leaves out the current one and at most two that it changed.
+/// Items loaded for the next tick. One decision leaves out the current one and at most two that it changed.
 const OFFERED: usize = 4;
 
-/// The items that a tick would offer first, fewest idle turns first and longest unchanged among those. Idle turns that
-/// were counted before the agent's newest wake are void.
+/// Lists the items that a tick would offer first, fewest idle turns first and longest unchanged among those. Idle turns
+/// counted before the agent's newest wake do not count.
 pub(crate) fn next(
     conn: &Connection,
     no: AgentNo,
@@ -108,7 +108,7 @@ pub(crate) fn next(
         .unwrap_or(i64::MAX)
         .saturating_sub(1);
     let now = before.saturating_add(1);
-    // How many idle turns, counted at which wakes.
+    // Number of idle turns, and the wakes at which they were counted.
     let fresh = std::iter::once((0, 0, now));
     let void = (1..=STALLED_AFTER).map(|idle| (idle, 0, before));
     let idle = (1..STALLED_AFTER).map(|idle| (idle, now, now));
@@ -124,8 +124,8 @@ pub(crate) fn next(
     Ok(found)
 }
 
-/// The items whose recheck has come and was not shown yet, earliest first. Twice as many as one tick names: a decision may
-/// learn that those were shown, and tell the next.
+/// Lists the items whose recheck is due and was not shown yet, earliest first. Twice as many as one tick names: a
+/// decision may learn that those were shown, and name the next.
 pub(crate) fn due_rechecks(conn: &Connection, no: AgentNo) -> Result<Vec<WorkItemRecord>, Error> {
     all(
         conn,
@@ -135,7 +135,7 @@ pub(crate) fn due_rechecks(conn: &Connection, no: AgentNo) -> Result<Vec<WorkIte
     )
 }
 
-/// The classes that a filter shows. None for all of them.
+/// The classes that a filter shows; `None` for all.
 const fn classes(filter: WorkItemFilter) -> Option<&'static [i64]> {
     match filter {
         WorkItemFilter::All => None,
@@ -148,7 +148,7 @@ const fn classes(filter: WorkItemFilter) -> Option<&'static [i64]> {
     }
 }
 
-/// The items of a filter that changed last, newest first.
+/// Lists the items of a filter that changed last, newest first.
 pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,
@@ -172,8 +172,8 @@ pub(crate) fn newest(
     Ok(found)
 }
 
-/// A page of a list, newest change first, and how many items match. Counting reads an entry of an index for each, so this
-/// is for lists that somebody asked for and for no prompt.
+/// Reads a page of a list, newest change first, and the number of matching items. Counting reads an index entry for
+/// each, so this is for requested lists and not for prompts.
 pub(crate) fn list(
     conn: &Connection,
     no: AgentNo,

@@ -1,4 +1,4 @@
-//! What may be asked about work items, waits, timers and wake hints. Reading changes nothing.
+//! Reads of work items, waits, timers and wake hints. Reading changes nothing.
 
 use crate::error::Error;
 use crate::reader::Reader;
@@ -13,7 +13,7 @@ use holon_domain::work_item::WorkItemRecord;
 use holon_domain::{TimerId, WaitId, WorkItemId};
 
 impl Reader<'_> {
-    /// One work item, open or completed.
+    /// Reads one work item, open or completed.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -21,8 +21,8 @@ impl Reader<'_> {
         work_items::one(self.conn(), no, id)
     }
 
-    /// A page of the items that match a filter, newest change first, and how many match. `agent` is the agent's own row,
-    /// which says which item is the current one.
+    /// Reads a page of the items that match a filter, newest change first, and the number of matching items. `agent` is
+    /// the agent's own row, which names the current item.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -36,8 +36,8 @@ impl Reader<'_> {
         work_rows::page(self, no, agent, filter, limit)
     }
 
-    /// A page of work items by the classes of their table, newest change first, and how many match: the current item
-    /// counts as queued, and a stalled one as runnable. See [`Reader::work_item_page`].
+    /// Reads a page of work items by the classes of their table, newest change first, and the number of matching items.
+    /// The current item counts as queued, and a stalled one as runnable. See [`Reader::work_item_page`].
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -50,7 +50,7 @@ impl Reader<'_> {
         work_items::list(self.conn(), no, filter, limit)
     }
 
-    /// Items whose recheck has come and that no answered request has shown yet.
+    /// Lists items whose recheck is due and that no answered request has shown yet.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -58,7 +58,7 @@ impl Reader<'_> {
         work_items::due_rechecks(self.conn(), no)
     }
 
-    /// One wait, active or over.
+    /// Reads one wait, active or not.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -66,7 +66,7 @@ impl Reader<'_> {
         waits::one(self.conn(), no, id)
     }
 
-    /// The active waits, oldest first.
+    /// Lists the active waits, oldest first.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -74,7 +74,7 @@ impl Reader<'_> {
         waits::active(self.conn(), no)
     }
 
-    /// The waits that were declared last, newest first.
+    /// Lists the waits that were declared last, newest first.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -82,7 +82,7 @@ impl Reader<'_> {
         waits::newest(self.conn(), no, limit)
     }
 
-    /// One timer, active or over.
+    /// Reads one timer, active or not.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
@@ -90,7 +90,7 @@ impl Reader<'_> {
         timers::one(self.conn(), no, id)
     }
 
-    /// Active timers, oldest first.
+    /// Lists active timers, oldest first.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -98,7 +98,7 @@ impl Reader<'_> {
         timers::active(self.conn(), no, limit)
     }
 
-    /// The timers that were made last, newest first.
+    /// Lists the timers that were created last, newest first.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -106,7 +106,7 @@ impl Reader<'_> {
         timers::newest(self.conn(), no, limit)
     }
 
-    /// The pending wake hints.
+    /// Lists the pending wake hints.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.

@@ -1,5 +1,5 @@
-//! What the performer of an effect reads of an agent's work: the rows a prompt shows, the answers of queries, and which
-//! plan folders belong to no item. Each function runs inside one read transaction, and each read is bounded.
+//! Reads of an agent's work for the performer of an effect: the rows a prompt shows, the answers of queries, and the
+//! plan folders without an item. Each function runs inside one read transaction, and each read is bounded.
 
 use crate::error::Error;
 use crate::reader::Reader;
@@ -20,41 +20,41 @@ use holon_domain::{AgentId, WorkItemId};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Items of each class that a prompt may show. One more than it shows is read where the current item may be among them.
+/// Items of each class that a prompt may show. One more is read where the current item may be among them.
 const TRIGGERED: usize = 3;
 const QUEUED: usize = 5;
 const WAITING_OPERATOR: usize = 3;
 const BLOCKED: usize = 3;
 const COMPLETED: usize = 3;
-/// Waits and timers a prompt may show; of the others the number is told.
+/// Waits and timers that a prompt may show; of the others it shows the number.
 const WAITS: usize = 8;
 const TIMERS: usize = 8;
-/// Of the waits that were declared last, how many are looked at for one that has ended.
+/// Newest declared waits that are searched for ended ones.
 const ENDED_WAITS: usize = 64;
 
-/// Stalled items that a page of runnable ones reads past at most; behind more of them a page may be short.
+/// Most stalled items that a page of runnable ones skips; behind more of them a page may be short.
 const STALLED_PASSED: usize = 500;
 
-/// The answer of a query, with the agent it was asked for.
+/// The answer of a query, with the agent it concerns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkLook {
     pub agent: AgentRecord,
     pub found: WorkFound,
 }
 
-/// What a query found.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WorkFound {
     Item {
         asked: WorkItemId,
-        /// None when the agent has no such item.
+        /// Absent if the agent has no such item.
         item: Option<Box<WorkItemRecord>>,
     },
     Items {
         filter: WorkItemFilter,
         limit: u32,
         items: Vec<WorkItemRecord>,
-        /// How many match, shown or not.
+        /// Number of matching items, shown or not.
         total: u64,
     },
     Timers {
@@ -63,7 +63,7 @@ pub enum WorkFound {
     },
 }
 
-/// Everything a prompt shows of an agent's work.
+/// Reads everything a prompt shows of an agent's work.
 pub(crate) fn shown(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -126,8 +126,8 @@ fn fill_open(
     Ok(())
 }
 
-/// Open items whose wait has ended by what it named or by its time, and that nothing changed since. Only the waits that
-/// were declared last are looked at.
+/// Lists open items whose wait was triggered or timed out and that did not change since. Only the newest declared waits
+/// are searched.
 fn triggered(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -161,7 +161,7 @@ fn triggered(
     Ok(found)
 }
 
-/// Answers a query. None when there is no such agent.
+/// Answers a query. `None` if there is no such agent.
 pub(crate) fn look(
     reader: &Reader<'_>,
     id: &AgentId,
@@ -193,8 +193,8 @@ pub(crate) fn look(
     Ok(Some(WorkLook { agent, found }))
 }
 
-/// A page of items that match a filter, newest change first, and how many match. Unlike the classes of the table, a
-/// filter tells the current item from queued ones and stalled items from runnable ones.
+/// Reads a page of items that match a filter, newest change first, and the number of matching items. Unlike the classes
+/// of the table, a filter distinguishes the current item from queued ones and stalled items from runnable ones.
 pub(crate) fn page(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -246,7 +246,7 @@ pub(crate) fn page(
     }
 }
 
-/// Whether the table counts an item in this state among the queued ones.
+/// Returns true if the table counts an item in this state among the queued ones.
 const fn is_queued(state: WorkItemSchedulingState) -> bool {
     match state {
         WorkItemSchedulingState::Runnable
@@ -260,9 +260,9 @@ const fn is_queued(state: WorkItemSchedulingState) -> bool {
     }
 }
 
-/// Of these items, the ones that do not exist and that no call in hand is about to make. A plan is written while its
-/// call is in hand, and the commit that ends the call writes the row, so a folder that was seen before this transaction
-/// belongs to one of the two or to nothing.
+/// Returns those of the given items that do not exist and that no running call is about to create. A plan is written
+/// while its call runs, and the commit that ends the call writes the row, so a folder seen before this transaction
+/// belongs to one of the two or to none.
 pub(crate) fn without_row(
     reader: &Reader<'_>,
     id: &AgentId,

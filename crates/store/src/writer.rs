@@ -1,7 +1,7 @@
-//! `Writer`: the one thread that writes. Takes what waits, runs it as one batch, commits once, answers everyone.
+//! `Writer`: the one thread that writes. It takes the queued jobs, runs them as one batch, commits once and answers.
 //!
-//! Owns the pace only: how long a batch collects and when the log is checkpointed. The rules of a batch stand in
-//! `batch`, and what is said of a full disk in `space`.
+//! Owns the pace only: the size of a batch and the time of a checkpoint. `batch` holds the rules of a batch, and
+//! `space` the handling of a full disk.
 
 use crate::checkpoint::Checkpointer;
 use crate::db::{Db, Place};
@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, oneshot, watch};
 
-/// How long the writer goes at most without making sure that the store is still there.
+/// Longest time between two checks that the store is still there.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// When a batch is full.
+/// The bounds of a batch.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
     inputs: usize,
@@ -37,13 +37,13 @@ impl Pace {
     };
 }
 
-/// A write that waits, with the size its caller gave it.
+/// A queued write, with the size given by its caller.
 struct Job {
     bytes: usize,
     member: Box<dyn Member + Send>,
 }
 
-/// The handle of the writer thread; clones share it. Dropping the last one ends the thread after what waits.
+/// The handle of the writer thread. Clones share it. Dropping the last one ends the thread after the queued writes.
 #[derive(Clone)]
 pub struct Writer {
     shared: Arc<Shared>,
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Starts the one writer thread of this store.
+    /// Starts the writer thread of this store.
     ///
     /// # Panics
     /// When the system cannot start a thread, without which the host cannot run.
@@ -97,7 +97,7 @@ impl Writer {
                 let last = LastWord { inbox: &inbox };
                 let outcome = serve(db, &inbox, pace);
                 drop(last);
-                // Nobody waits when the handle was dropped instead of closed.
+                // If the handle was dropped instead of closed, there is no receiver.
                 drop(done.send(outcome));
             });
         if let Err(error) = thread {
@@ -108,12 +108,12 @@ impl Writer {
         }
     }
 
-    /// Runs a write inside the next commit and answers once it holds. The closure may be run again and must have no
-    /// side effect; `bytes` is the size of its input, which bounds a batch. A caller that goes away loses nothing:
-    /// the write is run and its hooks too.
+    /// Runs a write inside the next commit and returns once the commit holds. The closure may be run again and must
+    /// have no side effect; `bytes` is the size of its input, which bounds a batch. If the caller stops waiting, the
+    /// write and its hooks run all the same.
     ///
     /// # Errors
-    /// What the write came to; see [`WriteError`].
+    /// The failure of the write; see [`WriteError`].
     pub async fn write<T, F>(&self, bytes: usize, f: F) -> Result<T, WriteError>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -126,33 +126,34 @@ impl Writer {
             reply: Some(reply),
         });
         self.shared.inbox.push(Job { bytes, member })?;
-        // The writer answers every member it takes, and at its end those it did not take. One without an answer was
-        // in the batch the thread died in.
+        // The writer answers every member it takes, and at its end those it did not take. A member without an answer
+        // was in the batch in which the thread died.
         answer.await.unwrap_or(Err(WriteError::CommitUnknown))
     }
 
-    /// News after each commit: one notice per agent with new events.
+    /// Subscribes to commits: one notice per agent with new events.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.shared.news.subscribe()
     }
 
-    /// How many commits changed something since the store was opened.
+    /// Number of commits that changed something since the store was opened.
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.shared.commits.load(Ordering::Relaxed)
     }
 
-    /// Which file of the store is lost, once one is.
+    /// The lost file of the store, if there is one.
     #[must_use]
     pub fn lost(&self) -> Option<StoreLost> {
         self.shared.lost.borrow().clone()
     }
 
-    /// Accepts nothing more, writes what waits, notes a clean exit and closes the file. A second call does nothing.
+    /// Accepts nothing more, writes the queued jobs, records a clean exit and closes the file. A second call does
+    /// nothing.
     ///
     /// # Errors
-    /// When the clean exit could not be noted, or the thread had died.
+    /// When the clean exit could not be recorded, or the thread had died.
     pub async fn close(&self) -> Result<(), Error> {
         self.shared.inbox.close(Closing::Asked);
         let waiting = self
@@ -168,7 +169,7 @@ impl Writer {
     }
 }
 
-/// Ends the inbox with the thread, in whatever way that ends: nothing more is accepted, and who still waits is told.
+/// Closes the inbox when the thread ends for any reason: it accepts nothing more and answers the queued writes.
 struct LastWord<'a> {
     inbox: &'a Inbox<Job>,
 }
@@ -213,7 +214,7 @@ fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
         };
         let before = db.commits.load(Ordering::Relaxed);
         match run_batch(&mut db, inbox, first, pace) {
-            // Only a write that holds shows that there is space: a batch may have had nothing to write.
+            // Only a write that holds proves free space. A batch may have had nothing to write.
             0 if db.commits.load(Ordering::Relaxed) > before => space.written(),
             0 => {}
             refused => space.refused(refused, Instant::now()),
@@ -224,8 +225,8 @@ fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
     }
 }
 
-/// Between two batches: ends with the store when it is lost, and looks after it now and then. A batch has made sure
-/// by itself that the store is there.
+/// Called between two batches: ends if the store is lost, and does its periodic upkeep. A batch has already checked
+/// that the store is there.
 fn look_after(db: &mut Db, tended: &mut Instant) -> Result<(), Error> {
     if let Some(lost) = db.lost.borrow().clone() {
         return Err(lost.into());
@@ -238,7 +239,8 @@ fn look_after(db: &mut Db, tended: &mut Instant) -> Result<(), Error> {
     Ok(())
 }
 
-/// One batch: what waits, up to the bounds, and never waiting for more. Answers how many found no space.
+/// Runs one batch of the queued writes, up to the bounds, without waiting for more. Returns the number of writes that
+/// found no space.
 fn run_batch(db: &mut Db, inbox: &Inbox<Job>, first: Job, pace: Pace) -> usize {
     let started = Instant::now();
     let (mut inputs, mut bytes) = (0, 0);
@@ -274,7 +276,7 @@ impl<T, F: FnMut(&mut Tx<'_>) -> Result<T, Error>> Member for Waiting<T, F> {
     fn answer(&mut self, verdict: Result<(), WriteError>) {
         let answer = verdict.and_then(|()| self.value.take().ok_or(WriteError::CommitUnknown));
         if let Some(reply) = self.reply.take() {
-            // A caller that went away is not owed an answer; the write holds all the same.
+            // A caller that stopped waiting gets no answer; the write holds all the same.
             drop(reply.send(answer));
         }
     }

@@ -1,54 +1,51 @@
-//! The checker: what must be true of an agent's story, told in plain data, whatever happened to the process.
+//! The checker: rules that must hold for an agent's history, no matter how its process ended.
 //!
-//! Knows nothing of how the story was gathered. Each rule names what it found; an empty list means all is well.
+//! It works on plain data and does not know how the history was gathered. Each rule describes its findings; an empty
+//! list means that there are none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A message somebody was told is on disk.
+/// A message whose admission was acknowledged to its sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// Its id.
     pub message_id: String,
-    /// Whether an operator is owed an outcome for it.
+    /// True if an operator is owed an outcome for it.
     pub owed: bool,
 }
 
-/// One thing that was said or done, in order.
+/// One entry of a transcript, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// A message was taken up, or entered a turn.
+    /// A message opened or entered a turn.
     Message {
-        /// Its id.
         message_id: String,
     },
     /// A model answered with these calls.
     Round {
-        /// Their ids.
+        /// Ids of the calls.
         calls: Vec<String>,
     },
-    /// A call came to its end.
+    /// A call ended with a result.
     Result {
-        /// Its id.
+        /// Id of the call.
         call: String,
     },
-    /// Anything else.
     Other,
 }
 
-/// The story of one agent.
+/// The history of one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Story {
-    /// Messages somebody was told are on disk.
+    /// Messages whose admission was acknowledged.
     pub acknowledged: Vec<Acknowledged>,
-    /// For each brief, the messages it settles.
+    /// Messages that each brief settles.
     pub settled: Vec<Vec<String>>,
-    /// Positions of its events, oldest first.
+    /// Positions of the events, oldest first.
     pub events: Vec<u64>,
-    /// What was said and done.
     pub transcript: Vec<Said>,
 }
 
-/// Everything that is wrong with a story, in words.
+/// Describes everything that is wrong with a history.
 #[must_use]
 pub fn check(story: &Story) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -59,7 +56,7 @@ pub fn check(story: &Story) -> Vec<String> {
     wrong
 }
 
-/// Marks that side effects left, each once at most.
+/// Checks marks that side effects left: each may occur once.
 #[must_use]
 pub fn check_marks(marks: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
@@ -176,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Two messages, the second an outsider's; the first took two calls.
+    /// Two messages, the second one not an operator's; the first took two calls.
     fn sound() -> Story {
         Story {
             acknowledged: vec![acknowledged("a", true), acknowledged("b", false)],

@@ -1,5 +1,4 @@
-//! Damage to a database that no build does by itself: rows changed by hand, as a bad disk or a newer build would leave
-//! them.
+//! Damage to a database that no build causes by itself: rows changed as a bad disk or a newer build would leave them.
 
 #![allow(
     clippy::disallowed_methods,
@@ -8,10 +7,10 @@
 
 use std::path::Path;
 
-/// Runs SQL on a database file beside whoever has it open. Answers how many rows it changed.
+/// Runs SQL on a database file that may be open elsewhere. Returns the number of changed rows.
 ///
 /// # Panics
-/// When the file or the SQL is no good.
+/// When the file or the SQL is invalid.
 pub fn sql(db: &Path, sql: &str) -> usize {
     let conn = rusqlite::Connection::open(db).unwrap();
     conn.busy_timeout(std::time::Duration::from_secs(10))
@@ -19,10 +18,10 @@ pub fn sql(db: &Path, sql: &str) -> usize {
     conn.execute(sql, []).unwrap()
 }
 
-/// Runs SQL on an image of a database and answers the image that comes of it, and how many rows it changed.
+/// Runs SQL on an image of a database. Returns the new image and the number of changed rows.
 ///
 /// # Panics
-/// When the image or the SQL is no good.
+/// When the image or the SQL is invalid.
 #[must_use]
 pub fn in_image(image: &[u8], sql: &str) -> (Vec<u8>, usize) {
     let mut conn = rusqlite::Connection::open_in_memory().unwrap();

@@ -1,7 +1,7 @@
-//! A real engine on a database of its own, for tests of what stands above it: routes, streams, refusals.
+//! A real engine on its own database, for tests of the layers above it: routes, streams, refusals.
 //!
-//! Only the ports are scripted (see `ports`): models answer at once, homes are made by saying so, and the clock stands
-//! still until the test moves it.
+//! Only the ports are scripted (see `ports`): models answer at once, homes exist without directories, and the clock
+//! stands still until the test moves it.
 
 mod ports;
 
@@ -28,32 +28,32 @@ const TOGETHER: u64 = 256;
 pub struct TestEngine {
     host: Host,
     clock: Arc<ManualClock>,
-    /// How many models were set so far; each is a new one, so each setting is an event.
+    /// Number of models set so far. Each is a new one, so that each change is an event.
     models_set: AtomicU64,
     _dir: TempDir,
 }
 
-/// An agent's name.
+/// Parses an agent name.
 ///
 /// # Panics
-/// When it is none.
+/// When the name is invalid.
 #[must_use]
 pub fn agent(name: &str) -> AgentId {
     AgentId::parse(name).unwrap()
 }
 
 impl TestEngine {
-    /// A host whose agents ask the model `test/model`.
+    /// Starts a host whose agents use the model `test/model`.
     pub async fn start() -> Self {
         Self::start_as(ModelChain::only(model("test/model")), Conduct::default()).await
     }
 
-    /// A host without any model.
+    /// Starts a host without any model.
     pub async fn start_without_model() -> Self {
         Self::start_as(ModelChain::none(), Conduct::default()).await
     }
 
-    /// A host that removes every event it may once the clock has moved by a minute.
+    /// Starts a host that removes all removable events once the clock has moved by a minute.
     pub async fn start_forgetful() -> Self {
         let conduct = Conduct {
             event_budget_bytes: 0,
@@ -95,20 +95,20 @@ impl TestEngine {
         engine
     }
 
-    /// The handle that looks.
+    /// The engine's interface for reading.
     #[must_use]
     pub fn reads(&self) -> Reads {
         self.host.reads()
     }
 
-    /// The handle that acts.
+    /// The engine's interface for changes.
     #[must_use]
     pub fn acts(&self) -> Acts {
         self.host.acts()
     }
 
-    /// How many commits there were; a refused request adds none. A start of an agent that runs changes nothing, and is
-    /// answered after every commit before it was counted.
+    /// Number of commits; a refused request adds none. Starts a running agent again, which changes nothing and returns
+    /// after all earlier commits are counted.
     ///
     /// # Panics
     /// When `main` is gone.
@@ -117,10 +117,10 @@ impl TestEngine {
         self.host.commits()
     }
 
-    /// Makes an agent and waits until it can run.
+    /// Creates an agent and waits until it can run.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub async fn create(&self, name: &str) {
         let request = CreateAgent {
             agent_id: agent(name),
@@ -136,7 +136,7 @@ impl TestEngine {
         }
     }
 
-    /// Records so many events of an agent, many to a commit: its model is set again and again.
+    /// Records this many events of an agent, many per commit, by setting its model repeatedly.
     ///
     /// # Panics
     /// When a model cannot be set.
@@ -158,7 +158,7 @@ impl TestEngine {
         }
     }
 
-    /// The newest event of an agent.
+    /// Number of an agent's newest event.
     ///
     /// # Panics
     /// When there is no such agent.
@@ -166,7 +166,7 @@ impl TestEngine {
         self.reads().status(&agent(name)).await.unwrap().newest_seq
     }
 
-    /// Moves the clock on.
+    /// Moves both clocks forward.
     pub fn advance(&self, millis: u64) {
         self.clock.advance(millis);
     }

@@ -1,7 +1,7 @@
-//! Worlds for tests: a home of its own, scripted models, the real program as a user would run it, and fakes of the
-//! engine's ports for tests below the program.
+//! Test environments: a private home, scripted models, the real program as a user runs it, and fakes of the engine's
+//! ports for tests below the program.
 //!
-//! Nothing here waits by time: a host is ready when it says so, and it is gone when its process is.
+//! No test here waits for time to pass: a host is ready when it says so, and gone when its process is.
 
 #![allow(
     clippy::unwrap_used,

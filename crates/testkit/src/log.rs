@@ -1,13 +1,13 @@
-//! What a host logs, as it comes: it can be waited for, and read to its end.
+//! The log of a host, read while it is written. A test can wait for a line and read the log to its end.
 //!
-//! It is read on a thread of its own, so that a full pipe never stops the host.
+//! A separate thread reads it, so that a full pipe never blocks the host.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long words may take to come; only a test that has failed waits as long.
+/// Longest wait for a line. Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A log that is being read.
@@ -41,7 +41,7 @@ impl Shared {
 }
 
 impl Log {
-    /// Reads from here until nothing more can come.
+    /// Starts a thread that reads until the end of the stream.
     pub(crate) fn read(from: impl Read + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
         let told = Arc::clone(&shared);
@@ -60,10 +60,10 @@ impl Log {
         }
     }
 
-    /// Waits until these words were logged.
+    /// Waits until this text was logged.
     ///
     /// # Panics
-    /// When they never are.
+    /// When it is not logged in time.
     pub(crate) fn wait_for(&self, words: &str) {
         let waiting = |log: &mut Text| !log.at_its_end && !log.text.contains(words);
         let log = self.shared.lock();
@@ -79,7 +79,7 @@ impl Log {
         );
     }
 
-    /// All of it, once nothing more can come.
+    /// Returns the whole log once the stream has ended.
     pub(crate) fn whole(&mut self) -> String {
         if let Some(reading) = self.reading.take() {
             reading.join().expect("the log is read to its end");

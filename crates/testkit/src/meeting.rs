@@ -1,11 +1,11 @@
-//! A meeting point between a test and a command of an agent: a named pipe, so that both wait without a clock.
+//! A meeting point of a test and an agent's command: a named pipe, so that both wait without a clock.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command arrives, the test sees it, and the command stays until the test lets it go.
+/// A rendezvous: the command arrives, the test sees it, and the command waits until the test releases it.
 #[derive(Debug)]
 pub struct Meeting {
     arrive: PathBuf,
@@ -26,7 +26,7 @@ impl Meeting {
         meeting
     }
 
-    /// What the command has to run: says that it is there, then waits to be let go.
+    /// Shell text for the command: announces its arrival, then waits to be released.
     #[must_use]
     pub fn shell(&self) -> String {
         format!(
@@ -36,7 +36,7 @@ impl Meeting {
         )
     }
 
-    /// Waits until the command is there.
+    /// Waits until the command has arrived.
     ///
     /// # Panics
     /// When the pipe cannot be read.
@@ -47,7 +47,7 @@ impl Meeting {
         assert_eq!(word, "here\n");
     }
 
-    /// Lets the command go on, once it waits for that.
+    /// Releases the command once it waits.
     ///
     /// # Panics
     /// When the pipe cannot be written.
@@ -61,7 +61,7 @@ impl Meeting {
 
 impl Drop for Meeting {
     fn drop(&mut self) {
-        // Opening both ends wakes whoever waits for one; nobody waiting is fine too.
+        // Opening both ends wakes a process that waits for one. It is fine if none waits.
         drop(File::options().read(true).write(true).open(&self.leave));
     }
 }

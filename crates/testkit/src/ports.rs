@@ -1,8 +1,8 @@
-//! Fake implementations of the engine's ports, for tests that run a host without a world behind it.
+//! Fake implementations of the engine's ports, for tests that run a host without real processes, files or networks.
 //!
-//! Two kinds. The scripted ones put the test in charge: a call waits until the test answers it, the clock moves when
-//! the test moves it, and a command ends when the test says so. The instant ones ([`FixedModel`], [`InstantPorts`])
-//! answer every call at once, for measurements and for tests that are about something else.
+//! There are two kinds. The scripted ones give the test control: a call waits until the test answers it, the clock
+//! moves when the test moves it, and a command ends when the test says so. The instant ones ([`FixedModel`],
+//! [`InstantPorts`]) answer every call at once, for measurements and for tests of other things.
 //!
 //! Unit tests inside the engine cannot use these: there the engine under test and the engine this crate links are two
 //! crates with two sets of traits.

@@ -1,9 +1,9 @@
 //! A model provider for tests: a real server on loopback that speaks all four protocols from one script.
 //!
-//! It answers each request in the protocol it was asked in, holds where the script says until the test lets it go,
-//! breaks off, stalls, drips and lies on demand, and checks what it receives as the protocol demands. Nothing here
-//! waits by time: a test waits for a request, a gate or a hang-up. Two exceptions are stated where they are: a drip
-//! is slow by nature, and a wait of a test that would never end ends with a panic.
+//! It answers each request in the request's protocol and checks the request by the rules of that protocol. The script
+//! can hold an answer at a gate until the test opens it, and can cut off, stall, slow down or falsify an answer. Tests
+//! wait for a request, a gate or a closed connection, not for time. There are two exceptions, documented in place: a
+//! slow answer needs real time, and a wait that would never end panics.
 //!
 //! ```
 //! use holon_testkit::provider::{Fault, Point, Provider, Round, Script};

@@ -1,4 +1,4 @@
-//! A host as a child process: ready when its ready lines are read, gone when dropped.
+//! A host as a child process. It is ready when its ready lines are read, and killed when dropped.
 
 use crate::log::Log;
 use rustix::process::{Pid, Signal, kill_process};
@@ -6,13 +6,13 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// A running host. Killed when dropped.
+/// A running host process. It is killed when dropped.
 #[derive(Debug)]
 pub struct Served {
     child: Child,
     /// `host:port` of its HTTP address.
     pub addr: String,
-    /// Its control socket.
+    /// Path of its control socket.
     pub socket: PathBuf,
     log: Log,
 }
@@ -21,7 +21,7 @@ impl Served {
     /// Starts a host and waits for its ready lines.
     ///
     /// # Panics
-    /// When it does not come up.
+    /// When it does not become ready.
     #[must_use]
     pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
@@ -52,30 +52,30 @@ impl Served {
         panic!("the host did not come up ({status:?}): {said}");
     }
 
-    /// Its process.
+    /// Process id of the host.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     ///
     /// # Panics
-    /// When it is not there.
+    /// When the process is gone.
     pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(pid.expect("a process id"), signal).expect("the host is there");
     }
 
-    /// Waits until its log says these words.
+    /// Waits until its log contains this text.
     ///
     /// # Panics
-    /// When it never does.
+    /// When that does not happen in time.
     pub fn wait_for_log(&self, words: &str) {
         self.log.wait_for(words);
     }
 
-    /// Asks it to go down with SIGTERM; returns its exit code and what it logged.
+    /// Stops it with SIGTERM. Returns its exit code and its log.
     ///
     /// # Panics
     /// When it cannot be signalled.
@@ -85,7 +85,7 @@ impl Served {
         self.wait()
     }
 
-    /// Ends it as a crash would, and waits until it is gone.
+    /// Kills it as a crash would, and waits until it is gone.
     ///
     /// # Panics
     /// When it cannot be killed.
@@ -94,7 +94,7 @@ impl Served {
         drop(self.wait());
     }
 
-    /// Waits until it has ended by itself; returns its exit code and what it logged.
+    /// Waits until it has ended by itself. Returns its exit code and its log.
     ///
     /// # Panics
     /// When it cannot be waited for.
@@ -107,7 +107,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // It may be gone already.
         drop(self.child.kill());
         drop(self.child.wait());
     }

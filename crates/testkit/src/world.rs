@@ -1,4 +1,4 @@
-//! One temporary directory with a home in it, and the program run inside that world only.
+//! A temporary directory with a home, and the program run inside it only.
 
 use crate::meeting::Meeting;
 use crate::served::Served;
@@ -11,39 +11,37 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A world of its own: gone when dropped.
+/// A temporary environment for the program. Its directory is removed when dropped.
 #[derive(Debug)]
 pub struct World {
     dir: TempDir,
     program: PathBuf,
 }
 
-/// A program that has ended.
+/// The result of a program that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// Its exit code; none when a signal ended it.
+    /// Exit code; absent when a signal ended it.
     pub code: Option<i32>,
-    /// What it answered.
     pub stdout: String,
-    /// What it said beside.
     pub stderr: String,
 }
 
 impl Ran {
-    /// The answer as JSON.
+    /// Parses standard output as JSON.
     ///
     /// # Panics
-    /// When it is none.
+    /// When it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }
 
-    /// The answer, if the program ended with success.
+    /// Returns standard output of a program that succeeded.
     ///
     /// # Panics
-    /// When it did not.
+    /// When the program failed.
     #[must_use]
     pub fn answer(&self) -> &str {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -52,10 +50,10 @@ impl Ran {
 }
 
 impl World {
-    /// A world for the program at this path.
+    /// Creates an environment for the program at this path.
     ///
     /// # Panics
-    /// When there is no temporary directory to be had.
+    /// When no temporary directory can be created.
     #[must_use]
     pub fn new(program: impl Into<PathBuf>) -> Self {
         let dir = TempDir::new().expect("a temporary directory");
@@ -66,19 +64,19 @@ impl World {
         }
     }
 
-    /// The world's directory, which commands start in.
+    /// Directory of the environment, in which commands start.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The host's home; not there before the first start.
+    /// Home of the host; created by the first start.
     #[must_use]
     pub fn home(&self) -> PathBuf {
         self.path().join("holon")
     }
 
-    /// Writes a file into the world.
+    /// Writes a file into the directory.
     ///
     /// # Panics
     /// When it cannot be written.
@@ -91,7 +89,7 @@ impl World {
         path
     }
 
-    /// Writes a script with these rounds and names it as a model. It starts over at its end.
+    /// Writes a script with these rounds and returns its name as a model. The script repeats from its start at the end.
     #[must_use]
     pub fn model(&self, name: &str, rounds: &Value) -> String {
         let script = serde_json::json!({ "rounds": rounds, "on_end": "loop" });
@@ -99,14 +97,14 @@ impl World {
         format!("scripted/{}", path.display())
     }
 
-    /// A point where a test and a command of an agent meet.
+    /// Creates a meeting point of the test and an agent's command.
     #[must_use]
     pub fn meeting(&self, name: &str) -> Meeting {
         Meeting::make(self.path(), name)
     }
 
-    /// The program in this world: its own home and user, nothing else of this process's environment but the way to
-    /// find other programs.
+    /// Prepares the program with its own home and user. Its environment holds nothing else of this process except
+    /// `PATH`.
     #[must_use]
     #[allow(
         clippy::disallowed_methods,
@@ -125,19 +123,19 @@ impl World {
         command
     }
 
-    /// Runs the program to its end.
+    /// Runs the program until it ends.
     #[must_use]
     pub fn run(&self, args: &[&str]) -> Ran {
         self.run_with(args, b"")
     }
 
-    /// Runs the program to its end with something on standard input.
+    /// Runs the program with this standard input until it ends.
     #[must_use]
     pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
         self.run_in(args, stdin, &[])
     }
 
-    /// Runs the program to its end with something on standard input and these variables in its environment.
+    /// Runs the program with this standard input and these environment variables until it ends.
     ///
     /// # Panics
     /// When it cannot be started.
@@ -153,7 +151,7 @@ impl World {
             .spawn()
             .expect("the program starts");
         let mut input = child.stdin.take().expect("standard input is a pipe");
-        // A program that refuses early does not read to the end; that is its right.
+        // A program that refuses early may not read its input to the end.
         drop(input.write_all(stdin));
         drop(input);
         let output = child.wait_with_output().expect("the program ends");
@@ -164,7 +162,7 @@ impl World {
         }
     }
 
-    /// An agent's record as it is on disk, also that of an agent no client is shown; none when it has no row.
+    /// Reads an agent's record from disk, also of an agent that clients cannot see. `None` if it has no row.
     ///
     /// # Panics
     /// When the host's store cannot be read.
@@ -178,13 +176,13 @@ impl World {
         found.expect("the store is read").map(|(_, agent)| agent)
     }
 
-    /// Starts a host on any free port and waits until it is ready.
+    /// Starts a host on a free port and waits until it is ready.
     #[must_use]
     pub fn serve(&self, args: &[&str]) -> Served {
         self.serve_with(args, &[])
     }
 
-    /// Starts a host with these variables in its environment, and waits until it is ready.
+    /// Starts a host with these environment variables and waits until it is ready.
     #[must_use]
     pub fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Served {
         let mut command = self.command();

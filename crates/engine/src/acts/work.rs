@@ -1,4 +1,4 @@
-//! What operators do with an agent's work: items, waits, timers and wakes.
+//! Operator requests about an agent's work: items, waits, timers and wakes.
 
 use super::Acts;
 use crate::error::Error;
@@ -12,11 +12,11 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemView;
 use holon_domain::{AgentId, TimerId, Timestamp, WaitId, WorkItemId};
 
-/// The key under which the hints of operators who name no source coalesce.
+/// Coalescing key for hints of operators who name no source.
 const OPERATOR: &str = "operator";
 
 impl Acts {
-    /// Makes a work item. An agent that rests takes it up by itself.
+    /// Creates a work item. An idle agent begins to work on it by itself.
     ///
     /// # Errors
     /// When there is no such agent, it is stopped, the item is refused, or storage fails.
@@ -58,7 +58,7 @@ impl Acts {
         self.change_item(agent_id, command).await
     }
 
-    /// Gives a stalled work item another chance.
+    /// Resumes a stalled work item.
     ///
     /// # Errors
     /// When there is no such agent or item, the item is completed, or storage fails.
@@ -81,13 +81,13 @@ impl Acts {
         wait_id: WaitId,
     ) -> Result<WaitRecord, Error> {
         let command = WorkCommand::CancelWait { wait_id };
-        match self.command(agent_id, command).await? {
+        match self.send_command(agent_id, command).await? {
             Reply::Wait(wait) => Ok(*wait),
-            other => Err(unexpected(&other)),
+            other => Err(unexpected_reply(&other)),
         }
     }
 
-    /// Makes a timer.
+    /// Creates a timer.
     ///
     /// # Errors
     /// When there is no such agent, it is stopped, the timer could never fire, or storage fails.
@@ -133,7 +133,7 @@ impl Acts {
             .await
     }
 
-    /// Asks an agent to look. Answers whether the wake joined one that the agent was not told of yet.
+    /// Wakes an agent. Returns true if the wake was merged into one that the agent has not read yet.
     ///
     /// # Errors
     /// When there is no such agent, it is stopped, the wake is refused, or storage fails.
@@ -148,7 +148,7 @@ impl Acts {
             body: None,
             correlation_id: wake.correlation_id,
             causation_id: wake.causation_id,
-            // The decision that keeps the hint fills in the rest.
+            // The decision that stores the hint fills in the other fields.
             wait_ids: Vec::new(),
             count: 1,
             last_at: Timestamp::default(),
@@ -156,11 +156,11 @@ impl Acts {
         let input = Input::WakeHint(Box::new(hint));
         match self.submit(agent_id, input).await? {
             Reply::Woken { coalesced } => Ok(coalesced),
-            other => Err(unexpected(&other)),
+            other => Err(unexpected_reply(&other)),
         }
     }
 
-    async fn command(&self, agent_id: &AgentId, command: WorkCommand) -> Result<Reply, Error> {
+    async fn send_command(&self, agent_id: &AgentId, command: WorkCommand) -> Result<Reply, Error> {
         self.submit(agent_id, Input::Work(Box::new(command))).await
     }
 
@@ -169,11 +169,11 @@ impl Acts {
         agent_id: &AgentId,
         command: WorkCommand,
     ) -> Result<WorkItemView, Error> {
-        let item = match self.command(agent_id, command).await? {
+        let item = match self.send_command(agent_id, command).await? {
             Reply::WorkItem(item) => item,
-            other => return Err(unexpected(&other)),
+            other => return Err(unexpected_reply(&other)),
         };
-        // The view needs the focus of the agent, which its row holds.
+        // The view depends on the agent's focus, which its row holds.
         let agent = self.find(agent_id).await?;
         let agent = agent.ok_or_else(|| Error::AgentNotFound {
             agent_id: agent_id.clone(),
@@ -186,14 +186,14 @@ impl Acts {
         agent_id: &AgentId,
         command: WorkCommand,
     ) -> Result<TimerView, Error> {
-        match self.command(agent_id, command).await? {
+        match self.send_command(agent_id, command).await? {
             Reply::Timer(timer) => Ok(timer.view()),
-            other => Err(unexpected(&other)),
+            other => Err(unexpected_reply(&other)),
         }
     }
 }
 
-fn unexpected(reply: &Reply) -> Error {
+fn unexpected_reply(reply: &Reply) -> Error {
     Error::Internal {
         message: format!("a command about work was answered by {reply:?}"),
     }

@@ -1,29 +1,29 @@
-//! What the shell has to do once a commit holds.
+//! The work that the shell performs after a commit.
 
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::{AgentId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What follows from a commit outside the database. One commit may touch several agents.
+/// Work outside of the database that follows from a commit. One commit may touch several agents.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Work {
-    /// Effects to perform. Numbers are unique for one agent only.
+pub struct PostCommitWork {
+    /// Effects to perform. Effect ids are unique per agent only.
     pub effects: BTreeMap<(AgentId, EffectId), EffectRecord>,
-    /// Effects that are over: their outcome is in, or nobody waits for it any more.
+    /// Effects that are closed: their outcome is committed, or it is no longer needed. Running ones are cancelled.
     pub closed: Vec<(AgentId, EffectId)>,
-    /// The earliest of the times that were newly set.
+    /// Earliest due time that the commit set.
     pub due: Option<Timestamp>,
-    /// Agents whose queues may hold more than one commit could decide on.
+    /// Agents whose queues may hold more than one commit can process.
     pub unfinished: BTreeSet<AgentId>,
-    /// Agents about which no decision could be made for another's sake, and why: they are put aside.
+    /// Agents whose decision failed while they received a send, with the fault. The shell puts them aside.
     pub faulty: BTreeMap<AgentId, String>,
-    /// Every agent a decision was made about: after a commit nobody can be sure of, each is looked after.
+    /// Every agent with a decision in this commit. If the commit is unconfirmed, the shell checks each of them.
     pub touched: BTreeSet<AgentId>,
 }
 
-impl Work {
-    /// Adds what follows from a decision.
+impl PostCommitWork {
+    /// Adds the effects, due times and closed effects of a decision.
     pub(super) fn add(&mut self, decision: &Decision) {
         let agent_id = &decision.agent.identity.agent_id;
         for fact in &decision.facts {

@@ -1,7 +1,7 @@
-//! The reminder in a long turn to keep the current work item up to date.
+//! Places reminders in a long turn to keep the current work item up to date.
 //!
-//! Where reminders stand follows from the log of the turn alone: every later request of the turn has them in the same
-//! places, and nothing is stored for them.
+//! The places follow from the turn's log alone. Every later request of the turn has the reminders in the same places,
+//! and nothing is stored for them.
 
 use holon_domain::WorkItemId;
 use holon_domain::log::LogEntry;
@@ -11,33 +11,33 @@ use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::turn::OpenTurn;
 use serde_json::Value;
 
-/// When an agent is reminded.
+/// Conditions under which an agent is reminded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReminderTerms {
-    /// Model rounds without a call that changes a work item, after which the reminder comes. 0: never.
+    /// Model rounds without a change to a work item before the reminder is due; 0 disables it.
     pub rounds: u32,
-    /// Rounds from one reminder to the next.
+    /// Rounds between two reminders.
     pub cooldown_rounds: u32,
-    /// The longest reminder, in estimated tokens. A longer one is left out.
+    /// Upper bound on a reminder, in estimated tokens. A longer one is left out.
     pub max_tokens: u32,
 }
 
-/// Walks the log of a turn and says after which rounds a reminder stands.
+/// Walks the log of a turn and decides after which rounds a reminder stands.
 #[derive(Debug)]
 pub(super) struct Reminder {
     terms: ReminderTerms,
-    /// The item that has the focus at this place of the log.
+    /// Item that has the focus at this point of the log.
     item: Option<WorkItemId>,
     rounds_since_change: u32,
     rounds_since_reminder: Option<u32>,
-    /// Whether the results of a round are being read.
+    /// True while the results of a round are read.
     in_round: bool,
-    /// Estimated tokens that are left for the conversation.
+    /// Estimated tokens left for the conversation.
     room: usize,
 }
 
 impl Reminder {
-    /// `room` is what the prompt leaves for the conversation, in estimated tokens.
+    /// Creates the walker; `room` is the token budget of the conversation.
     pub(super) fn new(
         terms: ReminderTerms,
         turn: &OpenTurn,
@@ -54,20 +54,20 @@ impl Reminder {
         }
     }
 
-    /// Notes what the conversation holds by now.
-    pub(super) fn said(&mut self, item: &ConversationItem) {
+    /// Subtracts an item of the conversation from the room.
+    pub(super) fn subtract(&mut self, item: &ConversationItem) {
         self.room = self.room.saturating_sub(item.estimated_tokens());
     }
 
-    /// Looks at the next entry; answers a reminder that stands before it.
-    pub(super) fn before(&mut self, entry: &LogEntry) -> Option<ConversationItem> {
+    /// Processes the next entry and returns the reminder that stands before it, if any.
+    pub(super) fn take_before(&mut self, entry: &LogEntry) -> Option<ConversationItem> {
         match entry {
             LogEntry::ToolResult { envelope, .. } => {
-                self.note(envelope);
+                self.note_result(envelope);
                 None
             }
             LogEntry::AssistantRound { .. } => {
-                let due = self.at_end();
+                let due = self.take_at_end();
                 self.in_round = true;
                 self.rounds_since_change += 1;
                 if let Some(rounds) = &mut self.rounds_since_reminder {
@@ -75,21 +75,23 @@ impl Reminder {
                 }
                 due
             }
-            LogEntry::Interjection { .. } | LogEntry::ContinuationPrompt { .. } => self.at_end(),
+            LogEntry::Interjection { .. } | LogEntry::ContinuationPrompt { .. } => {
+                self.take_at_end()
+            }
             LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
             | LogEntry::RuntimeFailure { .. } => None,
         }
     }
 
-    /// A reminder that stands after the results of the last round.
-    pub(super) fn at_end(&mut self) -> Option<ConversationItem> {
+    /// Returns the reminder that stands after the results of the last round, if any.
+    pub(super) fn take_at_end(&mut self) -> Option<ConversationItem> {
         if !std::mem::take(&mut self.in_round) || !self.is_due() {
             return None;
         }
         let id = self.item.as_ref()?;
         let reminder = ConversationItem::User {
-            text: words(id, self.rounds_since_change),
+            text: reminder_text(id, self.rounds_since_change),
         };
         let tokens = reminder.estimated_tokens();
         if tokens > usize::try_from(self.terms.max_tokens).unwrap_or(usize::MAX)
@@ -98,7 +100,7 @@ impl Reminder {
             return None;
         }
         self.rounds_since_reminder = Some(0);
-        self.said(&reminder);
+        self.subtract(&reminder);
         Some(reminder)
     }
 
@@ -114,8 +116,8 @@ impl Reminder {
         rounds > 0 && self.rounds_since_change >= rounds && cooled
     }
 
-    /// A call that changed a work item begins the count anew.
-    fn note(&mut self, envelope: &ToolEnvelope) {
+    /// Resets the count after a call that changed a work item.
+    fn note_result(&mut self, envelope: &ToolEnvelope) {
         let ToolOutcome::Success { result } = &envelope.outcome else {
             return;
         };
@@ -130,7 +132,7 @@ impl Reminder {
     }
 }
 
-/// The item that had the focus when the turn began: what the first switch left, or else what the turn is about.
+/// Finds the item that had the focus when the turn began: the one the first pick replaced, else the item of the turn.
 fn first_item(turn: &OpenTurn, entries: &[LogEntry]) -> Option<WorkItemId> {
     let mut picks = entries.iter().filter_map(|entry| match entry {
         LogEntry::ToolResult { envelope, .. } if envelope.tool_name == "PickWorkItem" => {
@@ -158,7 +160,7 @@ fn id_at(result: &Value, place: &str) -> Option<WorkItemId> {
     Some(WorkItemId::from_stored(id))
 }
 
-fn words(id: &WorkItemId, rounds: u32) -> String {
+fn reminder_text(id: &WorkItemId, rounds: u32) -> String {
     format!(
         "Reminder of the runtime: {} passed since a work item was last updated; the current one is {id}. If something \
          material happened, record it with UpdateWorkItem, and edit the plan file if your understanding changed. If \

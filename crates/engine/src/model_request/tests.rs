@@ -1,9 +1,9 @@
-//! What a message costs must not depend on how many came before it.
+//! The cost of a message must not depend on the number of messages before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use super::{ReminderTerms, RoundRequest};
 use crate::facts::SharedFacts;
-use crate::kernel::{Handled, Kernel};
+use crate::kernel::{HandledInput, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
 use holon_core::{HostFacts, Input, RoundAnswer, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
@@ -37,16 +37,16 @@ const TERMS: ReminderTerms = ReminderTerms {
 };
 
 #[derive(Debug, Default)]
-struct Numbers(u128);
+struct Counter(u128);
 
-impl Entropy for Numbers {
+impl Entropy for Counter {
     fn next(&mut self) -> u128 {
         self.0 += 1;
         self.0
     }
 }
 
-/// The value of a future of a store without a thread, which is done at once.
+/// Returns the value of a future that is ready at once, because the store has no thread.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -54,34 +54,34 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// One agent on a database in memory, and the kernel that drives it.
-struct Desk {
+/// One agent on an in-memory database, and the kernel that drives it.
+struct MessageBench {
     store: Inline,
     kernel: Kernel,
     id: AgentId,
-    numbers: Numbers,
-    /// Steps of SQLite's machine so far.
+    numbers: Counter,
+    /// Virtual machine steps of SQLite so far.
     steps: Arc<AtomicU64>,
-    /// The answer to the last request that was really built.
+    /// Answer to the last request that was built.
     answer: Option<RoundAnswer>,
 }
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-impl Desk {
+impl MessageBench {
     fn new() -> Self {
         let default_model = ModelRef::parse("test/model").unwrap();
         let id = AgentId::parse("main").unwrap();
         let mut db = Db::in_memory().unwrap();
         let steps = db.count_steps().unwrap();
-        let mut desk = Self {
+        let mut bench = Self {
             store: Inline::new(db),
             steps,
             kernel: Kernel::new(SharedFacts::new(HostFacts::new(ModelChain::only(
                 default_model,
             )))),
             id: id.clone(),
-            numbers: Numbers::default(),
+            numbers: Counter::default(),
             answer: None,
         };
         let new = NewAgent {
@@ -98,21 +98,21 @@ impl Desk {
             model: None,
             run: None,
         };
-        let (kernel, numbers) = (&desk.kernel, &mut desk.numbers);
-        let made = desk
+        let (kernel, numbers) = (&bench.kernel, &mut bench.numbers);
+        let made = bench
             .store
             .db()
             .write(|tx| kernel.create(tx, new.clone(), NOW, numbers));
         let made = made.unwrap().effects;
         let stamp = Stamp::of(made.values().next().unwrap());
-        desk.handle(&Input::HomePrepared {
+        bench.handle(&Input::HomePrepared {
             stamp,
             result: Ok(()),
         });
-        desk
+        bench
     }
 
-    fn handle(&mut self, input: &Input) -> Handled {
+    fn handle(&mut self, input: &Input) -> HandledInput {
         let (kernel, id, numbers) = (&self.kernel, &self.id, &mut self.numbers);
         let handled = self
             .store
@@ -132,7 +132,7 @@ impl Desk {
         handled.work.effects.into_values().next().unwrap()
     }
 
-    /// Builds the request as a round does, from the store.
+    /// Builds the request from the store as a round does.
     fn build(&mut self, effect: &EffectRecord) {
         let Effect::CallModel { turn_index, .. } = effect.effect else {
             panic!("a turn begins with a request");
@@ -164,14 +164,14 @@ impl Desk {
         });
     }
 
-    /// The whole way of one message: admitted, asked, answered, settled.
+    /// Takes one message the whole way: admitted, asked, answered, settled.
     fn whole_message(&mut self) {
         let effect = self.admit();
         self.build(&effect);
         self.finish(&effect);
     }
 
-    /// The least steps of ten whole messages; some of them also move a bound of the event log, which is not their own.
+    /// The fewest steps over ten whole messages. Some of them also move a bound of the event log, which is not counted.
     fn steps_of_a_message(&mut self) -> u64 {
         let mut least = u64::MAX;
         for _ in 0..10 {
@@ -185,17 +185,17 @@ impl Desk {
 
 #[test]
 fn the_ten_thousandth_message_is_as_much_work_as_the_hundredth() {
-    let mut desk = Desk::new();
+    let mut bench = MessageBench::new();
     for _ in 0..100 {
-        desk.whole_message();
+        bench.whole_message();
     }
-    let early = desk.steps_of_a_message();
+    let early = bench.steps_of_a_message();
     for _ in 110..10_000 {
-        let effect = desk.admit();
-        desk.finish(&effect);
+        let effect = bench.admit();
+        bench.finish(&effect);
     }
-    desk.whole_message();
-    let late = desk.steps_of_a_message();
+    bench.whole_message();
+    let late = bench.steps_of_a_message();
     assert!(early > 100, "steps are counted: {early}");
     assert_eq!(early, late, "steps of SQLite's machine per message");
 }

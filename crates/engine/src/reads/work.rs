@@ -1,6 +1,6 @@
-//! Reading work items, waits and timers, and the explanation of an agent.
+//! Reads of work items, waits and timers, and the explanation of an agent.
 
-use super::{Reads, page, readable};
+use super::{Reads, or_default_if_unreadable, page_size};
 use crate::error::Error;
 use holon_core::explain::{self, ExplainedRows};
 use holon_core::{Rejection, summary};
@@ -26,25 +26,24 @@ const PLANNED: usize = 10;
 /// A page of work items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkItemPage {
-    /// The item that has the focus.
+    /// Item that has the focus.
     pub current: Option<WorkItemId>,
-    /// Newest change first.
     pub items: Vec<WorkItemView>,
-    /// All items that match the filter, on this page or not.
+    /// Number of all items that match the filter, on any page.
     pub total: u64,
 }
 
-/// Whether a list holds what is over.
+/// Selects active entries or all entries of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
-    /// What is active, oldest first.
+pub enum EntryFilter {
+    /// Active entries, oldest first.
     Active,
-    /// Everything that is kept, newest first.
+    /// All stored entries, newest first.
     All,
 }
 
 impl Reads {
-    /// A page of an agent's work items.
+    /// Returns a page of an agent's work items.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -54,8 +53,8 @@ impl Reads {
         filter: WorkItemFilter,
         limit: u64,
     ) -> Result<WorkItemPage, Error> {
-        self.of(agent_id, move |reader, no, agent| {
-            let (found, total) = reader.work_item_page(no, &agent, filter, page(limit))?;
+        self.read_agent(agent_id, move |reader, no, agent| {
+            let (found, total) = reader.work_item_page(no, &agent, filter, page_size(limit))?;
             let view = |item: &WorkItemRecord| summary::work_item_view(&agent, item);
             Ok(WorkItemPage {
                 items: found.iter().map(view).collect(),
@@ -66,7 +65,7 @@ impl Reads {
         .await
     }
 
-    /// One work item of an agent, open or completed.
+    /// Returns one work item of an agent, open or completed.
     ///
     /// # Errors
     /// When there is no such agent or the agent has no such item, or storage fails.
@@ -76,61 +75,61 @@ impl Reads {
         id: &WorkItemId,
     ) -> Result<WorkItemView, Error> {
         let id = id.clone();
-        let found = self.of(agent_id, move |reader, no, agent| {
+        let found = self.read_agent(agent_id, move |reader, no, agent| {
             let item = reader.work_item(no, &id)?;
             Ok(item.map(|item| summary::work_item_view(&agent, &item)))
         });
         found.await?.ok_or_else(|| Rejection::NoSuchWorkItem.into())
     }
 
-    /// The waits of an agent and of its work items.
+    /// Returns the waits of an agent and of its work items.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
     pub async fn waits(
         &self,
         agent_id: &AgentId,
-        which: Which,
+        filter: EntryFilter,
         limit: u64,
     ) -> Result<Vec<WaitRecord>, Error> {
-        self.of(agent_id, move |reader, no, _| {
-            let mut waits = match which {
-                Which::Active => reader.active_waits(no)?,
-                Which::All => reader.newest_waits(no, page(limit))?,
+        self.read_agent(agent_id, move |reader, no, _| {
+            let mut waits = match filter {
+                EntryFilter::Active => reader.active_waits(no)?,
+                EntryFilter::All => reader.newest_waits(no, page_size(limit))?,
             };
-            waits.truncate(page(limit));
+            waits.truncate(page_size(limit));
             Ok(waits)
         })
         .await
     }
 
-    /// The timers of an agent.
+    /// Returns the timers of an agent.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
     pub async fn timers(
         &self,
         agent_id: &AgentId,
-        which: Which,
+        filter: EntryFilter,
         limit: u64,
     ) -> Result<Vec<TimerView>, Error> {
-        self.of(agent_id, move |reader, no, _| {
-            let timers = match which {
-                Which::Active => reader.active_timers(no, page(limit))?,
-                Which::All => reader.newest_timers(no, page(limit))?,
+        self.read_agent(agent_id, move |reader, no, _| {
+            let timers = match filter {
+                EntryFilter::Active => reader.active_timers(no, page_size(limit))?,
+                EntryFilter::All => reader.newest_timers(no, page_size(limit))?,
             };
             Ok(timers.iter().map(|timer| timer.view()).collect())
         })
         .await
     }
 
-    /// Where an agent stands, why, and what changes it next.
+    /// Explains the state of an agent: its reason and the next event that changes it.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
     pub async fn explain(&self, agent_id: &AgentId) -> Result<Explanation, Error> {
         let (agent, queue, rows, aside) = self
-            .of(agent_id, move |reader, no, agent| {
+            .read_agent(agent_id, move |reader, no, agent| {
                 let rows = explained_rows(reader, no, &agent)?;
                 let aside = reader.aside(&agent.identity.agent_id)?;
                 Ok((agent, reader.queue(no)?, rows, aside))
@@ -146,7 +145,7 @@ impl Reads {
     }
 }
 
-/// What a status shows of an agent's work. A row that cannot be read hides nothing else.
+/// Reads the work shown in a status. An unreadable row hides no other row.
 pub(super) fn status_rows(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -155,19 +154,19 @@ pub(super) fn status_rows(
     let work = &agent.work;
     let items = match work.items.open() {
         0 => Vec::new(),
-        _ => readable(reader.work_items(no, WorkItemFilter::Open, STATUS_ITEMS))?.0,
+        _ => or_default_if_unreadable(reader.work_items(no, WorkItemFilter::Open, STATUS_ITEMS))?.0,
     };
     let waiting_intents = match work.active_waits {
         0 => Vec::new(),
-        _ => readable(reader.active_waits(no))?,
+        _ => or_default_if_unreadable(reader.active_waits(no))?,
     };
     let timers = match work.active_timers {
         0 => Vec::new(),
-        _ => readable(reader.active_timers(no, STATUS_TIMERS))?,
+        _ => or_default_if_unreadable(reader.active_timers(no, STATUS_TIMERS))?,
     };
     let hints = match work.hints {
         0 => Vec::new(),
-        _ => readable(reader.hints(no))?,
+        _ => or_default_if_unreadable(reader.hints(no))?,
     };
     let entry = |item: &WorkItemRecord| summary::work_item_view(agent, item).list_entry();
     let summary = WorkSummary {
@@ -190,14 +189,14 @@ fn explained_rows(
         order: EventOrder::Descending,
     };
     let current = match &agent.work.current {
-        Some(current) => readable(reader.work_item(no, &current.id))?,
+        Some(current) => or_default_if_unreadable(reader.work_item(no, &current.id))?,
         None => None,
     };
     Ok(ExplainedRows {
-        oldest: readable(reader.oldest_queued(no))?,
-        due: readable(reader.due_of_agent(no, PLANNED))?,
-        waits: readable(reader.active_waits(no))?,
-        hints: readable(reader.hints(no))?,
+        oldest: or_default_if_unreadable(reader.oldest_queued(no))?,
+        due: or_default_if_unreadable(reader.due_of_agent(no, PLANNED))?,
+        waits: or_default_if_unreadable(reader.active_waits(no))?,
+        hints: or_default_if_unreadable(reader.hints(no))?,
         current,
         events: reader.events(no, newest)?.events,
     })

@@ -1,10 +1,9 @@
-//! Agents about which nothing can be decided: found wherever the shell reads or writes one agent, put aside, passed
-//! over, and taken back by a start.
+//! Puts agents aside whose rows are unreadable or contradictory, and brings them back on a start.
 //!
-//! A row that cannot be read costs its agent and nobody else. The store keeps the mark, one event tells of it, and a
-//! start tries again.
+//! A fault in one agent's rows stops that agent only. The store keeps the mark, one event reports it, and the due loop
+//! and recovery skip the agent until a start succeeds.
 
-use super::{Shell, Touched, write_failed};
+use super::{Shell, TouchedAgents, engine_error};
 use crate::error::Error;
 use holon_core::Reply;
 use holon_domain::AgentId;
@@ -12,20 +11,20 @@ use holon_store::{WriteError, commit};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How often each agent was taken back since the host started.
+/// Counts per agent how often it was brought back since the host started.
 ///
-/// A fault that was found before an agent was mended and started must not put it aside again: whoever finds a fault
-/// takes the count before it looks, and the mark is written only while the count is the same.
+/// A fault found before an agent was repaired and started must not put it aside again. The code that finds a fault
+/// reads the count before its look at the agent, and the mark is written only if the count is still the same.
 #[derive(Debug, Default)]
-pub(crate) struct TakeBacks(Mutex<HashMap<AgentId, u64>>);
+pub(crate) struct TakeBackCounts(Mutex<HashMap<AgentId, u64>>);
 
-impl TakeBacks {
+impl TakeBackCounts {
     pub(super) fn of(&self, agent_id: &AgentId) -> u64 {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.get(agent_id).copied().unwrap_or(0)
     }
 
-    /// Every count, for a look at several agents at once. Few agents are ever taken back.
+    /// Returns all counts, for a look at several agents at once. The map is small.
     pub(super) fn all(&self) -> HashMap<AgentId, u64> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.clone()
@@ -38,8 +37,8 @@ impl TakeBacks {
 }
 
 impl Shell {
-    /// Makes a read about one agent. A row that cannot be read puts the agent aside.
-    pub(crate) async fn noted<T: Send>(
+    /// Awaits a read about one agent. An unreadable row puts the agent aside.
+    pub(crate) async fn read_or_put_aside<T: Send>(
         &self,
         agent_id: &AgentId,
         read: impl Future<Output = Result<T, holon_store::Error>> + Send,
@@ -55,9 +54,9 @@ impl Shell {
         }
     }
 
-    /// Why a write about one agent came to nothing. A row that cannot be read puts the agent aside; `seen` is the
-    /// agent's count of take-backs before the write.
-    pub(super) async fn write_about_failed(
+    /// Converts the error of a write about one agent. An unreadable row puts the agent aside; `seen` is the agent's
+    /// take-back count before the write.
+    pub(super) async fn note_write_failure(
         &self,
         agent_id: &AgentId,
         error: WriteError,
@@ -67,21 +66,21 @@ impl Shell {
             WriteError::Store(
                 error @ (holon_store::Error::Row { .. } | holon_store::Error::Aside { .. }),
             ) => Error::of_agent(agent_id, error),
-            other => return write_failed(other),
+            other => return engine_error(other),
         };
         self.note_unreadable(&error, seen).await;
         error
     }
 
-    /// Puts an agent aside, if that is what an error is about. Where even that cannot be written, the next who finds
-    /// the row tries again.
+    /// Puts the agent aside if the error says that it is unreadable. If the mark cannot be written, the next operation
+    /// that meets the row tries again.
     pub(super) async fn note_unreadable(&self, error: &Error, seen: u64) {
         if let Error::AgentAside { agent_id, reason } = error {
             self.put_aside(agent_id, reason.clone(), seen).await;
         }
     }
 
-    /// Puts an agent aside about which nothing can be decided, unless it was taken back since the fault was found.
+    /// Puts an agent aside, unless it was brought back since the fault was found.
     pub(super) async fn put_aside(&self, agent_id: &AgentId, reason: String, seen: u64) {
         let (shell, id, why) = (self.clone(), agent_id.clone(), reason.clone());
         let marked = commit(self.store.as_ref(), 0, move |ledger| {
@@ -99,20 +98,20 @@ impl Shell {
         }
     }
 
-    /// Takes an agent back that was put aside, as a boot takes one up: what is in no row is swept, a patch is proven by
-    /// its journal, and what was open is asked for again.
+    /// Brings back an agent that was put aside, with the same recovery as a boot: unknown commands are swept, a patch
+    /// is proven by its journal, and open effects are requested again.
     ///
     /// # Errors
     /// `AgentAside` when it still cannot be read or decided about.
     pub(crate) async fn take_back(&self, agent_id: &AgentId) -> Result<Reply, Error> {
-        // The process that asked for its effects may still be this one, so the interruption counts as clean.
+        // The effects may have been requested by this very process, so the interruption counts as clean.
         let recovery = self.recovery_of(agent_id, true).await?;
         let (shell, id) = (self.clone(), agent_id.clone());
-        let touched = Touched::default();
+        let touched = TouchedAgents::default();
         let taken = self.decide(agent_id, 0, &touched, move |ledger, now, entropy| {
             let kernel = &shell.kernel;
             let handled = kernel.take_back(ledger, &id, &recovery, now, entropy)?;
-            // Should the commit fail, one late fault is passed over; the next who finds it tries again.
+            // If the commit fails, one late fault is skipped; the next operation that meets it tries again.
             shell.take_backs.count(&id);
             Ok(handled)
         });
@@ -129,7 +128,7 @@ impl Shell {
         }
     }
 
-    /// Answers a client as if there were no agent, if the agent is not public.
+    /// Hides an agent that is not public from a client: the error becomes `AgentNotFound`.
     pub(crate) async fn hide_private<T>(
         &self,
         agent_id: &AgentId,

@@ -1,10 +1,10 @@
-//! Steps of the wall clock: noticed against the monotonic one, and told to the agents whose pauses run.
+//! Detects steps of the wall clock against the monotonic clock, and tells the agents whose pauses are running.
 //!
-//! A pause is a length, so a clock that is set back must not make it longer. The agents plan their pauses anew by their
-//! own decisions; a pause that is set between a step and its notice may end early by the step, never late.
+//! A pause is a duration, so a clock that is set back must not lengthen it. The agents replan their pauses by their own
+//! decisions. A pause that is set between a step and its detection may end early, never late.
 
 use super::Shell;
-use super::due::{HANDFUL, RETRY_MS, futures_join};
+use super::due::{DUE_PAGE_SIZE, RETRY_MS, join_all};
 use crate::error::Error;
 use crate::ports::Clock;
 use holon_core::Input;
@@ -15,12 +15,12 @@ use holon_store::{DueCursor, DuePage};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Two readings that took longer than this together say nothing about one moment.
+/// Two readings that lie further apart than this do not describe one moment.
 const READING: Duration = Duration::from_millis(20);
-/// How often such readings are taken again.
+/// Number of attempts to read both clocks in one moment.
 const READINGS: usize = 5;
 
-/// Both clocks as they were last read, in one moment.
+/// Both clocks as they were last read in one moment.
 #[derive(Debug)]
 pub(crate) struct ClockWatch {
     pub(super) wall: Timestamp,
@@ -28,7 +28,7 @@ pub(crate) struct ClockWatch {
 }
 
 impl ClockWatch {
-    /// Reads both clocks.
+    /// Reads both clocks, retrying if the process was delayed in between.
     pub(crate) fn begin(clock: &dyn Clock) -> Self {
         let mut read = Self::read(clock);
         for _ in 1..READINGS {
@@ -47,14 +47,14 @@ impl ClockWatch {
         }
     }
 
-    /// When the monotonic clock reaches what is a time on the wall by this reading, but at most `most_ms` after it. A
-    /// step of the wall clock since the reading does not move it.
+    /// Converts a wall clock time to monotonic time by this reading, at most `most_ms` after it. A later step of the
+    /// wall clock does not move the result.
     pub(super) fn elapsed_at(&self, at: Option<Timestamp>, most_ms: u64) -> Duration {
         let length = at.map_or(most_ms, |at| at.millis_since(self.wall).min(most_ms));
         self.elapsed + Duration::from_millis(length)
     }
 
-    /// How far the wall clock was set back since the last look, if it was.
+    /// Returns by how many milliseconds the wall clock was set back since the last call, if it was.
     fn step_back(&mut self, clock: &dyn Clock) -> Option<u64> {
         let before = std::mem::replace(self, Self::begin(clock));
         let passed = self.elapsed.saturating_sub(before.elapsed).as_millis();
@@ -65,8 +65,8 @@ impl ClockWatch {
 }
 
 impl Shell {
-    /// A clock that was set back while no host ran: pauses that seem to be set in the future begin anew. Comes before
-    /// recovery, whose events are stamped by the clock as it is now.
+    /// Handles a clock that was set back while no host ran: pauses that seem to begin in the future begin now. Runs
+    /// before recovery, whose events carry the current time.
     pub(crate) async fn check_clock_at_boot(&self) -> Result<(), Error> {
         let now = self.ports.clock.now();
         if let Some(newest) = self.store.newest_event_at().await?
@@ -75,31 +75,35 @@ impl Shell {
             let behind_ms = newest.millis_since(now);
             tracing::warn!(%now, %newest, behind_ms, "the clock was set back: it is before the newest event");
         }
-        self.plan_pauses_anew(0).await;
+        self.replan_pauses(0).await;
         Ok(())
     }
 
-    /// Looks whether the wall clock was set back, and tells the agents whose pauses run.
-    pub(super) async fn mind_clock(&self, watch: &mut ClockWatch) {
+    /// Checks if the wall clock was set back, and tells the agents whose pauses are running.
+    pub(super) async fn check_clock_step(&self, watch: &mut ClockWatch) {
         if let Some(by_ms) = watch.step_back(self.ports.clock.as_ref()) {
             let now = self.ports.clock.now();
             tracing::warn!(%now, by_ms, "the clock was set back; running pauses are planned anew");
-            self.plan_pauses_anew(by_ms).await;
+            self.replan_pauses(by_ms).await;
         }
     }
 
-    /// Goes through all pauses that are not over, a page at a time.
-    async fn plan_pauses_anew(&self, by_ms: u64) {
-        // A pause that is over by the clock as it is now comes by itself.
+    /// Replans all pauses that are not over, a page at a time.
+    async fn replan_pauses(&self, by_ms: u64) {
+        // A pause that is over by the current clock fires by itself.
         let mut after = Some(DueCursor::later_than(self.ports.clock.now()));
         while let Some(cursor) = after
             && !self.draining.is_cancelled()
         {
             let end = Timestamp::from_millis(i64::MAX);
             let scope = self.due_scope();
-            match self.store.due(&scope, end, Some(cursor), HANDFUL).await {
-                Ok(page) => after = self.plan_page_anew(page, by_ms).await,
-                // Not from the beginning: what was planned anew already must not be moved twice.
+            match self
+                .store
+                .due(&scope, end, Some(cursor), DUE_PAGE_SIZE)
+                .await
+            {
+                Ok(page) => after = self.replan_page(page, by_ms).await,
+                // Continues at the cursor: a page that was replanned already must not be moved twice.
                 Err(error) => {
                     tracing::warn!(%error, "the pauses could not be read");
                     self.pause(RETRY_MS).await;
@@ -108,7 +112,7 @@ impl Shell {
         }
     }
 
-    async fn plan_page_anew(&self, page: DuePage, by_ms: u64) -> Option<DueCursor> {
+    async fn replan_page(&self, page: DuePage, by_ms: u64) -> Option<DueCursor> {
         let now = self.ports.clock.now();
         let mut running: BTreeMap<AgentId, Vec<RunningPause>> = BTreeMap::new();
         for row in page.rows {
@@ -123,9 +127,9 @@ impl Shell {
         }
         let told = running.into_iter().map(|(agent_id, pauses)| async move {
             let input = Input::ClockSetBack { by_ms, pauses };
-            self.settle(&agent_id, input).await;
+            self.commit_outcome(&agent_id, input).await;
         });
-        futures_join(told).await;
+        join_all(told).await;
         page.next
     }
 }

@@ -1,6 +1,6 @@
-//! Commands of calls: started or found, waited for, and told.
+//! Commands of tool calls: starts or finds them, waits for them and reports their results.
 //!
-//! Nothing here ends a command because the host goes down: its shim keeps it, and the next boot finds it.
+//! A shutdown of the host ends no command. The shim keeps it running, and the next boot finds it.
 
 use super::Shell;
 use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, LatePolicy};
@@ -25,7 +25,7 @@ impl Shell {
         command.max_output_tokens = Some(self.conduct.tool_output.allow(command.max_output_tokens));
         let key = CommandKey::of_call(&context.agent_home, &run.call.id);
         if let Some(task) = self
-            .running_already(&run.agent_id, &key, &command, &context)
+            .find_running_task(&run.agent_id, &key, &command, &context)
             .await
         {
             let now = self.ports.clock.now();
@@ -76,7 +76,7 @@ impl Shell {
             };
             outcomes.push(match self.run_command(order, cancel.clone()).await? {
                 Ok(CommandRun::Ended(output)) => ItemOutcome::Ran(output),
-                // A command that is stopped when it is late does not go on.
+                // A late command of a batch is stopped, so it never continues as a task.
                 Ok(CommandRun::Running(_)) => return None,
                 Err(failure) => ItemOutcome::NotRun(failure),
             });
@@ -84,7 +84,7 @@ impl Shell {
         Some(ToolRunOutcome::of_batch(run, &batch, &outcomes))
     }
 
-    /// Runs a command as far as its call waits for it; none when nobody waits any more or the host goes down.
+    /// Runs a command while its call waits for it. `None` if the call was cancelled or the host goes down.
     async fn run_command(
         &self,
         order: CommandOrder,
@@ -103,8 +103,9 @@ impl Shell {
         }
     }
 
-    /// A task that runs the same command and is proven alive, unless the call wants another or has begun its own.
-    async fn running_already(
+    /// Finds a task that runs the same command and is proven alive, unless the call asks for a second one or has begun
+    /// its own.
+    async fn find_running_task(
         &self,
         agent_id: &AgentId,
         key: &CommandKey,
@@ -135,7 +136,7 @@ impl Shell {
     }
 }
 
-/// By what a task's command is found.
+/// Key by which a task's command is found.
 pub(super) fn task_key(agent_home: &str, task: &TaskRecord) -> Option<CommandKey> {
     let spec = task.command()?;
     Some(CommandKey::of_call(agent_home, &spec.call_id))

@@ -1,6 +1,6 @@
-//! The due loop: one for the whole host. It sleeps until the earliest entry of the due-queue, hands what has come to
-//! the kernel, a bounded number each second, and sleeps again. It sleeps by the clock that never jumps, so a step of the
-//! wall clock is noticed when the next entry should come, at the latest after one clamp.
+//! The due loop, one for the whole host. It sleeps until the earliest entry of the due queue, hands due entries to the
+//! kernel at a bounded rate, and sleeps again. It sleeps by the monotonic clock, so a step of the wall clock is
+//! detected at the next entry or after the longest sleep.
 
 use super::{ClockWatch, Shell};
 use crate::error::Error;
@@ -9,24 +9,24 @@ use holon_domain::{Timestamp, limits};
 use holon_store::{DueCursor, DueRow};
 use std::time::Duration;
 
-/// Longest sleep, so that a clock that jumped forward is noticed.
+/// Longest sleep, so that a clock that jumped forward is detected.
 const CLAMP_MS: u64 = 60_000;
-/// Entries read at once.
-pub(super) const HANDFUL: usize = 256;
-/// Pause after a failed read.
+/// Number of entries read at once.
+pub(super) const DUE_PAGE_SIZE: usize = 256;
+/// Pause after a failed read, in milliseconds.
 pub(super) const RETRY_MS: u64 = 1_000;
-/// Time in which at most [`limits::DUE_PER_SECOND`] entries are handed over.
+/// Period in which at most [`limits::DUE_PER_SECOND`] entries are handed over.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Counts entries that were handed over since the last second without any.
+/// Limits the rate of entries: counts those handed over since the last second without any.
 #[derive(Debug, Default)]
-struct Rate {
+struct RateLimit {
     fired: usize,
     last: Duration,
 }
 
-impl Rate {
-    /// How many entries may come now; none while the last second had its full number.
+impl RateLimit {
+    /// Number of entries that may be handed over now; zero while the limit of the last second is reached.
     fn room(&mut self, elapsed: Duration) -> usize {
         if elapsed.saturating_sub(self.last) >= SECOND {
             self.fired = 0;
@@ -42,22 +42,22 @@ impl Rate {
     }
 }
 
-/// A page of the due-queue, as the loop sees it.
-struct Handful {
-    /// Entries whose time has come.
-    come: Vec<DueRow>,
-    /// When the first of the others comes, if it is on this page.
+/// A page of the due queue, split at the current time.
+struct DueBatch {
+    /// Entries that are due.
+    due: Vec<DueRow>,
+    /// Time of the first entry that is not due, if it is on this page.
     next: Option<Timestamp>,
-    /// Where the page behind this one begins, if more may have come.
-    behind: Option<DueCursor>,
+    /// Cursor of the next page, if it may hold due entries.
+    next_page: Option<DueCursor>,
 }
 
 impl Shell {
     pub(crate) async fn run_due_loop(self, mut watch: ClockWatch) {
-        let mut rate = Rate::default();
+        let mut rate = RateLimit::default();
         while !self.draining.is_cancelled() {
             match self.hand_over_due(&mut watch, &mut rate).await {
-                Ok(next) => self.sleep_towards(next, &watch).await,
+                Ok(next) => self.sleep_until_due(next, &watch).await,
                 Err(error) => {
                     tracing::warn!(%error, "the due-queue could not be read");
                     self.pause(RETRY_MS).await;
@@ -66,48 +66,52 @@ impl Shell {
         }
     }
 
-    /// Hands everything that has come to the kernel; returns when the next entry will.
+    /// Hands all due entries to the kernel. Returns the time of the next entry.
     async fn hand_over_due(
         &self,
         watch: &mut ClockWatch,
-        rate: &mut Rate,
+        rate: &mut RateLimit,
     ) -> Result<Option<Timestamp>, holon_store::Error> {
         let (mut before, mut after) = (Vec::new(), None);
         while !self.draining.is_cancelled() {
-            self.mind_clock(watch).await;
+            self.check_clock_step(watch).await;
             let room = rate.room(self.ports.clock.elapsed());
             if room == 0 {
                 self.pause(RETRY_MS).await;
                 continue;
             }
-            let Handful { come, next, behind } = self.look_ahead(watch.wall, after, room).await?;
-            if come.is_empty() && after.is_none() {
+            let DueBatch {
+                due,
+                next,
+                next_page,
+            } = self.read_due(watch.wall, after, room).await?;
+            if due.is_empty() && after.is_none() {
                 return Ok(next);
             }
-            // What was handed over is gone, unless it could not be written; then there is no hurry.
-            if after.is_none() && come == before {
+            // Handed over entries are gone unless they could not be written. Then the loop pauses instead of spinning.
+            if after.is_none() && due == before {
                 self.pause(RETRY_MS).await;
             }
             if after.is_none() {
-                before.clone_from(&come);
+                before.clone_from(&due);
             }
-            rate.note(come.len(), self.ports.clock.elapsed());
-            let pending = come.into_iter().map(|row| self.hand_over(row));
-            futures_join(pending).await;
-            // Entries that stay must not hide the ones behind them, so the whole queue is gone through before its
-            // beginning is looked at again.
-            after = behind;
+            rate.note(due.len(), self.ports.clock.elapsed());
+            let pending = due.into_iter().map(|row| self.hand_over(row));
+            join_all(pending).await;
+            // Entries that stay must not hide those behind them, so the loop goes through the whole queue before it
+            // starts over.
+            after = next_page;
         }
         Ok(None)
     }
 
-    /// At most `room` entries behind `after` that have come, and when the next one will.
-    async fn look_ahead(
+    /// Reads at most `room` due entries behind `after`, and the time of the next one.
+    async fn read_due(
         &self,
         now: Timestamp,
         after: Option<DueCursor>,
         room: usize,
-    ) -> Result<Handful, holon_store::Error> {
+    ) -> Result<DueBatch, holon_store::Error> {
         let horizon = now.plus_millis(CLAMP_MS);
         let scope = self.due_scope();
         let seen = self.take_backs.all();
@@ -117,12 +121,12 @@ impl Shell {
             let seen = seen.get(&agent_id).copied().unwrap_or(0);
             self.note_unreadable(&error, seen).await;
         }
-        let mut come = page.rows;
-        let next = come.iter().map(|row| row.time.at()).find(|at| *at > now);
-        come.retain(|row| row.time.at() <= now);
-        Ok(Handful {
-            come,
-            behind: page.next.filter(|_| next.is_none()),
+        let mut due = page.rows;
+        let next = due.iter().map(|row| row.time.at()).find(|at| *at > now);
+        due.retain(|row| row.time.at() <= now);
+        Ok(DueBatch {
+            due,
+            next_page: page.next.filter(|_| next.is_none()),
             next,
         })
     }
@@ -134,7 +138,7 @@ impl Shell {
             time,
             due,
         } = row;
-        self.settle(
+        self.commit_outcome(
             &agent_id,
             Input::DueCame {
                 id,
@@ -145,13 +149,13 @@ impl Shell {
         .await;
     }
 
-    /// Has the due loop look again at once.
-    pub(crate) fn look_at_due(&self) {
+    /// Wakes the due loop, so that it reads the queue again at once.
+    pub(crate) fn wake_due_loop(&self) {
         self.due_set.notify_one();
     }
 
-    /// Sleeps until an entry comes, is set, or the clocks are to be looked at again.
-    async fn sleep_towards(&self, next: Option<Timestamp>, watch: &ClockWatch) {
+    /// Sleeps until an entry is due, an earlier one is set, or the clocks must be checked again.
+    async fn sleep_until_due(&self, next: Option<Timestamp>, watch: &ClockWatch) {
         let until = watch.elapsed_at(next, CLAMP_MS);
         tokio::select! {
             () = self.ports.clock.sleep_until(until) => {}
@@ -162,9 +166,7 @@ impl Shell {
 }
 
 /// Drives several futures together on this task, so that their inputs share a commit.
-pub(crate) async fn futures_join<F: Future<Output = ()> + Send>(
-    futures: impl IntoIterator<Item = F>,
-) {
+pub(crate) async fn join_all<F: Future<Output = ()> + Send>(futures: impl IntoIterator<Item = F>) {
     let mut waiting: Vec<_> = futures.into_iter().map(Box::pin).collect();
     std::future::poll_fn(|cx| {
         waiting.retain_mut(|future| future.as_mut().poll(cx).is_pending());

@@ -1,4 +1,4 @@
-//! Performing effects: each in its own task, each outcome stamped with the effect it belongs to.
+//! Performs effects, each in its own task. Every outcome is stamped with the effect it belongs to.
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
@@ -8,7 +8,7 @@ use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
-    /// Performs one effect and brings its outcome home, if it has one.
+    /// Performs one effect and commits its outcome, if it has one.
     pub(super) async fn perform(&self, record: EffectRecord, cancel: CancellationToken) {
         holon_fault::hit("effect.begin");
         let (stamp, agent_id, id) = (Stamp::of(&record), record.agent_id.clone(), record.id);
@@ -27,7 +27,7 @@ impl Shell {
                 None
             }
             Effect::StopTask { task_id, force } => {
-                self.stop_task(&agent_id, task_id, *force, (stamp, cancel))
+                self.stop_task(&agent_id, task_id, *force, stamp, cancel)
                     .await;
                 None
             }
@@ -41,9 +41,9 @@ impl Shell {
         };
         holon_fault::hit("effect.done");
         if let Some(input) = outcome {
-            self.settle(&agent_id, input).await;
+            self.commit_outcome(&agent_id, input).await;
         }
-        // It is in hand until its outcome is on record; its own commit lets go of it first.
+        // The effect counts as running until its outcome is committed; that commit removes it first.
         self.lock_running().remove(&(agent_id, id));
     }
 
@@ -57,17 +57,17 @@ impl Shell {
         let home = self.home_of(agent_id).await?;
         let result = self.ports.home.remove(agent_id, &home).await;
         if let Err(reason) = &result {
-            // Of a temporary agent no status tells.
+            // A temporary agent has no status that could show the failure.
             tracing::warn!(%agent_id, reason, "an agent's home could not be removed; it is tried again");
         }
         Some(Input::HomeRemoved { stamp, result })
     }
 
-    /// Where an agent's home is; none when the agent is gone. A read that fails is tried again until the host halts.
+    /// Returns the path of an agent's home; `None` if the agent is gone. Retries a failed read until the host halts.
     pub(super) async fn home_of(&self, agent_id: &AgentId) -> Option<String> {
         while !self.halted.is_cancelled() {
             let read = self.store.agent(agent_id);
-            match self.noted(agent_id, read).await {
+            match self.read_or_put_aside(agent_id, read).await {
                 Ok(found) => return found.map(|agent| agent.settings.agent_home),
                 Err(Error::AgentAside { .. }) => return None,
                 Err(error) => {
@@ -80,8 +80,8 @@ impl Shell {
     }
 }
 
-/// The effect an input is the outcome of.
-pub(super) const fn of(input: &Input) -> Option<EffectId> {
+/// The effect whose outcome an input is, if it is one.
+pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
     match input {
         Input::HomePrepared { stamp, .. }
         | Input::HomeRemoved { stamp, .. }

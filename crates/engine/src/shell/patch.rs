@@ -1,8 +1,8 @@
-//! Patches: applied for their call, proven after a crash, and finished when their turn was called off.
+//! Patches: applies them for their calls, proves them after a crash, and finishes them when their turn was cancelled.
 //!
-//! A patch is never broken off: it takes little time, and half of it would have to be taken back. So a turn that is
-//! called off leaves the patch at work, and the `finish_patch` effect waits until it is through. Invariant: a call's
-//! patch is applied or finished by one task at a time, and it is not begun any more once its turn is called off.
+//! A patch is never interrupted: it takes little time, and a half-applied one would have to be reverted. A cancelled
+//! turn leaves the patch running, and the `finish_patch` effect waits for it. Invariant: one task at a time applies or
+//! finishes the patch of a call, and a patch cannot begin once its turn is cancelled.
 
 use super::Shell;
 use crate::ports::CommandContext;
@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
-/// Tries to finish a patch before its journal is left alone. With the pauses between them they take about a minute; a
-/// workspace that cannot be reached must not keep its agent from being removed for ever.
+/// Attempts to finish a patch before its journal is left alone. With backoff they take about a minute; an unreachable
+/// workspace must not block the removal of its agent forever.
 const FINISH_TRIES: u32 = 12;
-/// Pause after the first failed try; each further one is twice as long, up to the longest.
+/// First backoff; each further one is twice as long, up to the longest.
 const FIRST_PAUSE_MS: u64 = 100;
 const LONGEST_PAUSE_MS: u64 = 10_000;
 
-/// One lock per call whose patch is being applied or finished. Locks of calls that nobody holds are dropped.
+/// One lock per call whose patch is being applied or finished. Locks without a holder are dropped.
 #[derive(Debug, Default)]
 pub(super) struct PatchLocks(Mutex<HashMap<CallId, Weak<tokio::sync::Mutex<()>>>>);
 
@@ -47,7 +47,7 @@ impl PatchLocks {
 }
 
 impl Shell {
-    /// Applies the patch of a call; none when the turn was called off before it began.
+    /// Applies the patch of a call. `None` if the turn was cancelled before it began.
     pub(super) async fn apply_patch(
         &self,
         run: &ToolRun,
@@ -55,8 +55,8 @@ impl Shell {
         patch: &ApplyPatch,
     ) -> Option<ToolRunOutcome> {
         let _at_work = self.patch_locks.lock(&run.call.id).await;
-        // Looked at under the lock: a stop that commits from here on finds the patch at work and waits for it. One that
-        // came before may have found nothing to finish, and then nothing may begin.
+        // Checked under the lock: a stop that commits later finds the patch running and waits for it. A stop that came
+        // before may have found nothing to finish, so nothing may begin.
         let in_hand = self.call_in_hand(&run.agent_id).await.ok()??;
         if in_hand.effect != run.effect {
             return None;
@@ -71,8 +71,8 @@ impl Shell {
         Some(ToolRunOutcome::of_patch(applied))
     }
 
-    /// Finishes a patch whose turn was called off, after this process has stopped working on it. None when somebody
-    /// else finishes it from now on, or when the host goes down first: then it stays open for the next boot.
+    /// Finishes a patch whose turn was cancelled, after this process has stopped working on it. `None` if another
+    /// process finishes it, or if the host goes down first; then the effect stays open for the next boot.
     pub(super) async fn finish_patch(
         &self,
         agent_id: &AgentId,
@@ -88,7 +88,7 @@ impl Shell {
                 () = cancel.cancelled() => return None,
                 () = self.halted.cancelled() => return None,
             };
-            // Not broken off by a cancellation: the work goes on off the async threads, and the lock has to cover it.
+            // Not cancelled: the work continues on a blocking thread, and the lock has to cover it.
             let finished = self.ports.file.finish_patch(&home, call).await;
             drop(alone);
             match finished {
@@ -110,14 +110,14 @@ impl Shell {
         (!cancel.is_cancelled()).then_some(Input::PatchFinished { stamp })
     }
 
-    /// What a call that was under way when the last process died came to, as far as that can be proven.
-    pub(super) async fn proven(&self, run: Option<&ToolRun>) -> Option<Box<Proven>> {
+    /// Proves the outcome of the call that was running when the last process died, if its journal allows that.
+    pub(super) async fn prove_call(&self, run: Option<&ToolRun>) -> Option<Box<Proven>> {
         let run = run?;
         let HostAction::ApplyPatch(patch) = &run.action else {
             return None;
         };
         let text = holon_tools::apply_patch::text_of(&run.call, patch).ok()?;
-        // An agent that is taken back may have a patch at work in this very process.
+        // An agent that is brought back may have a patch running in this process.
         let _alone = self.patch_locks.lock(&run.call.id).await;
         let settled = self
             .ports

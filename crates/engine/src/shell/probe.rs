@@ -1,12 +1,12 @@
-//! Looks at boot for what is left of the commands behind an agent's open effects, so that `core` can judge a resumption
-//! by it. Decides nothing and reads nothing a command printed: what kills a host when it is read must not be read here.
+//! Probes the commands behind an agent's open effects at boot, so that `core` can judge a resumption. It decides
+//! nothing and reads no output, because reading the output may be what killed the last host.
 //!
-//! The agents of a boot are probed together; a semaphore of the shell bounds how many commands are asked at once.
+//! The agents of a boot are probed concurrently; a semaphore of the shell bounds the number of probes.
 
 use super::Shell;
 use super::command::task_key;
-use super::due::futures_join;
-use crate::finding::{commands_of_call, found_of, found_of_call};
+use super::due::join_all;
+use crate::finding::{commands_of_call, judge_call_probes, judge_probes};
 use crate::ports::{CommandKey, CommandProbe};
 use crate::tool_run::ToolRun;
 use holon_core::input::{Finding, Found};
@@ -15,13 +15,13 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::task::TaskRecord;
 use std::sync::{Mutex, PoisonError};
 
-/// Commands that are asked at the same time while a host boots.
+/// Commands probed at the same time during boot.
 pub(super) const PROBES_AT_ONCE: usize = 32;
 /// Open effects of an agent that are read at once.
 const PAGE: usize = 64;
 
 impl Shell {
-    /// What is left of the commands behind an agent's open effects. What cannot be read is not found: the recovery that
+    /// Probes the commands behind an agent's open effects. An unreadable row yields nothing here; the recovery that
     /// follows meets the same row.
     pub(super) async fn probe_effects(
         &self,
@@ -36,7 +36,7 @@ impl Shell {
         let mut after = 0;
         loop {
             let page = self.store.open_effects(agent_id, after, PAGE);
-            let Ok(page) = self.noted(agent_id, page).await else {
+            let Ok(page) = self.read_or_put_aside(agent_id, page).await else {
                 return Vec::new();
             };
             let probes = page.iter().map(|record| async {
@@ -47,7 +47,7 @@ impl Shell {
                     found,
                 }));
             });
-            futures_join(probes.collect::<Vec<_>>()).await;
+            join_all(probes.collect::<Vec<_>>()).await;
             match page.last() {
                 Some(last) if page.len() == PAGE => after = last.id,
                 Some(_) | None => {
@@ -59,7 +59,7 @@ impl Shell {
         }
     }
 
-    /// What is left of the commands behind one effect; none where it runs no command.
+    /// Probes the commands behind one effect. `None` if it runs no command.
     async fn probe_effect(
         &self,
         record: &EffectRecord,
@@ -71,12 +71,12 @@ impl Shell {
             Effect::RunTool { .. } => {
                 let run = run.filter(|run| run.effect == record.id)?;
                 let probes = self.probe_all(commands_of_call(run)).await;
-                Some(found_of_call(run, &probes))
+                Some(judge_call_probes(run, &probes))
             }
             Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
                 let task = tasks.iter().find(|task| task.id == *task_id)?;
                 let keys = task_key(home, task)?.all_of(task.command()?);
-                Some(found_of(&self.probe_all(keys).await))
+                Some(judge_probes(&self.probe_all(keys).await))
             }
             Effect::PrepareHome
             | Effect::RemoveHome
@@ -89,7 +89,7 @@ impl Shell {
     async fn probe_all(&self, keys: Vec<CommandKey>) -> Vec<CommandProbe> {
         let mut probes = Vec::with_capacity(keys.len());
         for key in keys {
-            // The semaphore is never closed; without a permit the probe is made all the same.
+            // The semaphore is never closed. Without a permit the probe is made all the same.
             let _permit = self.probes.acquire().await.ok();
             probes.push(self.ports.command.probe(&key).await);
         }

@@ -1,21 +1,21 @@
-//! Removing agents: the rows of one whose home is gone, and the whole of one about which nothing can be decided.
+//! Removes agents: the rows of one whose home is gone, and all of one that is put aside.
 //!
-//! The normal way is a decision (`core::lifecycle`), which ends the agent's tasks and removes its home by effects. An
-//! agent that is put aside cannot decide, so it is removed here from outside. Everything is tried until it is done, and
-//! a boot in between begins again.
+//! Normally the agent decides about its removal (`core::lifecycle`), which ends its tasks and removes its home by
+//! effects. An agent that is put aside cannot decide, so it is removed here. Removals are retried until they succeed;
+//! after a restart they begin again.
 
 use super::Shell;
 use crate::error::Error;
 use holon_domain::{AgentId, limits};
 use holon_store::{Removal, WriteError};
 
-/// Rows one commit removes of an agent that goes.
+/// Rows removed per commit.
 const REMOVAL_STEP: u64 = 1_000;
-/// Temporary agents that were put aside and are removed at one boot; the rest follows at the next.
+/// Temporary agents put aside that are removed at one boot; the rest follows at the next.
 const ASIDE_PER_BOOT: usize = 256;
 
 impl Shell {
-    /// Removes what is left of an agent whose home is gone. Resumable: a boot in between begins again at the home.
+    /// Removes the rows of an agent whose home is gone. Resumable: after a restart it begins again at the home.
     pub(super) async fn remove_rows(&self, agent_id: &AgentId) {
         let mut pause_ms = limits::REMOVAL_PAUSE_MS;
         loop {
@@ -34,12 +34,12 @@ impl Shell {
         self.removed.send_modify(|count| *count += 1);
     }
 
-    /// Removes the temporary agents that were put aside: recovery passes them over, and their callers are gone.
+    /// Removes the temporary agents that were put aside. Recovery skips them, and their callers are gone.
     pub(super) async fn remove_temporary_aside(&self) -> Result<(), Error> {
         for agent_id in self.store.temporary_aside(ASIDE_PER_BOOT).await? {
             let shell = self.clone();
             self.spawn(async move {
-                // Where its rows can be read by now, it decides about its own end.
+                // If the rows can be read by now, the agent decides about its own removal.
                 if shell.take_back(&agent_id).await.is_err() {
                     shell.remove_if_aside(&agent_id).await;
                 }
@@ -48,7 +48,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Removes an agent from outside, if it is put aside.
+    /// Removes an agent without its decision, if it is put aside.
     pub(crate) async fn remove_if_aside(&self, agent_id: &AgentId) {
         match self.store.home_of_aside(agent_id).await {
             Ok(Some(home)) => self.remove_from_outside(agent_id, &home).await,
@@ -79,7 +79,7 @@ impl Shell {
         self.remove_rows(agent_id).await;
     }
 
-    /// Waits before another attempt, longer each time. False when the host goes down first.
+    /// Waits with backoff before another attempt. Returns false if the host goes down first.
     async fn pause_removal(&self, pause_ms: &mut u64) -> bool {
         tokio::select! {
             () = self.pause(*pause_ms) => {}

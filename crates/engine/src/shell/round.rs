@@ -1,5 +1,5 @@
-//! Performs a model round: reads the turn's rows, asks the model, and stamps the outcome. What the request holds and
-//! what its reply comes to is `model_request`'s.
+//! Performs a model round: reads the turn's rows, calls the model, and stamps the outcome. `model_request` builds the
+//! request and interprets the reply.
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
@@ -12,7 +12,7 @@ use holon_store::TurnRows;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
-    /// Asks the model. No outcome means: the turn is over, or the host goes down and asks again at its next boot.
+    /// Calls the model. `None` if the turn is over, or if the host goes down; the next boot then repeats the call.
     pub(super) async fn call_model(
         &self,
         agent_id: &AgentId,
@@ -23,7 +23,7 @@ impl Shell {
         let began = self.ports.clock.elapsed();
         let rows = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
         let Some(model) = &rows.turn.model else {
-            return Some(self.not_asked(stamp, ModelFailure::no_model()));
+            return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
         let policy = self.ports.model.policy(model);
         let plan = self.look_at_plan(&rows).await;
@@ -46,8 +46,8 @@ impl Shell {
         Some(round.outcome(stamp, reply, timing, entropy.as_mut()))
     }
 
-    /// Reads what the request is built from. A read that fails says nothing about any provider, so it is tried again
-    /// until it works or nobody waits for it any more.
+    /// Reads the rows the request is built from. A failed read is not the provider's fault, so it is retried until it
+    /// succeeds or the round is cancelled.
     async fn rows_of_turn(
         &self,
         agent_id: &AgentId,
@@ -56,7 +56,7 @@ impl Shell {
     ) -> Option<TurnRows> {
         loop {
             let read = self.store.turn(agent_id, turn_index);
-            let error = match self.noted(agent_id, read).await {
+            let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(rows) => return rows,
                 Err(Error::AgentAside { .. }) => return None,
                 Err(error) => error,
@@ -70,8 +70,8 @@ impl Shell {
         }
     }
 
-    /// A round that failed before any model was asked.
-    fn not_asked(&self, stamp: Stamp, failure: ModelFailure) -> Input {
+    /// Builds the outcome of a round that failed before a model was called.
+    fn fail_unasked(&self, stamp: Stamp, failure: ModelFailure) -> Input {
         let now = self.ports.clock.now();
         let timing = RoundTiming {
             context_build_ms: 0,

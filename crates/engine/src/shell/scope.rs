@@ -1,4 +1,4 @@
-//! Whose work this process takes up: everybody's, or only that of the run it was started for.
+//! Decides if this process performs the work of an agent: of all agents, or only of the run it was started for.
 
 use super::Shell;
 use crate::conduct::Scope;
@@ -7,8 +7,8 @@ use holon_store::DueScope;
 use std::sync::PoisonError;
 
 impl Shell {
-    /// Whether this process takes up an agent's work. Of temporary agents it knows those it made and those that
-    /// recovery found; no other is left once it admits anything.
+    /// Returns true if this process performs an agent's work. It knows the temporary agents it created and those
+    /// recovery found; there are no others once it accepts inputs.
     pub(super) fn covers(&self, agent_id: &AgentId) -> bool {
         match &self.conduct.scope {
             Scope::All => true,
@@ -22,7 +22,7 @@ impl Shell {
         }
     }
 
-    /// The same as a filter of the due-queue.
+    /// Returns the same scope as a filter of the due queue.
     pub(super) fn due_scope(&self) -> DueScope {
         let named = match &self.conduct.scope {
             Scope::All => return DueScope::All,
@@ -33,7 +33,7 @@ impl Shell {
         DueScope::Only(temporary.iter().chain(named).cloned().collect())
     }
 
-    /// Notes that an agent is temporary. Only a process with a narrow scope has to know.
+    /// Records that an agent is temporary. Only needed in a process with `Scope::Run`.
     pub(super) fn note_temporary(&self, agent_id: AgentId) {
         if self.conduct.scope != Scope::All {
             let mut temporary = self
@@ -44,13 +44,13 @@ impl Shell {
         }
     }
 
-    /// Finds out which agents of a page are temporary, by their terms.
+    /// Records which agents of a page are temporary, by their run terms.
     pub(super) async fn note_temporaries(&self, page: &[AgentId]) {
         if self.conduct.scope == Scope::All {
             return;
         }
         for agent_id in page {
-            let read = self.noted(agent_id, self.store.agent(agent_id));
+            let read = self.read_or_put_aside(agent_id, self.store.agent(agent_id));
             if let Ok(Some(agent)) = read.await
                 && agent.is_temporary()
             {

@@ -1,12 +1,12 @@
-//! Tasks: watched and stopped as effects, written to and read for calls.
+//! Tasks: watches and stops them as effects, and reads from or writes to them for calls.
 
 use super::command::task_key;
-use super::tool::unreadable;
+use super::tool::unreadable_result;
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::news::hear_of;
+use crate::news::wait_for_news;
 use crate::ports::CommandKey;
-use crate::tool_outcome::{ToolRunOutcome, commands_of_ended_task, may_take_input};
+use crate::tool_outcome::{ToolRunOutcome, check_takes_input, commands_of_ended_task};
 use crate::tool_run::ToolRun;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::command::CommandOutput;
@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
-    /// Watches a task's command to its end, unless somebody else follows it from now on or the host goes down.
+    /// Watches a task's command until it ends, unless another effect follows it from now on or the host goes down.
     pub(super) async fn watch_task(
         &self,
         agent_id: &AgentId,
@@ -26,7 +26,7 @@ impl Shell {
         stamp: Stamp,
         cancel: CancellationToken,
     ) {
-        let Some((task, key)) = self.followed(agent_id, task_id).await else {
+        let Some((task, key)) = self.find_followed(agent_id, task_id).await else {
             return;
         };
         let report = tokio::select! {
@@ -37,15 +37,16 @@ impl Shell {
         self.end_task(&task, &key, stamp, report).await;
     }
 
-    /// Stops a task's command with everything it started.
+    /// Stops a task's command and all processes it started.
     pub(super) async fn stop_task(
         &self,
         agent_id: &AgentId,
         task_id: &TaskId,
         force: bool,
-        (stamp, cancel): (Stamp, CancellationToken),
+        stamp: Stamp,
+        cancel: CancellationToken,
     ) {
-        let Some((task, key)) = self.followed(agent_id, task_id).await else {
+        let Some((task, key)) = self.find_followed(agent_id, task_id).await else {
             return;
         };
         let grace_ms = if force { 0 } else { limits::TASK_STOP_GRACE_MS };
@@ -57,7 +58,7 @@ impl Shell {
         self.end_task(&task, &key, stamp, report).await;
     }
 
-    /// Puts a task's end on record, and then forgets by what its command was found.
+    /// Commits a task's end, then forgets its command.
     async fn end_task(
         &self,
         task: &TaskRecord,
@@ -71,7 +72,7 @@ impl Shell {
             report: Box::new(report),
         };
         holon_fault::hit("task.ended");
-        if self.settle(&task.agent_id, ended).await != Some(Reply::Done) {
+        if self.commit_outcome(&task.agent_id, ended).await != Some(Reply::Done) {
             return;
         }
         holon_fault::hit("task.recorded");
@@ -82,7 +83,7 @@ impl Shell {
             .await;
     }
 
-    /// Stops what a call began: one command, or whichever of several it had come to.
+    /// Stops the commands of a call: one, or the one of a batch that was running.
     async fn stop_commands(
         &self,
         task: &TaskRecord,
@@ -106,7 +107,8 @@ impl Shell {
             stderr: Default::default(),
         });
         match report {
-            // Where a command was still to come, the stop ended the call, however its last one ended.
+            // Some commands of the batch had not begun, so the stop ended the call, no matter how its last command
+            // ended.
             TaskReport::Ended(output) if cut_short => TaskReport::Ended(CommandOutput {
                 stopped: true,
                 ..output
@@ -115,8 +117,8 @@ impl Shell {
         }
     }
 
-    /// A task that is not over and by what its command is found. A row that cannot be read is tried again.
-    async fn followed(
+    /// Finds an unfinished task and the key of its command. Retries a read that fails.
+    async fn find_followed(
         &self,
         agent_id: &AgentId,
         task_id: &TaskId,
@@ -146,19 +148,21 @@ impl Shell {
         task_id: &TaskId,
     ) -> Result<Option<TaskRecord>, Error> {
         let read = self.store.task(agent_id, task_id);
-        Ok(self.noted(agent_id, read).await?.task)
+        Ok(self.read_or_put_aside(agent_id, read).await?.task)
     }
 
-    /// An agent's tasks that are not over; none when they cannot be read.
+    /// Lists an agent's unfinished tasks; empty if they cannot be read.
     pub(super) async fn active_tasks(&self, agent_id: &AgentId) -> Vec<TaskRecord> {
         let read = self.store.active_tasks(agent_id);
-        self.noted(agent_id, read).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the tasks of an agent could not be read");
-            Vec::new()
-        })
+        self.read_or_put_aside(agent_id, read)
+            .await
+            .unwrap_or_else(|error| {
+                tracing::warn!(%error, "the tasks of an agent could not be read");
+                Vec::new()
+            })
     }
 
-    /// Ends what runs in an agent's home and is in no row: nobody would ever follow it.
+    /// Stops commands in an agent's home that no row knows. No effect would ever follow them.
     pub(super) async fn sweep(&self, home: &str, call: Option<&ToolRun>, tasks: &[TaskRecord]) {
         let call = call.map(|run| CommandKey::of_call(home, &run.call.id));
         let tasks = tasks.iter().filter_map(|task| task_key(home, task));
@@ -180,12 +184,12 @@ impl Shell {
     ) -> Option<ToolRunOutcome> {
         let task = match self.task(&run.agent_id, &input.task_id).await {
             Ok(Some(task)) => task,
-            Ok(None) => return Some(unknown(run, &input.task_id)),
-            Err(_) => return Some(ToolRunOutcome::result(unreadable(&run.call))),
+            Ok(None) => return Some(unknown_task(run, &input.task_id)),
+            Err(_) => return Some(ToolRunOutcome::result(unreadable_result(&run.call))),
         };
         let refused =
             |reason: &str| Some(ToolRunOutcome::result(task_input::refused(&task, reason)));
-        if let Err(reason) = may_take_input(&task) {
+        if let Err(reason) = check_takes_input(&task) {
             return refused(reason);
         }
         let key = task_key(&run.agent_home, &task)?;
@@ -210,8 +214,8 @@ impl Shell {
         let found = self.task(&run.agent_id, &query.task_id).await;
         let (mut task, mut cut_short) = match found {
             Ok(Some(task)) => (task, false),
-            Ok(None) => return Some(unknown(run, &query.task_id)),
-            Err(_) => return Some(ToolRunOutcome::result(unreadable(&run.call))),
+            Ok(None) => return Some(unknown_task(run, &query.task_id)),
+            Err(_) => return Some(ToolRunOutcome::result(unreadable_result(&run.call))),
         };
         if let Some(wait_ms) = query.wait_ms
             && !task.status.is_terminal()
@@ -237,8 +241,8 @@ impl Shell {
         Some(ToolRunOutcome::result(envelope))
     }
 
-    /// Waits until a task is over, its time is up, or something else wants the turn's attention, and returns its row
-    /// and whether it was that.
+    /// Waits until a task is over, its time is up, or a message for the turn arrives. Returns the task's row, and true
+    /// if a message arrived.
     async fn wait_for_end(
         &self,
         agent_id: &AgentId,
@@ -252,7 +256,8 @@ impl Shell {
         tokio::pin!(late);
         loop {
             let mut interrupted = false;
-            // One read: the end of the task itself is such a message, and seen without its row it would pass for another.
+            // One read for both: the task's own end is such a message, and without the new row it would pass for
+            // another one.
             if let Ok(look) = self.store.task(agent_id, &task.id).await {
                 row = look.task.unwrap_or(row);
                 interrupted = look.interrupted;
@@ -260,15 +265,15 @@ impl Shell {
             if row.status.is_terminal() || interrupted || !waits {
                 return (row, interrupted);
             }
-            // Whatever ended the wait, the row is looked at once more: an end on record is never told as running.
+            // The row is read once more after the wait, so that a committed end is never reported as running.
             waits = tokio::select! {
                 () = &mut late => false,
-                heard = hear_of(&mut news, agent_id) => heard.is_ok(),
+                heard = wait_for_news(&mut news, agent_id) => heard.is_ok(),
             };
         }
     }
 }
 
-fn unknown(run: &ToolRun, task_id: &TaskId) -> ToolRunOutcome {
+fn unknown_task(run: &ToolRun, task_id: &TaskId) -> ToolRunOutcome {
     ToolRunOutcome::result(holon_tools::task::unknown(&run.call.name, task_id))
 }

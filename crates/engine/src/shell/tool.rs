@@ -1,9 +1,8 @@
-//! Running tool calls: each action by its port, its result as a consequence, and what was kept to prove it forgotten
-//! once the result is on record.
+//! Runs tool calls: performs each action by its port, commits the result, and removes the call's records afterwards.
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::tool_outcome::{EndedCommand, Forget, ToolRunOutcome};
+use crate::tool_outcome::{CallCleanup, EndedCommand, ToolRunOutcome};
 use crate::tool_run::ToolRun;
 use holon_core::summary::workspace_warning;
 use holon_core::{Input, Reply, Stamp};
@@ -17,8 +16,8 @@ use std::sync::PoisonError;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
-    /// Runs a call and brings its result home. When the host goes down or nobody waits for it any more, it is left as
-    /// it is: what it began goes on and is found again.
+    /// Runs a call and commits its result. If the call is cancelled or the host goes down, its command or patch
+    /// continues and is found again later.
     pub(super) async fn run_tool(&self, record: &EffectRecord, cancel: CancellationToken) {
         let began = self.ports.clock.elapsed();
         let run = match self.call_in_hand(&record.agent_id).await {
@@ -26,7 +25,7 @@ impl Shell {
             Ok(Some(_)) | Err(_) => return,
             Ok(None) => return self.report_missing(record).await,
         };
-        let Some(outcome) = self.act(&run, cancel).await else {
+        let Some(outcome) = self.run_action(&run, cancel).await else {
             return;
         };
         let took = self.ports.clock.elapsed().saturating_sub(began);
@@ -36,8 +35,8 @@ impl Shell {
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
         holon_fault::hit("tool.done");
-        // A result that was not taken leaves everything to whoever took the call over.
-        if self.settle(&run.agent_id, finished).await == Some(Reply::Done) {
+        // If the result was not accepted, another effect owns the call and its records.
+        if self.commit_outcome(&run.agent_id, finished).await == Some(Reply::Done) {
             self.forget(&run.agent_home, &run.call.id, outcome.forget)
                 .await;
         } else if run.action == HostAction::WritePlan {
@@ -45,7 +44,7 @@ impl Shell {
         }
     }
 
-    async fn act(&self, run: &ToolRun, cancel: CancellationToken) -> Option<ToolRunOutcome> {
+    async fn run_action(&self, run: &ToolRun, cancel: CancellationToken) -> Option<ToolRunOutcome> {
         self.warn_of_workspace(run);
         let context = run.context();
         match &run.action {
@@ -64,7 +63,7 @@ impl Shell {
         }
     }
 
-    /// Says once for each agent that its workspace reaches a directory of the host.
+    /// Warns once per agent that its workspace reaches a directory of the host.
     fn warn_of_workspace(&self, run: &ToolRun) {
         let facts = self.kernel.facts().now();
         let Some(warning) = workspace_warning(&run.agent_id, &run.workspace, &facts) else {
@@ -76,7 +75,7 @@ impl Shell {
         }
     }
 
-    /// The call stands nowhere in the log: its turn cannot wait for it. Where it is over already, nothing follows.
+    /// Reports a call that is not in the log, so that its turn does not wait for it. Has no effect if the turn is over.
     async fn report_missing(&self, record: &EffectRecord) {
         let error = ToolError::new(
             ToolErrorKind::ToolExecutionFailed,
@@ -87,10 +86,10 @@ impl Shell {
             consequence: Consequence::Result(ToolEnvelope::failure("unknown", error)),
             duration_ms: 0,
         };
-        self.settle(&record.agent_id, finished).await;
+        self.commit_outcome(&record.agent_id, finished).await;
     }
 
-    /// The call an effect runs; none when its turn is over. A read that fails is tried again until the host halts.
+    /// Reads the call of an effect; `None` if its turn is over. Retries a failed read until the host halts.
     pub(super) async fn tool_run(&self, record: &EffectRecord) -> Option<ToolRun> {
         let Effect::RunTool { .. } = record.effect else {
             return None;
@@ -99,15 +98,14 @@ impl Shell {
         (found.effect == record.id).then_some(found)
     }
 
-    /// The call that the shell runs or ran for an agent, by what its open turn says. A read that fails is tried again
-    /// until the host halts.
+    /// Reads the call that an agent's open turn runs. Retries a failed read until the host halts.
     ///
     /// # Errors
-    /// When the agent is put aside: what runs for it is not known, so nothing of it may be touched.
+    /// When the agent is put aside: it is unknown which call runs, so none of its records may be touched.
     pub(super) async fn call_in_hand(&self, agent_id: &AgentId) -> Result<Option<ToolRun>, Error> {
         loop {
             let read = self.store.round_in_hand(agent_id);
-            let error = match self.noted(agent_id, read).await {
+            let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(found) => {
                     return Ok(found.and_then(|(agent, round)| ToolRun::in_hand(agent, round)));
                 }
@@ -122,11 +120,11 @@ impl Shell {
         }
     }
 
-    async fn forget(&self, agent_home: &str, call: &CallId, forget: Forget) {
+    async fn forget(&self, agent_home: &str, call: &CallId, forget: CallCleanup) {
         match forget {
-            Forget::Nothing => {}
-            Forget::Patch => self.ports.file.forget_patch(agent_home, call).await,
-            Forget::Commands(ended) => self.forget_commands(ended).await,
+            CallCleanup::Nothing => {}
+            CallCleanup::Patch => self.ports.file.forget_patch(agent_home, call).await,
+            CallCleanup::Commands(ended) => self.forget_commands(ended).await,
         }
     }
 
@@ -137,8 +135,8 @@ impl Shell {
     }
 }
 
-/// A call that could not be answered because its agent's rows could not be read.
-pub(super) fn unreadable(call: &ToolCall) -> ToolEnvelope {
+/// The result of a call whose agent's rows cannot be read.
+pub(super) fn unreadable_result(call: &ToolCall) -> ToolEnvelope {
     let error = ToolError::new(
         ToolErrorKind::ToolExecutionFailed,
         "what the call is about could not be read; nothing was done",

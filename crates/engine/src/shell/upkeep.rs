@@ -1,7 +1,8 @@
-//! Boot, upkeep and going down: recovery of what a dead process left, retention, the bounded drain.
+//! Boot, upkeep and shutdown: recovers the work of a dead process, trims old events, and drains the host in bounded
+//! time.
 
-use super::due::futures_join;
-use super::{AFTER_A_FAULT_MS, Sender, Shell, Touched};
+use super::due::join_all;
+use super::{AFTER_A_FAULT_MS, Sender, Shell, TouchedAgents};
 use crate::error::Error;
 use crate::tool_run::ToolRun;
 use holon_core::Input;
@@ -14,29 +15,29 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Agents recovered together, so that their commits are shared.
+/// Agents recovered together, so that they share commits.
 const RECOVERED_TOGETHER: usize = 256;
-/// Pause between two looks at the size of the audit log.
+/// Pause between two checks of the event log's size.
 const RETENTION_PAUSE_MS: u64 = 60_000;
-/// Pause between two tries to look after an agent whose commit could not be confirmed.
+/// Pause between attempts to check an agent after an unconfirmed commit.
 const CLEAR_UP_PAUSE_MS: u64 = 1_000;
-/// Of those tries, how many pass from one line of the log to the next: a minute of them.
+/// Attempts between two log lines: one line per minute.
 const CLEAR_UP_LOG_EVERY: u64 = 60;
-/// What a drain gives tool calls it had to stop, to put that on record.
+/// Time for interrupted tool calls to commit their outcome at the end of a drain.
 const LAST_WORDS_MS: u64 = 2_000;
 
-/// What a commit nobody was told of can leave.
+/// Work that an unconfirmed commit can leave behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LeftOpen {
-    /// An effect nobody performs.
+enum OrphanedWork {
+    /// An open effect that no task performs.
     Effect(EffectId),
-    /// The rows of an agent whose home is gone.
+    /// Rows of an agent whose home is gone.
     Rows,
 }
 
 impl Shell {
-    /// Settles what the last process left open: every agent with something due, not only the default one, a page at a
-    /// time. Called once, after all ports are bound and before anything else is admitted.
+    /// Recovers the work of the last process: every agent with open work, a page at a time. Called once, after all
+    /// ports are bound and before inputs are accepted.
     pub(crate) async fn recover(&self, last_exit: &LastExit) -> Result<(), Error> {
         self.remove_temporary_aside().await?;
         let mut after = None;
@@ -50,7 +51,7 @@ impl Shell {
                 .iter()
                 .filter(|agent_id| self.covers(agent_id))
                 .map(|agent_id| self.recover_one(agent_id, last_exit.was_clean_for(agent_id)));
-            futures_join(recoveries.collect::<Vec<_>>()).await;
+            join_all(recoveries.collect::<Vec<_>>()).await;
             let full = page.len() == RECOVERED_TOGETHER;
             after = page.into_iter().last().filter(|_| full);
             if after.is_none() {
@@ -59,19 +60,19 @@ impl Shell {
         }
     }
 
-    /// Looks after an agent once a commit about it could not be confirmed.
+    /// Checks an agent in the background after a commit about it could not be confirmed.
     pub(super) fn spawn_clear_up(&self, agent_id: AgentId) {
         let shell = self.clone();
         self.spawn(async move { shell.clear_up(&agent_id).await });
     }
 
-    /// Looks after every agent that a commit nobody could be sure of made a decision about.
+    /// Checks every agent of an unconfirmed commit.
     pub(super) async fn clear_up_all(&self, agents: BTreeSet<AgentId>) {
-        futures_join(agents.iter().map(|agent_id| self.clear_up(agent_id))).await;
+        join_all(agents.iter().map(|agent_id| self.clear_up(agent_id))).await;
     }
 
-    /// After a commit nobody could be sure of: what it asked for may be on record without anyone doing it. As at boot,
-    /// it is settled by the rule of its effect; what is in hand is left alone.
+    /// Checks an agent after an unconfirmed commit, which may have opened effects that no task performs. As at boot,
+    /// each is handled by its own restart rule; running effects are left alone.
     pub(super) async fn clear_up(&self, agent_id: &AgentId) {
         let mut tries: u64 = 0;
         let seen = self.take_backs.of(agent_id);
@@ -81,7 +82,7 @@ impl Shell {
                 | Err(Error::StoreLost { .. } | Error::ShuttingDown | Error::AgentAside { .. }) => {
                     return;
                 }
-                // No decision can be made about it; a start tries again.
+                // No decision can be made about the agent. The next start tries again.
                 Err(Error::Internal { message }) => {
                     return self.put_aside(agent_id, message, seen).await;
                 }
@@ -96,54 +97,55 @@ impl Shell {
         }
     }
 
-    /// Looks twice: work of a commit is handed out after it, so only what nobody has taken by the second look is left.
+    /// Makes one attempt to check an agent. Looks twice: the hook starts the work of a commit after it, so only an
+    /// effect that is still not running at the second look is orphaned.
     async fn try_clear_up(&self, agent_id: &AgentId) -> Result<(), Error> {
         let (shell, id) = (self.clone(), agent_id.clone());
         let seen = self.take_backs.of(agent_id);
-        let look = move |ledger: &mut dyn Ledger| shell.left_open(ledger, &id);
+        let look = move |ledger: &mut dyn Ledger| shell.find_orphaned_work(ledger, &id);
         let first = match commit(self.store.as_ref(), 0, look).await {
             Ok(first) => first,
-            Err(error) => return Err(self.write_about_failed(agent_id, error, seen).await),
+            Err(error) => return Err(self.note_write_failure(agent_id, error, seen).await),
         };
-        // A time that commit set is not known to the due loop, and its queue may hold more.
+        // The due loop does not know a time that the commit set, and the queue may hold more.
         self.due_set.notify_one();
         if first.is_none() {
             let more = Arc::new(Input::Continue);
-            let touched = Touched::default();
+            let touched = TouchedAgents::default();
             let submitted = self.try_submit(agent_id, Sender::Runtime, &more, &touched);
-            return submitted.await.map(drop).or_else(gone);
+            return submitted.await.map(drop).or_else(accept_missing);
         }
         let (shell, id) = (self.clone(), agent_id.clone());
         let second = commit(self.store.as_ref(), 0, move |ledger| {
-            if shell.left_open(ledger, &id)? == first {
+            if shell.find_orphaned_work(ledger, &id)? == first {
                 shell.take_up(ledger, &id)?;
             }
             Ok(())
         });
         match second.await {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.write_about_failed(agent_id, error, seen).await),
+            Err(error) => Err(self.note_write_failure(agent_id, error, seen).await),
         }
     }
 
-    /// Work of this agent that is on record and in nobody's hands.
-    fn left_open(
+    /// Finds committed work of this agent that no task performs.
+    fn find_orphaned_work(
         &self,
         ledger: &mut dyn Ledger,
         agent_id: &AgentId,
-    ) -> Result<Option<LeftOpen>, holon_store::Error> {
+    ) -> Result<Option<OrphanedWork>, holon_store::Error> {
         let Some((no, agent)) = ledger.agent(agent_id)? else {
             return Ok(None);
         };
         let mine = ledger.open_effects(no)?;
         if mine.is_empty() {
             let half_removed = agent.lifecycle == Lifecycle::Deleting;
-            return Ok(half_removed.then_some(LeftOpen::Rows));
+            return Ok(half_removed.then_some(OrphanedWork::Rows));
         }
         let running = self.lock_running();
         let is_held = |effect: &EffectId| running.contains_key(&(agent_id.clone(), *effect));
         let left = mine.into_iter().find(|effect| !is_held(effect));
-        Ok(left.map(LeftOpen::Effect))
+        Ok(left.map(OrphanedWork::Effect))
     }
 
     fn take_up(
@@ -164,12 +166,11 @@ impl Shell {
     async fn recover_one(&self, agent_id: &AgentId, clean_exit: bool) {
         if let Ok(recovery) = self.recovery_of(agent_id, clean_exit).await {
             holon_fault::hit("recover.agent");
-            self.settle(agent_id, recovery).await;
+            self.commit_outcome(agent_id, recovery).await;
         }
     }
 
-    /// What a recovery of an agent has to know: ends what runs in its home and is in no row, and finds out what its
-    /// tool call came to.
+    /// Builds the recovery input of an agent: stops unknown commands in its home, and proves or probes its open call.
     ///
     /// # Errors
     /// When the agent is put aside, or the host halts.
@@ -179,13 +180,13 @@ impl Shell {
         clean_exit: bool,
     ) -> Result<Input, Error> {
         let (mut proven, mut found) = (None, Vec::new());
-        if let Some(left) = self.left_behind(agent_id).await? {
+        if let Some(left) = self.read_left_behind(agent_id).await? {
             let round = left.round_in_hand;
             let call = round.and_then(|(agent, round)| ToolRun::in_hand(agent, round));
             self.sweep(&left.agent_home, call.as_ref(), &left.tasks)
                 .await;
-            proven = self.proven(call.as_ref()).await;
-            // After a clean exit nothing counts, so nothing has to be looked for.
+            proven = self.prove_call(call.as_ref()).await;
+            // After a clean exit no interruption is counted, so there is nothing to probe.
             if !clean_exit {
                 found = self.probe_effects(agent_id, call.as_ref()).await;
             }
@@ -197,11 +198,11 @@ impl Shell {
         })
     }
 
-    /// What a process that is gone left of an agent. A read that fails is tried again until the host halts.
-    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+    /// Reads the rows that a recovery needs. Retries a failed read until the host halts.
+    async fn read_left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
         loop {
             let read = self.store.left_behind(agent_id);
-            let error = match self.noted(agent_id, read).await {
+            let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(found) => return Ok(found),
                 Err(error @ Error::AgentAside { .. }) => return Err(error),
                 Err(error) => error,
@@ -214,7 +215,7 @@ impl Shell {
         }
     }
 
-    /// Keeps the audit log within its budget for as long as the host runs.
+    /// Keeps the event log within its budget while the host runs.
     pub(crate) async fn run_retention_loop(self) {
         while !self.draining.is_cancelled() {
             self.trim_events().await;
@@ -243,7 +244,7 @@ impl Shell {
         }
     }
 
-    /// After an unclean exit, has the file checked in the background and says what was found.
+    /// Checks the database in the background after an unclean exit, and logs the findings.
     pub(crate) async fn check_after_crash(self, readers: Readers) {
         let checked = tokio::select! {
             checked = readers.quick_check() => checked,
@@ -263,10 +264,10 @@ impl Shell {
         }
     }
 
-    /// Goes down: nothing new begins, model calls are let go, tool calls get their time, then the store is closed.
-    /// Bounded, and no agent is stopped by it.
+    /// Shuts down in bounded time: starts no new work, cancels model calls, gives tool calls their grace time, then
+    /// closes the store. Stops no agent.
     pub(crate) async fn drain(&self) -> Result<(), Error> {
-        // Agents whose one request is answered go first: once nothing new begins, they could not.
+        // Temporary agents are removed first, because their removal cannot start once the drain has begun.
         self.removals.close();
         let removed = tokio::time::timeout(
             Duration::from_millis(limits::DRAIN_MS),
@@ -287,7 +288,7 @@ impl Shell {
         Ok(self.store.close().await?)
     }
 
-    /// Ends everything at once, without a word to the store: it is no longer there.
+    /// Stops everything at once without writing to the store, which is lost.
     pub(crate) fn abandon(&self) {
         self.removals.close();
         self.tasks.close();
@@ -295,13 +296,13 @@ impl Shell {
         self.halted.cancel();
     }
 
-    /// What those are told whom the end of the host cuts off.
-    pub(crate) fn why_down(&self) -> Error {
+    /// The error for callers that the shutdown cuts off.
+    pub(crate) fn shutdown_error(&self) -> Error {
         self.store.lost().map_or(Error::ShuttingDown, Error::from)
     }
 
-    /// Returns once the host goes down.
-    pub(crate) async fn going_down(&self) {
+    /// Returns once a shutdown begins.
+    pub(crate) async fn wait_for_shutdown(&self) {
         self.draining.cancelled().await;
     }
 
@@ -311,12 +312,12 @@ impl Shell {
             .is_ok()
     }
 
-    /// Waits until an agent's rows are gone, or until they cannot go: a home that could not be removed stays.
+    /// Waits until an agent's rows are gone, or until its removal is stuck because its home cannot be removed.
     pub(crate) async fn wait_removed(&self, agent_id: &AgentId) {
         let mut removed = self.removed.subscribe();
         let mut news = self.store.subscribe();
         loop {
-            // One that was put aside is an error: it is not removed before somebody starts it again.
+            // An agent that was put aside is an error here. It is not removed before an operator starts it.
             match self.store.agent(agent_id).await {
                 Ok(Some(agent)) if is_stuck(&agent) => return,
                 Ok(Some(_)) => {}
@@ -334,13 +335,13 @@ impl Shell {
 #[cfg(test)]
 mod tests;
 
-/// Whether a removal waits for another attempt, which nobody has to wait for.
+/// Returns true if a removal waits for its next attempt. Callers do not wait for that.
 const fn is_stuck(agent: &AgentRecord) -> bool {
     matches!(agent.home, HomeState::NotRemoved { .. })
 }
 
-/// An agent that is gone needs no looking after.
-fn gone(error: Error) -> Result<(), Error> {
+/// Accepts that an agent is gone: it needs no check.
+fn accept_missing(error: Error) -> Result<(), Error> {
     match error {
         Error::AgentNotFound { .. } => Ok(()),
         other => Err(other),

@@ -1,12 +1,11 @@
-//! Calls about work that need the world: plan files are written, and stored work is read.
+//! Calls about work items: writes plan files and reads stored work.
 //!
-//! The plan of a new item is written before the item has a row, under an id that follows from its call. A call whose
-//! turn is over by then leaves a folder that belongs to no item: it is removed at once, or in the background after the
-//! next boot that follows a crash.
+//! The plan of a new item is written before the item has a row, under an id derived from the call. If the turn is over
+//! by then, the folder belongs to no item. It is removed at once, or in the background after the next unclean boot.
 
 use super::Shell;
-use super::tool::unreadable;
-use crate::tool_outcome::{Forget, ToolRunOutcome};
+use super::tool::unreadable_result;
+use crate::tool_outcome::{CallCleanup, ToolRunOutcome};
 use crate::tool_run::ToolRun;
 use crate::work_answer;
 use holon_domain::consequence::Consequence;
@@ -17,16 +16,12 @@ use holon_store::{LastExit, Readers, TurnRows};
 use holon_tools::create_work_item;
 use tokio_util::sync::CancellationToken;
 
-/// Folders that are looked up in one read.
+/// Folders looked up in one read.
 const FOLDERS_AT_ONCE: usize = 256;
 
 impl Shell {
-    /// Writes the plan file of the item that a call makes. Performed again after a restart, it writes the same file.
-    pub(super) async fn write_plan(
-        &self,
-        run: &ToolRun,
-        cancel: CancellationToken,
-    ) -> ToolRunOutcome {
+    /// Writes the plan file of the item that a call creates. Idempotent: after a restart it writes the same file again.
+    pub(super) async fn write_plan(&self, run: &ToolRun) -> ToolRunOutcome {
         let item = WorkItemId::of_call(&run.call.id);
         let text = create_work_item::plan_of(&run.call);
         let written = self
@@ -38,7 +33,7 @@ impl Shell {
         match written {
             Ok(plan) => ToolRunOutcome {
                 consequence: Consequence::PlanWritten(plan),
-                forget: Forget::Nothing,
+                forget: CallCleanup::Nothing,
             },
             Err(reason) => ToolRunOutcome::result(create_work_item::not_written(&reason)),
         }
@@ -47,13 +42,13 @@ impl Shell {
     /// Answers a call that reads stored work.
     pub(super) async fn work_query(&self, run: &ToolRun, query: &WorkQuery) -> ToolRunOutcome {
         let read = self.store.work(&run.agent_id, query);
-        match self.noted(&run.agent_id, read).await {
+        match self.read_or_put_aside(&run.agent_id, read).await {
             Ok(Some(look)) => ToolRunOutcome::result(work_answer::envelope(query, &look)),
-            Ok(None) | Err(_) => ToolRunOutcome::result(unreadable(&run.call)),
+            Ok(None) | Err(_) => ToolRunOutcome::result(unreadable_result(&run.call)),
         }
     }
 
-    /// What is found of the plan file of the item a turn is about.
+    /// Compares the plan file of the turn's work item with its row.
     pub(super) async fn look_at_plan(&self, rows: &TurnRows) -> PlanLook {
         let Some(item) = &rows.item else {
             return PlanLook::Known;
@@ -62,14 +57,14 @@ impl Shell {
         work_answer::plan_look(item, self.ports.plan.read(home, &item.id).await)
     }
 
-    /// The result of a call that wrote a plan was not taken: without an item, the plan goes.
+    /// Removes the plan of a call whose result was not accepted, unless the item exists.
     pub(super) async fn discard_plan(&self, run: &ToolRun) {
         let item = WorkItemId::of_call(&run.call.id);
         self.remove_orphans(&run.agent_id, &run.agent_home, vec![item])
             .await;
     }
 
-    /// Removes plan folders that belong to no item, of every agent whose last process died. Runs beside the agents' turns.
+    /// Removes plan folders without an item, of every agent whose last process died. Runs beside the agents' turns.
     pub(crate) async fn sweep_all_plans(self, last_exit: LastExit, readers: Readers) {
         let listed = match readers.read(|reader| reader.agents()).await {
             Ok(listed) => listed,
@@ -103,8 +98,8 @@ impl Shell {
 
     async fn remove_orphans(&self, agent_id: &AgentId, home: &str, items: Vec<WorkItemId>) {
         let read = self.store.items_without_row(agent_id, items);
-        // What cannot be read stays until the next boot after a crash.
-        let Ok(orphans) = self.noted(agent_id, read).await else {
+        // If the read fails, the folders stay until the next unclean boot.
+        let Ok(orphans) = self.read_or_put_aside(agent_id, read).await else {
             return;
         };
         for item in orphans {

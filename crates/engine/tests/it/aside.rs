@@ -1,4 +1,4 @@
-//! A row that cannot be read costs its agent and nobody else, in each table, while the host runs and when it boots.
+//! An unreadable row stops its agent only. Checked for each table, while the host runs and at boot.
 
 use crate::house::{
     House, agent, at_rest, briefs, create, events, prompt, status, try_prompt, until,
@@ -11,7 +11,7 @@ use holon_engine::{Error, Host};
 use holon_testkit::ports::{calls, failure, says, says_and_calls};
 use serde_json::json;
 
-/// How a row is made unreadable, and readable again.
+/// Two SQL statements that make a row unreadable, and readable again.
 struct Damage {
     table: &'static str,
     breaks: &'static str,
@@ -60,7 +60,7 @@ const RECORDS: [Damage; 7] = [
     },
 ];
 
-/// An agent whose call runs while a task of its goes on, beside one that asks its model.
+/// Two agents: the call of one runs beside one of its tasks, the other waits for its model.
 async fn two_at_work(house: &House) -> Host {
     let host = house.start().await;
     create(&host, "bad").await;
@@ -79,7 +79,7 @@ async fn two_at_work(house: &House) -> Host {
     host
 }
 
-/// The other agent is answered, and whoever speaks to the bad one is told why not.
+/// Checks that the other agent is answered, and that a caller of the bad one gets the reason.
 async fn only_bad_is_aside(host: &Host, house: &House, table: &str) {
     house.model.next().await.answer(says("still here"));
     assert_eq!(briefs(host, "good", 1).await[0].text, "still here");
@@ -104,7 +104,7 @@ async fn only_bad_is_aside(host: &Host, house: &House, table: &str) {
     );
 }
 
-/// A start that meets the same row again changes nothing.
+/// Checks that a start that meets the same row again changes nothing.
 async fn a_start_is_refused(host: &Host) {
     let started = host.acts().start_agent(&agent("bad")).await;
     assert!(
@@ -134,7 +134,7 @@ async fn a_record_that_cannot_be_read_at_boot_costs_one_agent_and_a_start_tries_
     }
 }
 
-/// Once its rows can be read, a start takes up what was in hand: the command is found, and the turn ends.
+/// Checks that a start after the repair resumes the open work: the command is found, and the turn ends.
 async fn goes_on_after_a_start(host: &Host, house: &House) {
     host.acts().start_agent(&agent("bad")).await.expect("back");
     let told = events(host, "bad").await;
@@ -313,7 +313,7 @@ async fn boots_without_bad(damage: &str, reason: &str) {
     house.damage(damage);
     let starting = house.start();
     tokio::pin!(starting);
-    // A pause after the fault passes by the clock of the test.
+    // The pause after the fault passes by the test's clock.
     let host = loop {
         tokio::select! {
             host = &mut starting => break host,
@@ -427,7 +427,7 @@ async fn an_open_turn_whose_message_is_gone_is_put_aside() {
     create(&host, "bad").await;
     create(&host, "good").await;
     prompt(&host, "bad", "hello").await;
-    // Kept: a call that is dropped fails its round.
+    // Held, because a dropped call fails its round.
     let _asked = before.model.next().await;
     prompt(&host, "good", "hello").await;
     let house = before.after_crash();

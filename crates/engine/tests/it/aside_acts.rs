@@ -1,4 +1,4 @@
-//! Acts on agents about which nothing can be decided: what a prompt finds, what a start takes up, what a removal passes.
+//! Acts on agents that are put aside: prompts, starts and removals.
 
 use crate::house::{House, agent, at_rest, briefs, create, prompt, status, try_prompt, until};
 use crate::runs::request;
@@ -10,7 +10,7 @@ use holon_testkit::ports::{added_file, calls, says};
 use serde_json::json;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Two agents that have answered a prompt each and are at rest.
+/// Two agents that have each answered a prompt and rest.
 async fn two_at_rest(house: &House) -> Host {
     let host = house.start().await;
     for name in ["bad", "good"] {
@@ -43,7 +43,7 @@ async fn a_prompt_that_meets_contradicting_rows_puts_its_agent_aside_with_the_re
             "UPDATE agents SET newest_message = 1 WHERE agent_id = 'bad'",
             "UNIQUE",
         ),
-        // The mark itself mends the counter: it is counted from the rows.
+        // Setting the mark repairs the counter, because it is computed from the rows.
         (
             "UPDATE agents SET newest_event = newest_event - 1 WHERE agent_id = 'bad'",
             "UPDATE agents SET pending = 0 WHERE agent_id = 'bad'",

@@ -1,4 +1,4 @@
-//! Steps of the wall clock under a running host and between two hosts: no pause gets longer, and nothing storms.
+//! Steps of the wall clock under a running host and between two hosts: no pause becomes longer, and no burst follows.
 
 use crate::house::{House, briefs, create, prompt, until, until_event};
 use holon_domain::limits::{DUE_PER_SECOND, UNPACED_TURNS};
@@ -23,7 +23,7 @@ async fn rest(house: &House, host: &Host, name: &str, duration_ms: u64) {
     until(host, name, waits).await;
 }
 
-/// Lets main pause before it tries again. Answers the longest that pause may be.
+/// Makes `main` pause before a retry. Returns the longest possible pause.
 async fn back_off(house: &House, host: &Host) -> u64 {
     prompt(host, "main", "hello").await;
     let gone = Err(failure(ModelFailureKind::ServerError));
@@ -32,7 +32,7 @@ async fn back_off(house: &House, host: &Host) -> u64 {
     1_250
 }
 
-/// Lets main go on by itself until it is paced. Answers how long that pause is.
+/// Makes `main` continue by itself until it is paced. Returns the length of that pause.
 async fn pace(house: &House, host: &Host) -> u64 {
     prompt(host, "main", "go on and on").await;
     let on = || calls(&[("Enqueue", json!({ "text": "and on" }))]);
@@ -133,7 +133,7 @@ async fn no_more_than_a_bounded_number_of_overdue_entries_comes_in_one_second() 
     }
     house.clock.step(YEAR);
     house.clock.advance(60_000);
-    // Its limit of them wakes; the rest stays until a second has passed.
+    // As many agents as the limit wake; the rest waits until a second has passed.
     for _ in 0..DUE_PER_SECOND {
         house.model.next().await.answer(says("awake"));
     }

@@ -1,4 +1,4 @@
-//! Commands of calls: ended in time, gone on as tasks, found to run already, several at once.
+//! Commands of calls: ended in time, continued as tasks, found running already, and batches.
 
 use crate::house::{House, at_rest, briefs, prompt};
 use crate::talk::{calling, results, with_task};

@@ -1,4 +1,4 @@
-//! What a message costs in commits, and that it stays with the host once it is on disk.
+//! Commits per message, and messages whose caller leaves after they are on disk.
 
 use crate::house::{House, at_rest, briefs, commits, prompt};
 use holon_testkit::ports::{calls, says};
@@ -73,7 +73,7 @@ async fn a_caller_that_goes_away_loses_nothing() {
     {
         let waiting = prompt(&host, "main", "hello");
         tokio::pin!(waiting);
-        // Polled once, so that the input is on its way, and then dropped.
+        // Polled once to send the input, and then dropped.
         let once = futures_poll_once(waiting.as_mut());
         assert!(once.await, "the commit takes longer than one look");
     }
@@ -82,7 +82,7 @@ async fn a_caller_that_goes_away_loses_nothing() {
     at_rest(&host, "main").await;
 }
 
-/// Polls a future once; true when it is still pending.
+/// Polls a future once. Returns true if it is still pending.
 async fn futures_poll_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> bool {
     std::future::poll_fn(|cx| std::task::Poll::Ready(future.as_mut().poll(cx).is_pending())).await
 }

@@ -1,4 +1,4 @@
-//! The due loop over the shell: entries that stay hide nobody, and what is due comes in bounded handfuls.
+//! The due loop over the shell: entries that stay do not hide others, and due entries are handed over in bounded pages.
 
 use crate::house::{House, prompt, until};
 use holon_domain::summary::AgentSummary;
@@ -9,7 +9,7 @@ fn rests(status: &AgentSummary) -> bool {
     status.agent.sleeping_until.is_some()
 }
 
-/// Due entries no state waits for, as a defect could leave them: they stay in the queue for good.
+/// Due entries that no state waits for, as a defect could leave them. They stay in the queue forever.
 const STUCK: &str = "INSERT INTO due (at, agent_no, id, due) \
      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) \
      SELECT 0, (SELECT agent_no FROM agents WHERE agent_id = 'main'), 1000000 + i, '{\"kind\":\"pace_over\"}' FROM n";
@@ -23,7 +23,7 @@ async fn entries_that_stay_in_the_queue_hide_nobody_behind_them() {
     let rest = says_and_calls("later", &[("Sleep", json!({ "duration_ms": 60_000 }))]);
     house.model.next().await.answer(rest);
     until(&host, "main", rests).await;
-    // Time passes in small steps until the rest is over and the model is asked.
+    // Time passes in small steps until the rest is over and the model is called.
     let woken = house.model.next();
     let time = async {
         loop {

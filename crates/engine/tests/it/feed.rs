@@ -1,4 +1,4 @@
-//! News of commits, and cursors older than what is kept.
+//! Notices of commits, and cursors that are older than the oldest kept event.
 
 use crate::house::{House, agent, at_rest, briefs, commits, events, prompt, until};
 use holon_domain::agent::AgentStatus;
@@ -12,7 +12,7 @@ use holon_testkit::ports::says;
 async fn every_commit_with_events_is_news_of_the_newest() {
     let house = House::new();
     let host = house.with_main().await;
-    // That its home is made is news, too.
+    // The preparation of the home is a notice, too.
     until(&host, "main", |status| {
         status.agent.status == AgentStatus::Asleep
     })
@@ -80,7 +80,7 @@ async fn a_cursor_older_than_what_is_kept_is_refused_with_where_to_go_on() {
     let house = House::new();
     let host = house.start_with(0).await;
     crate::house::create(&host, "main").await;
-    // Enough turns that more than the events every agent keeps are there to be removed.
+    // Enough turns to have more events than the number every agent keeps.
     let mut told = 0;
     loop {
         prompt(&host, "main", "hello").await;

@@ -1,4 +1,4 @@
-//! What was kept to find a command goes only once its outcome is on record, and what nobody knows of is swept.
+//! The records of a command are removed only after its outcome is committed, and commands without a row are swept.
 
 use crate::house::{House, agent, briefs, prompt, until_event};
 use crate::talk::{calling, with_task};

@@ -1,4 +1,4 @@
-//! A host on a database of its own, with everything around it in the hands of the test.
+//! A host on its own database, with all ports controlled by the test.
 
 use holon_core::invariant::{self, StoredFacts, StoredWork};
 use holon_domain::AgentId;
@@ -11,7 +11,7 @@ use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::summary::AgentSummary;
 use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_engine::ports::Ports;
-use holon_engine::request::{Admitted, CreateAgent, Ingress};
+use holon_engine::request::{AdmittedMessage, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
@@ -23,21 +23,19 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// The world around a host. Hosts come and go; it stays.
+/// The ports and files around a host. They outlive every host of a test.
 #[derive(Debug)]
 pub(crate) struct House {
     dir: TempDir,
     pub(crate) model: Arc<ScriptedModel>,
-    /// The commands, which outlive every host.
     pub(crate) commands: Arc<FakeCommands>,
     pub(crate) files: Arc<ScriptedFiles>,
-    /// The plan files, which outlive every host.
     pub(crate) plans: Arc<MemoryPlans>,
     pub(crate) homes: Arc<ScriptedHomes>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) entropy: Arc<CountingEntropy>,
     models: ModelChain,
-    /// Cancelled when this house's process crashes.
+    /// Cancelled when the process of this house crashes.
     gone: CancellationToken,
     readers: OnceLock<Readers>,
 }
@@ -56,7 +54,7 @@ impl House {
         Self::asking(ModelChain::only(default))
     }
 
-    /// A house whose database is this compressed one.
+    /// A house that starts with this compressed database.
     pub(crate) fn with_store(compressed: &[u8]) -> Self {
         let house = Self::new();
         let mut file = std::fs::File::create(house.db_path()).expect("a file");
@@ -65,7 +63,7 @@ impl House {
         house
     }
 
-    /// A house whose hosts ask these models.
+    /// A house whose hosts use these models.
     pub(crate) fn asking(models: ModelChain) -> Self {
         let clock = Arc::<ManualClock>::default();
         Self {
@@ -87,18 +85,18 @@ impl House {
         self.dir.path().join("holon.sqlite3")
     }
 
-    /// Changes rows behind the host's back.
+    /// Executes SQL on the database beside the host.
     pub(crate) fn damage(&self, sql: &str) {
         let changed = holon_testkit::damage::sql(&self.db_path(), sql);
         assert!(changed > 0, "{sql}");
     }
 
-    /// A host on this house's database.
+    /// Starts a host on this house's database.
     pub(crate) async fn start(&self) -> Host {
         self.start_with(u64::MAX).await
     }
 
-    /// A host that keeps this many bytes of events.
+    /// Starts a host that keeps this many bytes of events.
     pub(crate) async fn start_with(&self, event_budget_bytes: u64) -> Host {
         self.start_as(Conduct {
             event_budget_bytes,
@@ -107,7 +105,7 @@ impl House {
         .await
     }
 
-    /// A host that behaves like this.
+    /// Starts a host with this conduct.
     pub(crate) async fn start_as(&self, conduct: Conduct) -> Host {
         let config = HostConfig {
             db_path: self.db_path(),
@@ -136,21 +134,21 @@ impl House {
         Host::start(config, ports, db).await.expect("a host")
     }
 
-    /// A host with agent `main`, whose home is made.
+    /// Starts a host with agent `main`, whose home is prepared.
     pub(crate) async fn with_main(&self) -> Host {
         let host = self.start().await;
         create(&host, "main").await;
         host
     }
 
-    /// The row of an agent, if it is there and can be read.
+    /// The row of an agent, if it exists and can be read.
     pub(crate) async fn record(&self, id: &AgentId) -> Option<AgentRecord> {
         let id = id.clone();
         let read = self.readers().read(move |reader| reader.agent(&id));
         read.await.ok().flatten().map(|(_, agent)| agent)
     }
 
-    /// The agents that a boot would look at.
+    /// The agents that a boot would recover.
     pub(crate) async fn to_recover(&self) -> Vec<AgentId> {
         let read = self
             .readers()
@@ -158,7 +156,7 @@ impl House {
         read.await.expect("agents")
     }
 
-    /// Looks until nothing is left of an agent, readable or not.
+    /// Waits until no row of an agent is left, readable or not.
     pub(crate) async fn is_gone(&self, id: &AgentId) {
         loop {
             let wanted = id.clone();
@@ -181,7 +179,7 @@ impl House {
         tasks
     }
 
-    /// Looks until the one task of an agent has this status, and returns it.
+    /// Waits until the one task of an agent has this status, and returns it.
     pub(crate) async fn task_is(&self, name: &str, status: TaskStatus) -> TaskRecord {
         loop {
             let tasks = self.tasks(name).await;
@@ -206,7 +204,7 @@ impl House {
         open.iter().map(|record| record.effect.name()).collect()
     }
 
-    /// Looks until one agent has something outstanding, and that is one effect of this name.
+    /// Waits until one agent has open effects, and these are exactly one of this name.
     pub(crate) async fn is_left_with(&self, effect: &str) {
         loop {
             let read = self
@@ -220,13 +218,13 @@ impl House {
         }
     }
 
-    /// Looks until nothing of an agent is outstanding.
+    /// Waits until an agent has no open effects.
     pub(crate) async fn has_no_effects(&self, name: &str) {
         while !self.open_effects(name).await.is_empty() {}
         self.is_sound(name).await;
     }
 
-    /// Checks that everything outstanding is what some state of the agent waits for, and nothing else.
+    /// Checks that every open effect is one that the agent's state waits for, and that none is missing.
     pub(crate) async fn is_sound(&self, name: &str) {
         let id = agent(name);
         let read = self.readers().read(move |reader| {
@@ -258,8 +256,8 @@ impl House {
             .get_or_init(|| Readers::open(&self.db_path()).expect("a database"))
     }
 
-    /// A copy of the database as a crash at this moment would leave it, on which another host can start. The commands
-    /// go on; the host that crashed does nothing more to them.
+    /// Copies the database as a crash at this moment would leave it, for another host. The commands continue; the
+    /// crashed host does nothing more to them.
     pub(crate) fn after_crash(&self) -> Self {
         self.gone.cancel();
         let copy = Self {
@@ -275,7 +273,7 @@ impl House {
             gone: CancellationToken::new(),
             readers: OnceLock::new(),
         };
-        // The log first: what is checkpointed between the two copies is then in both.
+        // The WAL is copied first: a checkpoint between the two copies is then in both.
         for name in ["holon.sqlite3-wal", "holon.sqlite3"] {
             let from = self.dir.path().join(name);
             if from.exists() {
@@ -290,7 +288,7 @@ pub(crate) fn agent(name: &str) -> AgentId {
     AgentId::parse(name).expect("a name")
 }
 
-/// Makes an agent and waits until it can run.
+/// Creates an agent and waits until it can run.
 pub(crate) async fn create(host: &Host, name: &str) {
     let request = CreateAgent {
         agent_id: agent(name),
@@ -302,8 +300,8 @@ pub(crate) async fn create(host: &Host, name: &str) {
     until(host, name, |status| status.agent.lifecycle == runnable).await;
 }
 
-/// How many commits there were, every one that can be seen by now among them: a reader sees a commit before it is
-/// counted. A start of what runs already changes nothing, and is answered after all that came before it is counted.
+/// Number of commits, including every one that a reader can see. A reader sees a commit before it is counted, so this
+/// first starts the agent again, which changes nothing and returns after all earlier commits are counted.
 pub(crate) async fn commits(host: &Host, name: &str) -> u64 {
     let started = host.acts().start_agent(&agent(name)).await;
     started.expect("nothing to start");
@@ -311,14 +309,14 @@ pub(crate) async fn commits(host: &Host, name: &str) -> u64 {
 }
 
 /// Admits an operator's prompt.
-pub(crate) async fn prompt(host: &Host, name: &str, text: &str) -> Admitted {
+pub(crate) async fn prompt(host: &Host, name: &str, text: &str) -> AdmittedMessage {
     try_prompt(host, name, text, Priority::Normal)
         .await
         .expect("admitted")
 }
 
 /// Admits an operator's prompt that enters the running turn.
-pub(crate) async fn interject(host: &Host, name: &str, text: &str) -> Admitted {
+pub(crate) async fn interject(host: &Host, name: &str, text: &str) -> AdmittedMessage {
     try_prompt(host, name, text, Priority::Interject)
         .await
         .expect("admitted")
@@ -329,7 +327,7 @@ pub(crate) async fn try_prompt(
     name: &str,
     text: &str,
     priority: Priority,
-) -> Result<Admitted, Error> {
+) -> Result<AdmittedMessage, Error> {
     let ingress = Ingress::operator_prompt(
         text.to_owned(),
         priority,
@@ -343,7 +341,8 @@ pub(crate) async fn status(host: &Host, name: &str) -> AgentSummary {
     host.reads().status(&agent(name)).await.expect("a status")
 }
 
-/// Looks until an agent's status is as wanted. Each look waits for a thread that reads, so the others get their turn.
+/// Waits until an agent's status satisfies the condition. Each read waits for a reader thread, so other tasks can
+/// proceed.
 pub(crate) async fn until(
     host: &Host,
     name: &str,
@@ -357,7 +356,7 @@ pub(crate) async fn until(
     }
 }
 
-/// Looks until there are this many briefs, and returns them.
+/// Waits until there are this many briefs, and returns them.
 pub(crate) async fn briefs(host: &Host, name: &str, count: usize) -> Vec<BriefRecord> {
     loop {
         let told = host
@@ -371,7 +370,7 @@ pub(crate) async fn briefs(host: &Host, name: &str, count: usize) -> Vec<BriefRe
     }
 }
 
-/// Looks until no turn is open and nothing is queued.
+/// Waits until no turn is open and nothing is queued.
 pub(crate) async fn at_rest(host: &Host, name: &str) -> AgentSummary {
     until(host, name, |status| {
         status.agent.current_run_id.is_none() && status.agent.pending == 0
@@ -392,7 +391,7 @@ pub(crate) async fn events(host: &Host, name: &str) -> Vec<Event> {
     records.into_iter().map(|record| record.event).collect()
 }
 
-/// Looks until an event of this kind is there; returns how many there are.
+/// Waits for an event of this kind and returns the number of them.
 pub(crate) async fn until_event(host: &Host, name: &str, kind: &str) -> usize {
     loop {
         let all = events(host, name).await;

@@ -1,6 +1,6 @@
-//! The kernel alone, on a store in memory: what one commit loads, writes and sends.
+//! The kernel alone on an in-memory store: the rows one commit loads and writes, and its sends.
 
-mod desk;
+mod bench;
 mod queue_cost;
 mod sends;
 mod views;

@@ -1,5 +1,4 @@
-//! Beginnings and ends of agents: fresh ones, private ones, removals that fail, names that are used again, and runs
-//! between two hosts.
+//! Creation and removal of agents: private agents, failing removals, reused names, and runs between two hosts.
 
 use crate::house::{House, agent, briefs, create, events, prompt, status, try_prompt, until};
 use crate::runs::request;
@@ -42,7 +41,7 @@ async fn a_removal_that_fails_is_tried_again_by_itself_and_may_be_asked_for_agai
     let refused = try_prompt(&host, "main", "hello?", Priority::Normal).await;
     let code = refused.expect_err("it is going").code();
     assert_eq!(code, "agent_deleting");
-    // Asked for again, it is tried at once; it fails again, and the next pause is longer.
+    // A repeated request retries at once. It fails again, and the next backoff is longer.
     acts.remove_agent(&agent("main")).await.expect("goes");
     has_failed_twice(&house).await;
     house.homes.stuck.store(false, Relaxed);
@@ -50,7 +49,7 @@ async fn a_removal_that_fails_is_tried_again_by_itself_and_may_be_asked_for_agai
     house.is_gone(&agent("main")).await;
 }
 
-/// Looks until the agent waits for the third attempt to remove its home.
+/// Waits until the agent waits for the third attempt to remove its home.
 async fn has_failed_twice(house: &House) {
     loop {
         let home = house.record(&agent("main")).await.expect("an agent").home;
@@ -158,7 +157,7 @@ async fn an_agent_without_a_home_is_refused_alike_at_every_door() {
     assert!(prompted.to_string().contains("read-only"), "{prompted}");
 }
 
-/// How often the agent's turn was resumed without progress, as each resumption recorded it.
+/// The count of resumptions without progress, as each resumption of the agent's turn recorded it.
 async fn resumptions(host: &Host, name: &str) -> Vec<u32> {
     let all = events(host, name).await;
     let resumed = all.iter().filter_map(|event| match event {
@@ -214,7 +213,7 @@ fn run_of(name: &str) -> Conduct {
     }
 }
 
-/// One run of `main` by a process of its own, which ends in order.
+/// Runs `main` once in a process of its own, which ends in order.
 async fn run_main(house: &House) {
     let host = house.start_as(run_of("main")).await;
     prompt(&host, "main", "hello").await;

@@ -1,4 +1,4 @@
-//! The shell with scripted ports and a clock the tests move: nothing here waits by time.
+//! The shell with scripted ports and a manual clock: no test waits for real time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,7 +12,6 @@ mod clock;
 mod commands;
 mod commits;
 mod due;
-mod ended_before;
 mod feed;
 mod forgetting;
 mod house;
@@ -26,6 +25,7 @@ mod runs;
 mod stopping;
 mod talk;
 mod task_calls;
+mod task_catch_up;
 mod task_restarts;
 mod task_runs;
 mod tasks;

@@ -1,4 +1,4 @@
-//! Whom a running host asks: the chain, an agent's own choice, settings that change, and learned limits.
+//! Models of a running host: the fallback chain, an agent's override, changed settings, and learned limits.
 
 use crate::house::{House, agent, briefs, prompt};
 use holon_domain::model::{

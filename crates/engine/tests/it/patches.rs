@@ -1,4 +1,4 @@
-//! Patches: applied by the shell, proven after a crash where that can be done, finished when nobody waits for them.
+//! Patches: applied by the shell, proven after a crash where possible, and finished when their turn was cancelled.
 
 use crate::house::{House, agent, briefs, create, prompt};
 use holon_domain::model::ConversationItem;
@@ -19,7 +19,7 @@ async fn patching(house: &House) -> Host {
     host
 }
 
-/// What the model was told of its one call.
+/// The one tool result that the model read, and true if it is an error.
 async fn told(house: &House) -> (String, bool) {
     let asked = house.model.next().await;
     let results = asked
@@ -111,7 +111,7 @@ async fn a_run_names_the_files_its_patches_changed() {
     host.shut_down().await.expect("goes down");
 }
 
-/// Stops the agent, and looks that nothing but its patch is outstanding then.
+/// Stops the agent and checks that only its patch is outstanding then.
 async fn stop(house: &House, host: &Host) {
     let stopped = host.acts().stop_agent(&agent("main")).await;
     stopped.expect("stopped");
@@ -119,7 +119,8 @@ async fn stop(house: &House, host: &Host) {
     house.is_sound("main").await;
 }
 
-/// Waits until hosts have asked so often to finish a patch, and returns whether any of them was still applying it.
+/// Waits until the hosts have asked this many times to finish a patch. Returns true if one of them was still applying
+/// it.
 async fn finished(house: &House, count: usize) -> bool {
     let mut finished = house.files.finished.subscribe();
     let requests = finished.wait_for(|requests| requests.len() >= count).await;
@@ -133,7 +134,7 @@ async fn a_patch_whose_agent_is_stopped_is_finished_once_it_is_no_longer_at_work
     let host = patching(&house).await;
     let asked = house.files.patches.next().await;
     stop(&house, &host).await;
-    // Time in which a host that does not wait would ask.
+    // Gives a host that does not wait the time to ask.
     create(&host, "other").await;
     assert_eq!(*house.files.finished.borrow(), []);
     asked.answer(Ok(added_file("new.txt")));
@@ -180,7 +181,7 @@ async fn the_home_of_an_agent_that_goes_stays_until_its_patch_is_through() {
     let round = calls(&[("ApplyPatch", json!({ "patch": PATCH }))]);
     house.model.next().await.answer(round);
     let asked = house.files.patches.next().await;
-    // The caller hangs up, and the agent that was made for the run is removed.
+    // The caller hangs up, and the temporary agent is removed.
     run.abort();
     house.is_left_with("finish_patch").await;
     assert_eq!(house.homes.removed.load(Relaxed), 0);

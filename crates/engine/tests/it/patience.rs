@@ -1,4 +1,5 @@
-//! Suspended turns over the shell: what ends the suspension, what a restart keeps, and what a run behind one is told.
+//! Suspended turns over the shell: the events that end a suspension, its state after a restart, and the response to a
+//! run behind one.
 
 use crate::house::{House, agent, briefs, interject, prompt, status, until, until_event};
 use crate::runs::{request, run};
@@ -14,7 +15,7 @@ use holon_engine::ports::Clock as _;
 use holon_engine::request::RunRequest;
 use holon_testkit::ports::{failure, says};
 
-/// A prompt whose model cannot be reached for want of a network, so that one failure suspends its turn.
+/// A host whose agent has a suspended turn: its model is unreachable, so one failure suspends it.
 async fn suspended(house: &House) -> Host {
     let host = house.with_main().await;
     prompt(&host, "main", "hello").await;

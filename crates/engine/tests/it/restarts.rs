@@ -1,4 +1,4 @@
-//! Going down and coming up: in order, and not.
+//! Orderly and unclean ends of a host, and the boots after them.
 
 use crate::house::{House, at_rest, briefs, create, prompt, until_event};
 use crate::talk::results;

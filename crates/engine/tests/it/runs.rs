@@ -57,7 +57,7 @@ async fn a_temporary_agent_answers_and_leaves_nothing_behind() {
         ),
         (2, 1, 1)
     );
-    // It goes after the answer; a drain gives it its time.
+    // The agent is removed after the answer; a drain waits for that.
     host.shut_down().await.expect("goes down");
     assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
     let status = host.reads().status(&response.agent_id).await;

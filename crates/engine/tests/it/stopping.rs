@@ -1,4 +1,4 @@
-//! Stopping an agent in the middle of things.
+//! Stopping an agent during a round, a call or a pause.
 
 use crate::house::{House, agent, at_rest, briefs, prompt, try_prompt, until};
 use crate::talk::{current, interjected, with_task};

@@ -1,4 +1,4 @@
-//! What tests of commands and tasks say and hear: beginnings they share, and what a request tells the model.
+//! Common beginnings of the tests of commands and tasks, and the parts of a request they check.
 
 use crate::house::{House, briefs, prompt};
 use holon_domain::model::{ConversationItem, ModelRequest};
@@ -6,7 +6,7 @@ use holon_engine::Host;
 use holon_testkit::ports::{FakeCommand, calls, says};
 use serde_json::{Value, json};
 
-/// A host whose agent `main` was answered with these calls.
+/// A host whose agent `main` got these calls from its model.
 pub(crate) async fn calling(house: &House, of: &[(&str, Value)]) -> Host {
     let host = house.with_main().await;
     prompt(&host, "main", "go on").await;
@@ -14,12 +14,12 @@ pub(crate) async fn calling(house: &House, of: &[(&str, Value)]) -> Host {
     host
 }
 
-/// A host whose agent `main` is at rest while a command of its runs as a task. A second has passed since.
+/// A host whose agent `main` rests while one of its commands runs as a task. One second has passed since.
 pub(crate) async fn with_task(house: &House, cmd: &str) -> (Host, FakeCommand) {
     with_task_of(house, json!({ "cmd": cmd, "yield_time_ms": 0 })).await
 }
 
-/// The same with all arguments of the command; it must not be waited for.
+/// The same with all arguments of the command; the call must not wait for it.
 pub(crate) async fn with_task_of(house: &House, command: Value) -> (Host, FakeCommand) {
     let host = calling(house, &[("ExecCommand", command)]).await;
     let task = house.commands.next().await;
@@ -30,7 +30,7 @@ pub(crate) async fn with_task_of(house: &House, command: Value) -> (Host, FakeCo
     (host, task)
 }
 
-/// What a request tells of finished calls.
+/// The tool results in a request.
 pub(crate) fn results(request: &ModelRequest) -> Vec<String> {
     let result = |item: &ConversationItem| match item {
         ConversationItem::ToolResult { content, .. } => Some(content.clone()),
@@ -39,7 +39,7 @@ pub(crate) fn results(request: &ModelRequest) -> Vec<String> {
     request.conversation.iter().filter_map(result).collect()
 }
 
-/// What came into the turn while it ran.
+/// The interjections in a request.
 pub(crate) fn interjected(request: &ModelRequest) -> Vec<String> {
     let words = |item: &ConversationItem| match item {
         ConversationItem::User { text } => Some(text.clone()),
@@ -48,7 +48,7 @@ pub(crate) fn interjected(request: &ModelRequest) -> Vec<String> {
     request.conversation.iter().filter_map(words).collect()
 }
 
-/// What the turn answers.
+/// The message that the turn answers.
 pub(crate) fn current(request: &ModelRequest) -> String {
     let block = request.frame.context_blocks.last();
     block.expect("a current input").text.clone()

@@ -1,4 +1,4 @@
-//! Calls about tasks that the shell performs: what a task printed, and what is written to it.
+//! Tool calls about tasks: reading the output of a task and writing to it.
 
 use crate::house::{House, briefs, interject, prompt};
 use crate::talk::{interjected, results, with_task, with_task_of};
@@ -9,16 +9,16 @@ use holon_engine::Host;
 use holon_testkit::ports::{FakeCommand, PendingCall, calls, says};
 use serde_json::{Value, json};
 
-type AskedModel = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
+type PendingModelCall = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
 
-/// Has the agent make one call in a turn of its own.
+/// Makes the agent run one call in a turn of its own.
 async fn call(house: &House, host: &Host, name: &str, input: Value) {
     prompt(host, "main", "look after it").await;
     house.model.next().await.answer(calls(&[(name, input)]));
 }
 
-/// The next request, and what it tells of the one call of the turn.
-async fn result(house: &House) -> (AskedModel, String) {
+/// The next request, and the result of the turn's one call in it.
+async fn result(house: &House) -> (PendingModelCall, String) {
     let asked = house.model.next().await;
     let [told] = results(&asked.request).try_into().expect("one result");
     (asked, told)

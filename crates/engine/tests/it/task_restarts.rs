@@ -1,4 +1,4 @@
-//! Tasks and commands over the end of a host, in order and not: found again, told once, never begun twice.
+//! Tasks and commands across the end of a host, orderly or not: found again, reported once, never started twice.
 
 use crate::house::{House, agent, at_rest, briefs, events, prompt, status};
 use crate::talk::{calling, current, interjected, results, with_task};
@@ -10,7 +10,7 @@ use holon_engine::Host;
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
-/// How one host follows another.
+/// The way in which one host follows another.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Drain,
@@ -19,7 +19,7 @@ enum Change {
 
 const CHANGES: [Change; 2] = [Change::Drain, Change::Crash];
 
-/// Ends a host, does something while there is none, and starts the next.
+/// Ends a host, runs `between` without one, and starts the next.
 async fn change(house: House, host: Host, how: Change, between: impl FnOnce()) -> (House, Host) {
     let house = match how {
         Change::Drain => {
@@ -219,7 +219,7 @@ async fn a_drain_lets_go_of_commands_and_tasks_and_puts_nothing_on_record() {
     let before = (host.commits(), events(&host, "main").await.len());
     let standing = status(&host, "main").await;
     host.shut_down().await.expect("down");
-    // A drain that had waited for them in vain would leave them followed.
+    // A drain that waited for them in vain would leave them watched.
     assert_eq!((command.followers(), task.followers()), ((0, 0), (0, 0)));
     assert!(!command.is_over() && !task.is_over());
     assert!(house.commands.log().stops.is_empty());
@@ -327,7 +327,7 @@ async fn a_command_that_outlives_three_hosts_goes_on_as_a_task_and_is_told_once(
     asked.answer(says("it goes on"));
     briefs(&host, "main", 1).await;
     make.watched().await;
-    // Two more hosts die, and nothing is stopped because of it.
+    // Two more hosts die, and no task is stopped because of it.
     for _ in 0..2 {
         (house, host) = change(house, host, Change::Crash, || {}).await;
         make.watched().await;

@@ -1,4 +1,4 @@
-//! One-shot runs whose commands go on as tasks: what belongs to the answer, and what ends with the run.
+//! One-shot runs whose commands continue as tasks: the content of the response, and the tasks that end with the run.
 
 use crate::house::{House, agent, briefs};
 use crate::runs::{request, run};
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 
 type Outcome = Result<RunOnceResponse, holon_engine::Error>;
 
-/// What a run came to, in short.
+/// A short form of a run's outcome.
 pub(crate) fn words(outcome: Result<Outcome, tokio::task::JoinError>) -> String {
     outcome.expect("runs").expect("a response").final_text
 }
@@ -79,7 +79,7 @@ async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
             job.watched().await;
             job.ends("");
         }
-        // Forgotten is what is over and queued to be told.
+        // A command is forgotten once it is over and its result is queued.
         over += names.len();
         house.commands.forgets(over).await;
     }
@@ -100,7 +100,7 @@ async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
         asked.answer(says("noted"));
     }
     for _ in 0..8 {
-        // Each look takes a thread that reads, so whoever would answer too early gets its turn.
+        // Each read takes a reader thread, so a run that would answer too early can proceed meanwhile.
         host.reads().agents().await.expect("a list");
     }
     server.exits(0);
@@ -180,7 +180,7 @@ async fn a_task_that_does_not_end_holds_up_the_answer_for_a_bounded_time_and_the
     house.model.next().await.answer(refused);
     house.commands.stops(1).await;
     while !waiting.is_finished() {
-        // Its wait may not have begun yet.
+        // The wait may not have begun yet.
         house.clock.advance(1_000);
         host.reads().agents().await.expect("a list");
     }
@@ -326,7 +326,7 @@ async fn the_rounds_of_a_run_are_bounded_over_all_its_turns() {
     house.model.next().await.answer(says("it is being built"));
     task.watched().await;
     task.ends("all built");
-    // The third round may speak, and asks for more than it may.
+    // The third round is the last one allowed, and its model asks for another.
     let asked = house.model.next().await;
     asked.answer(calls(&[background("make again")]));
     let response = waiting.await.expect("runs").expect("a response");

@@ -1,4 +1,4 @@
-//! Tasks over the shell: how their end is told, once, and how they are stopped.
+//! Tasks over the shell: their results are delivered once, and they can be stopped.
 
 use crate::house::{House, at_rest, briefs, events, prompt, until, until_event};
 use crate::talk::{current, interjected, results, with_task};
@@ -9,7 +9,7 @@ use holon_engine::Host;
 use holon_testkit::ports::{calls, says, says_and_calls};
 use serde_json::json;
 
-/// How many results of tasks were queued.
+/// Number of task results that were queued.
 async fn told(host: &Host) -> usize {
     let all = events(host, "main").await;
     let results = all

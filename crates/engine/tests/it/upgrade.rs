@@ -1,9 +1,9 @@
-//! A store of the build before agents' rows were split: it opens, its open turns and tasks are taken up, and all goes
-//! on. The fixture was made by that build: a host was killed while its agents were at work.
+//! A store of the build before agents' rows were split. It opens, and its open turns and tasks are resumed. The fixture
+//! was made by that build: a host was killed while its agents were working.
 //!
 //! - `asks` waits for its model, with a second prompt behind it;
-//! - `runs` waits for a command of its round, while another goes on as a task and a prompt waits;
-//! - `fails` pauses after two failed tries, which stand inside its row;
+//! - `runs` waits for a command of its round, while another runs as a task and a prompt waits;
+//! - `fails` pauses after two failed attempts, which are stored inside its row;
 //! - `rests` sleeps until a time that has passed since, `done` is stopped, `main` never ran.
 
 use crate::house::{House, agent, at_rest, briefs, events, prompt, status};
@@ -17,7 +17,7 @@ use holon_testkit::ports::{failure, says};
 
 const STORE: &[u8] = include_bytes!("../fixtures/store_version_3.sqlite3.gz");
 
-/// Answers everyone until these agents rest; the model of `fails` fails on.
+/// Answers all agents until these rest; the model of `fails` keeps failing.
 async fn answer_all(house: &House, host: &Host, names: &[&str]) {
     let answering = async {
         loop {
@@ -64,7 +64,7 @@ async fn a_store_of_the_build_before_is_opened_and_its_open_work_goes_on() {
     let told = briefs(&host, "runs", 1).await;
     assert!(told.iter().all(|brief| brief.kind == BriefKind::Result));
     house.task_is("runs", TaskStatus::Interrupted).await;
-    // Its third try fails too, and the next model of its list answers.
+    // The third attempt fails too, and the next model of the chain answers.
     assert_eq!(briefs(&host, "fails", 1).await[0].text, "at last");
     let told = events(&host, "fails").await;
     let failed = told.iter().find_map(|event| match event {

@@ -1,4 +1,4 @@
-//! Work items over the shell: made, picked, planned and completed over several turns, and what a crash leaves of them.
+//! Work items over the shell: created, picked, planned and completed over several turns, and their state after a crash.
 
 use crate::house::{House, agent, at_rest, briefs, events, prompt, until_event};
 use crate::runs::{request, run};
@@ -35,14 +35,14 @@ fn last_result(request: &ModelRequest) -> Value {
     serde_json::from_str(results.next().expect("a result")).expect("JSON")
 }
 
-/// What a request shows of the agent's work.
+/// The section of a request that shows the agent's work.
 fn shown(request: &ModelRequest) -> Option<&str> {
     let blocks = request.frame.context_blocks.iter();
     let mut texts = blocks.map(|block| block.text.as_str());
     texts.find(|text| text.starts_with("Your work"))
 }
 
-/// An answer with words and one call.
+/// A reply with text and one call.
 fn says_and_calls(words: &str, name: &str, input: Value) -> Result<ModelReply, ModelFailure> {
     let text = ReplyBlock::Text {
         text: words.to_owned(),
@@ -63,7 +63,7 @@ fn creation(plan: &str) -> Result<ModelReply, ModelFailure> {
     calls(&[("CreateWorkItem", new)])
 }
 
-/// Makes an item and picks it, in the turn that is open; answers its id, with the model asked once more.
+/// Creates and picks an item in the open turn. Returns its id once the model was called again.
 async fn make_and_pick(house: &House, plan: &str) -> WorkItemId {
     house.model.next().await.answer(creation(plan));
     let asked = house.model.next().await;
@@ -90,7 +90,7 @@ async fn a_plan_is_carried_out_over_several_turns_and_its_report_is_delivered() 
     );
     assert_eq!(shown(&asked.request), None, "the turn began without work");
     asked.answer(says("planned"));
-    // Runnable work calls the agent again.
+    // Runnable work wakes the agent again.
     let asked = house.model.next().await;
     let text = shown(&asked.request).expect("the work is shown");
     assert!(
@@ -206,7 +206,7 @@ async fn a_boot_after_a_crash_removes_plans_that_belong_to_no_item() {
     drop((asked, host));
     let host = after.start().await;
     while after.plans.all().contains_key(&orphan) {
-        // Each look waits for a thread that reads, so the boot gets its turn.
+        // Each read waits for a reader thread, so the boot can proceed meanwhile.
         items(&after).await;
     }
     assert!(

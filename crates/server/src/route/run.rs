@@ -27,7 +27,7 @@ pub(crate) async fn run(
     tokio::select! {
         biased;
         outcome = state.acts.run_once(request) => Ok(Json(outcome?)),
-        () = state.host.shutdown.cancelled() => Err(match state.acts.why_down() {
+        () = state.host.shutdown.cancelled() => Err(match state.acts.shutdown_error() {
             Error::ShuttingDown => Refusal::from(Error::ShuttingDown)
                 .without_retry()
                 .hint(afterwards),

@@ -14,7 +14,7 @@ use holon_domain::limits::LIST_PAGE_MAX;
 use holon_domain::timer::{TimerSchedule, TimerView};
 use holon_domain::wait::WaitRecord;
 use holon_domain::{TimerId, WaitId};
-use holon_engine::Which;
+use holon_engine::EntryFilter;
 use holon_engine::request::{FirstSlot, TimerOrder, Wake};
 use serde::Deserialize;
 
@@ -29,10 +29,10 @@ pub(crate) struct ListParams {
     limit: Option<u64>,
 }
 
-fn which(filter: ListFilter) -> Which {
+fn which(filter: ListFilter) -> EntryFilter {
     match filter {
-        ListFilter::Active => Which::Active,
-        ListFilter::All => Which::All,
+        ListFilter::Active => EntryFilter::Active,
+        ListFilter::All => EntryFilter::All,
     }
 }
 

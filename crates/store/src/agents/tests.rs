@@ -1,4 +1,4 @@
-//! Rows of agents: how those of earlier builds are split, and when settings are written.
+//! Rows of agents: splitting those of earlier builds, and writing settings only when they change.
 
 use crate::agents;
 use crate::db::Db;
@@ -28,7 +28,7 @@ fn column(db: &Db, column: &str) -> Option<String> {
         .expect("one agent")
 }
 
-/// Makes a row what an earlier build would have stored: everything in one text.
+/// Rewrites a row as an earlier build stored it: everything in one text.
 fn as_of_old(db: &Db, record: &AgentRecord) {
     let mut whole = serde_json::to_value(&record.settings).expect("writes");
     let state = serde_json::to_value(record).expect("writes");
@@ -89,7 +89,7 @@ fn an_agent_that_was_only_made_is_read_with_its_settings_and_counters() {
     assert_eq!(read(&db, "a"), record);
 }
 
-/// The row of an earlier build whose turn has a failed attempt, as its golden row says.
+/// The golden row of an earlier build whose turn has a failed attempt.
 fn old_row_with_an_attempt() -> Value {
     let rows = include_str!("../../tests/golden/agents.json");
     let rows: Vec<Value> = serde_json::from_str(rows).expect("rows");

@@ -1,4 +1,4 @@
-//! The rules of a batch, with commits that fail on demand and a disk that is full at every position.
+//! The rules of a batch, with injected commit failures and a disk that is full at every position.
 
 use super::CommitFault;
 use crate::db::Db;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 type Answers = Rc<RefCell<Vec<(usize, Result<(), WriteError>)>>>;
 type Run<'a> = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), Error> + 'a>;
 
-/// A member that writes its answer beside its number.
+/// A member that stores its answer under its number.
 struct Told<'a> {
     number: usize,
     run: Run<'a>,
@@ -33,7 +33,7 @@ impl Member for Told<'_> {
     }
 }
 
-/// Runs the closures as one batch and answers what each was told, in the order of the members.
+/// Runs the closures as one batch and returns the answer of each, in order.
 fn batch(db: &mut Db, runs: Vec<Run<'_>>) -> Vec<Result<(), WriteError>> {
     let answers: Answers = Rc::default();
     let mut members: std::collections::VecDeque<Box<dyn Member + '_>> = runs
@@ -55,7 +55,7 @@ fn batch(db: &mut Db, runs: Vec<Run<'_>>) -> Vec<Result<(), WriteError>> {
     told.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// Admits `text` to the agent `name`, which is created when it is missing.
+/// Admits `text` to the agent `name`, which is created if it is missing.
 fn admit(name: &'static str, text: String) -> Run<'static> {
     Box::new(move |tx| {
         let (no, mut scribe) = match tx.agent(&id(name))? {
@@ -209,7 +209,7 @@ fn news_goes_out_once_per_agent_and_commit_with_the_newest_position() {
     assert_eq!(heard, [("a".to_owned(), 2), ("b".to_owned(), 1)]);
 }
 
-/// Pages the database may grow to from now on.
+/// Limits the growth of the database to this many pages.
 fn set_page_limit(db: &Db, more: u64) {
     let pages: u64 = db
         .conn

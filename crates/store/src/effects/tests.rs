@@ -1,4 +1,4 @@
-//! Pages of the due-queue: whose entries they hold.
+//! Pages of the due queue for a scope of agents.
 
 use super::DueScope;
 use crate::db::Db;
@@ -14,7 +14,7 @@ fn entries_of_agents_that_are_aside_or_out_of_scope_hide_nobody_behind_a_limit()
         let mut scribe = Scribe::new(name);
         let no = db.write(|tx| tx.create_agent(&scribe.record));
         let no = no.expect("creates");
-        // The two that are looked for come last.
+        // The two entries of the scope come last.
         let time = if entries == 1 { 20 } else { 10 };
         for _ in 0..entries {
             scribe.set_due(at(time));
@@ -55,7 +55,7 @@ fn pauses_and_slots_are_read_back_as_they_were_set_and_old_rows_are_pauses() {
     }
     let decision = scribe.decide();
     db.write(|tx| tx.apply(no, &decision)).expect("writes");
-    // As earlier builds wrote it, without a length.
+    // Written without a length, as by earlier builds.
     let old = "INSERT INTO due (at, agent_no, id, due) SELECT at + 2, agent_no, 3, due FROM due WHERE id = 1";
     assert_eq!(db.conn.execute(old, []), Ok(1));
     let page = db.reader().due(&DueScope::All, at(99), None, 9);

@@ -1,4 +1,4 @@
-//! The list against the queue it is made from, also for agents of earlier builds.
+//! The list compared with the queue it is made from, also for agents of earlier builds.
 
 use crate::db::Db;
 use crate::row::AgentNo;
@@ -17,7 +17,7 @@ fn apply(db: &mut Db, no: AgentNo, scribe: &mut Scribe) {
     db.write(|tx| tx.apply(no, &decision)).expect("writes");
 }
 
-/// Makes the agent's row what an earlier build left.
+/// Resets the agent's row to the state of an earlier build.
 fn forget_list(db: &Db) {
     let sql = "DELETE FROM interjections; UPDATE agents SET interjections_listed = NULL";
     db.conn.execute_batch(sql).expect("writes");

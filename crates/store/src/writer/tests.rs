@@ -1,4 +1,4 @@
-//! Where one batch ends and the next begins, with a clock that plays no part.
+//! The borders between batches, independent of the clock.
 
 use super::{Pace, Writer};
 use crate::db::Db;
@@ -15,7 +15,7 @@ const NO_HURRY: Duration = Duration::from_secs(3_600);
 
 type Write<T> = Pin<Box<dyn Future<Output = Result<T, WriteError>> + Send>>;
 
-/// Puts a write into the queue and answers its future.
+/// Puts a write into the queue and returns its future.
 async fn queue<T, F>(writer: &Writer, bytes: usize, run: F) -> Write<T>
 where
     F: FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -23,7 +23,7 @@ where
 {
     let writer = writer.clone();
     let mut write: Write<T> = Box::pin(async move { writer.write(bytes, run).await });
-    // The first poll puts it there; the writer is held, so there is no answer yet.
+    // The first poll enqueues it. The writer is held, so there is no answer yet.
     poll_fn(|cx| {
         assert!(write.as_mut().poll(cx).is_pending());
         Poll::Ready(())
@@ -44,7 +44,7 @@ fn admit(tx: &mut Tx<'_>) -> Result<u64, Error> {
     Ok(scribe.record.counters.messages)
 }
 
-/// Queues `count` writes of `bytes` each behind one that is held, lets go, and answers how many commits it took.
+/// Queues `count` writes of `bytes` each behind one that is held, releases it, and returns the number of commits.
 async fn commits_of(pace: Pace, count: u64, bytes: usize) -> u64 {
     let writer = Writer::start_at(pace, Db::in_memory().expect("opens"));
     let (release, held) = mpsc::channel::<()>();
@@ -116,7 +116,7 @@ async fn a_batch_without_time_still_takes_one() {
     assert_eq!(commits_of(pace, 5, 10).await, 5);
 }
 
-/// Ends the thread it is dropped in: an answer that nobody takes is dropped by the writer.
+/// Panics the thread that drops it. The writer drops an answer whose receiver is gone.
 struct Bomb;
 
 impl Drop for Bomb {

@@ -1,4 +1,4 @@
-//! What a decision leaves behind, and which decisions are refused whole.
+//! The rows that a decision writes, and decisions that are refused as a whole.
 
 use crate::samples::{Scribe, at, id};
 use crate::{apply, with_agent};
@@ -12,7 +12,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
 use holon_store::{Db, DueScope, Error, Ledger, Removal, WriteError};
 
-/// A change that makes a decision not fit.
+/// A change after which a decision does not fit.
 type Spoil<'a> = &'a dyn Fn(&mut Scribe);
 
 #[test]

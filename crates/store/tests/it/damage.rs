@@ -1,4 +1,4 @@
-//! Files that are not sound stores: refused by name, with a way out, and left exactly as they were.
+//! Files that are not sound stores: refused by name with a next step, and left unchanged.
 
 use crate::samples::Scribe;
 use holon_store::{Db, Error, Readers};
@@ -113,7 +113,7 @@ fn a_store_in_a_directory_that_is_not_there_is_an_error_with_its_path() {
     );
 }
 
-/// Changes rows of a closed store by hand.
+/// Changes rows of a closed store with SQL.
 fn change(path: &Path, sql: &str) {
     let changed = rusqlite::Connection::open(path)
         .and_then(|conn| conn.execute(sql, []))

@@ -1,5 +1,5 @@
-//! Golden rows: one stored row of every kind ever written, as text. They are never edited, only added to; each must
-//! be read by this build without losing a field.
+//! Golden rows: one stored row of every kind ever written, as text. They are never edited, only added to. This build
+//! must read each without losing a field.
 
 use holon_domain::agent::{AgentRecord, AgentRow};
 use holon_domain::attempt::AttemptRecord;
@@ -24,20 +24,20 @@ fn rows(text: &str) -> Vec<Value> {
     serde_json::from_str(text).expect("a list of rows")
 }
 
-/// Fields that have another name by now, and that name. The old one is read for ever and written no more.
+/// Renamed fields: old and new name. The old name is still read and no longer written.
 const RENAMED: &[(&str, &str)] = &[
     ("timeout_ms", "yield_time_ms"),
     ("continue_on_result", "terminal_reentry"),
 ];
 
-/// A field by the name a row gave it, or by its name now.
+/// Returns a field by the name in the row or by its current name.
 fn field<'a>(row: &'a serde_json::Map<String, Value>, key: &str) -> Option<&'a Value> {
     let now = || RENAMED.iter().find(|(old, _)| *old == key);
     row.get(key)
         .or_else(|| now().and_then(|(_, new)| row.get(*new)))
 }
 
-/// Whether everything `old` says is said by `new` too; `new` may say more.
+/// Returns true if `new` contains everything in `old`; it may contain more.
 fn says_all(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => old
@@ -50,7 +50,7 @@ fn says_all(old: &Value, new: &Value) -> bool {
     }
 }
 
-/// Reads every row as `T`, checks that nothing is lost, and answers the names of the kinds found.
+/// Reads every row as `T`, checks that nothing is lost, and returns the names of the kinds found.
 fn read_all<T: DeserializeOwned + Serialize>(
     text: &str,
     name: impl Fn(&T) -> &'static str,
@@ -281,7 +281,7 @@ fn phase_of(agent: &AgentRecord) -> &'static str {
         })
 }
 
-/// Everything the columns of a record say, as one object.
+/// Collects the columns of a record in one object.
 fn columns_of(agent: &AgentRecord) -> Value {
     let mut all = serde_json::to_value(&agent.settings).expect("is written");
     let state = serde_json::to_value(agent).expect("is written");
@@ -291,7 +291,7 @@ fn columns_of(agent: &AgentRecord) -> Value {
     all
 }
 
-/// Takes out of an old row what is said in another way by now, and checks that it is.
+/// Removes moved fields from an old row, and checks that their values are in the new place.
 fn take_moved(row: &mut Value, read: &AgentRecord, kept: &[AttemptRecord]) {
     let row = row.as_object_mut().expect("a row");
     let effect = row.remove("home_effect").and_then(|id| id.as_u64());

@@ -1,4 +1,4 @@
-//! The home: made private, refused when it is not, owned by one at a time.
+//! The home: created private, refused if it is not, and owned by one process at a time.
 
 use holon_store::{Db, Home, HomeError};
 use std::fs::{self, Permissions};

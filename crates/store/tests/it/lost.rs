@@ -1,4 +1,4 @@
-//! A store whose files are taken away: while it is open, and between two processes.
+//! A store whose files disappear while it is open, and between two processes.
 
 use crate::samples::{Scribe, id};
 use holon_store::{
@@ -39,7 +39,7 @@ impl Place {
         self.directory.path().join(name)
     }
 
-    /// A store with this many messages whose process ended without closing it.
+    /// Creates a store with this many messages whose process ended without closing it.
     fn crashed(&self, messages: usize) -> PathBuf {
         let path = self.path("s.sqlite3");
         let mut db = Db::open(&path).expect("opens");
@@ -98,7 +98,7 @@ async fn what_went_with_the_log_of_a_crashed_process_is_told() {
     for _ in 0..3 {
         writer.write(0, admit).await.expect("writes");
     }
-    // The process notes its progress when nothing happens.
+    // The process records its progress when idle.
     let note = || fs::read_to_string(place.path("s.sqlite3-held")).unwrap_or_default();
     while !note().contains("\"row_no\":3") {
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! The store from outside: what is written, read back, refused and survived.
+//! The store from outside: writes, reads, refusals and restarts.
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod apply;
@@ -22,7 +22,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_store::{AgentNo, Db, WriteError};
 
-/// A store in memory with one agent.
+/// An in-memory store with one agent.
 fn with_agent(record: &AgentRecord) -> (Db, AgentNo) {
     let mut db = Db::in_memory().expect("opens");
     let no = db.write(|tx| tx.create_agent(record)).expect("creates");

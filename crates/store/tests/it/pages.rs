@@ -1,4 +1,4 @@
-//! Pages of events: bounds, order, and what a page says about its neighbours.
+//! Pages of events: bounds, order and neighbours.
 
 use crate::samples::Scribe;
 use crate::{apply, with_agent};
@@ -36,7 +36,7 @@ fn positions(page: &EventPage) -> Vec<u64> {
     page.events.iter().map(|event| event.event_seq).collect()
 }
 
-/// After, before, limit and order; then the positions, and whether there are older and newer ones.
+/// After, before, limit and order; then the positions, and if there are older and newer ones.
 type Case = (
     Option<u64>,
     Option<u64>,

@@ -1,4 +1,4 @@
-//! Any sequence of admissions and moves leaves the same queue as a plain list would, and dense positions.
+//! Any sequence of admissions and status changes leaves the same queue as a plain list, and dense positions.
 
 use crate::samples::Scribe;
 use crate::{apply, with_agent};

@@ -1,4 +1,4 @@
-//! Reading turns back: outcomes, briefs, history and the transcript.
+//! Reads of turns: outcomes, briefs, history and the transcript.
 
 use crate::samples::{Scribe, at, took};
 use crate::{apply, with_agent};
@@ -52,7 +52,7 @@ fn words(text: &str) -> Block {
     }
 }
 
-/// Writes `turns` finished turns of one message, one frame and one round each; the brief quotes the round.
+/// Writes `turns` finished turns of one message, one frame and one round each. The brief quotes the round.
 fn finished_turns(turns: u64) -> (Db, AgentNo, Scribe) {
     let mut scribe = Scribe::new("a");
     let (mut db, no) = with_agent(&scribe.record);

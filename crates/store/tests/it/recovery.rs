@@ -1,4 +1,4 @@
-//! Restarts: what an image, a close and a crash leave behind.
+//! Restarts from an image, after a close and after a crash.
 
 use crate::samples::{Scribe, id};
 use crate::{apply, with_agent};
@@ -98,7 +98,7 @@ fn two_stores_have_two_epochs_and_only_their_user_reads_them() {
 
 #[test]
 fn a_restored_copy_without_a_write_ahead_log_gets_one_when_it_is_opened() {
-    // Where a file says how it is journalled: 1 with a rollback journal, 2 with a write-ahead log.
+    // Journal mode in the file header: 1 for a rollback journal, 2 for a write-ahead log.
     let journal = |path: &std::path::Path| std::fs::read(path).expect("reads")[18..20].to_vec();
     let directory = tempfile::tempdir().expect("a directory");
     let (path, copy) = (
@@ -135,7 +135,7 @@ async fn a_sound_file_passes_the_quick_check() {
     writer.close().await.expect("closes");
 }
 
-/// Copies the file and as much of its log as a crash might leave.
+/// Copies the file and the part of its log that a crash might leave.
 fn crash(from: &std::path::Path, to: &std::path::Path, log_bytes: usize) {
     let wal = |path: &std::path::Path| path.with_extension("sqlite3-wal");
     std::fs::copy(from, to).expect("copies");

@@ -1,4 +1,4 @@
-//! Retention: a prefix goes, never a hole, from the largest holders, and a cursor can tell that it is too old.
+//! Retention: removes a prefix of events from the largest holders, and a cursor can tell that it is too old.
 
 use crate::samples::{Scribe, at, id};
 use crate::{apply, with_agent};

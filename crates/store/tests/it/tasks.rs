@@ -1,4 +1,4 @@
-//! Tasks: a way that only goes forward, which are found, and which are let go.
+//! Tasks: forward-only statuses, lookups and retention.
 
 use crate::samples::{Scribe, id};
 use crate::{apply, with_agent};
@@ -22,7 +22,7 @@ const ALL: [TaskStatus; 7] = [
     Interrupted,
 ];
 
-/// Where a task may stand after it stood there.
+/// The statuses that may follow a status.
 fn ways_on(from: TaskStatus) -> &'static [TaskStatus] {
     match from {
         Queued => &ALL,
@@ -192,7 +192,7 @@ fn only_the_newest_ends_of_an_agent_are_kept_and_what_is_active_always_is() {
         .expect("creates");
     other.task("old", Completed);
     apply(&mut db, neighbour, &other.decide()).expect("writes");
-    // The first two begin before everything else: one ends last, one never.
+    // The first two begin before all others: one ends last, one never.
     scribe.task("long", Running).task("endless", Running);
     for number in 1..=TASKS_KEPT {
         scribe.task(&number.to_string(), Completed);

@@ -1,5 +1,4 @@
-//! Work items, waits, timers and hints: what a decision finds of them, and that finding it costs the same however many
-//! there are.
+//! Work items, waits, timers and hints: the rows a decision loads, at a cost that does not depend on their number.
 
 use crate::samples::{self, Scribe, at, id};
 use crate::{apply, with_agent};
@@ -216,7 +215,7 @@ fn nothing_of_an_agents_work_is_left_after_its_removal() {
     assert_eq!((left.timers.len(), left.hints.len()), (0, 0));
 }
 
-/// Everything that one scheduling decision may look up.
+/// All lookups of one scheduling decision.
 fn look_ups(named: &WorkItemId) -> Needs {
     Needs {
         queue_head: true,
@@ -230,8 +229,8 @@ fn look_ups(named: &WorkItemId) -> Needs {
     }
 }
 
-/// Steps of SQLite's machine for the look-ups of a decision beside this many items. A fifth is blocked with a recheck that
-/// came, a fifth stalled, and what can run is spread over all counts of idle turns.
+/// Virtual machine steps of SQLite for a decision's lookups beside this many items. A fifth is blocked with a due
+/// recheck, a fifth is stalled, and the runnable rest is spread over all counts of idle turns.
 fn steps_beside(items: u64) -> u64 {
     let (mut db, no) = with_agent(&samples::agent("a"));
     let blocked = |n: u64| WorkItemRecord {

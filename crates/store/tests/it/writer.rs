@@ -11,7 +11,7 @@ fn store() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
-/// Admits one message to the agent `a`, creating it when it is missing; answers its position.
+/// Admits one message to the agent `a`, creating it if it is missing. Returns the position.
 fn admit(tx: &mut Tx<'_>) -> Result<u64, Error> {
     let (no, mut scribe) = match tx.agent(&id("a"))? {
         Some((no, record)) => (no, Scribe::from(record)),

@@ -1,4 +1,4 @@
-//! What of a test engine's ports is its own: a model that answers at once, and homes without other workspaces.
+//! The ports of a test engine: a model that answers at once, and homes without other workspaces.
 
 use crate::ports::{SMALL_POLICY, says};
 use async_trait::async_trait;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// A prompt with this text is never answered.
 pub const ENDLESS: &str = "for ever";
 
-/// Answers "done" to everything but [`ENDLESS`]. Knows every provider but `elsewhere`.
+/// Answers "done" to everything except [`ENDLESS`]. Accepts every provider except `elsewhere`.
 #[derive(Debug)]
 pub(super) struct ObligingModel;
 
@@ -47,7 +47,7 @@ impl ModelClient for ObligingModel {
     }
 }
 
-/// Homes that are made by saying so. Every agent works in its home; a project of its own cannot be had.
+/// Homes that exist without directories. Every agent works in its home; other workspaces are refused.
 #[derive(Debug)]
 pub(super) struct TrustedHomes;
 

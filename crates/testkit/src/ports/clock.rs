@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// Where every such wall clock starts, in milliseconds since the epoch.
+/// Start of the wall clock, in milliseconds since the Unix epoch.
 const START_MS: i64 = 1_800_000_000_000;
 
 #[derive(Debug)]
@@ -17,12 +17,12 @@ struct Times {
     elapsed: Duration,
 }
 
-/// A wall clock and a monotonic clock that move only when the test says so, always both at once.
+/// A wall clock and a monotonic clock that move together, and only when the test moves them.
 #[derive(Debug)]
 pub struct ManualClock {
     times: Mutex<Times>,
     moved: Notify,
-    /// The end of every sleep that ever began, by the monotonic clock.
+    /// The ends of all sleeps that ever began, by the monotonic clock.
     awaited: watch::Sender<BTreeSet<Duration>>,
 }
 
@@ -44,8 +44,8 @@ impl ManualClock {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns once a sleep until this many milliseconds from now has begun, so that a test can move the clock past it
-    /// without racing with it.
+    /// Returns once a sleep of this many milliseconds from now has begun, so that the test can move the clock past it
+    /// without a race.
     pub async fn slept_towards(&self, millis: u64) {
         let end = self.elapsed() + Duration::from_millis(millis);
         let mut awaited = self.awaited.subscribe();
@@ -55,7 +55,7 @@ impl ManualClock {
             .expect("the clock keeps a sender of its own");
     }
 
-    /// Lets time pass on both clocks and ends every sleep whose time has come.
+    /// Moves both clocks forward and ends every sleep that is over.
     pub fn advance(&self, millis: u64) {
         let mut times = self.times();
         times.wall = times.wall.saturating_add_unsigned(millis);
@@ -64,7 +64,7 @@ impl ManualClock {
         self.moved.notify_waiters();
     }
 
-    /// Sets the wall clock, forward or back. No time passes by it.
+    /// Sets the wall clock forward or back. The monotonic clock does not move.
     pub fn step(&self, millis: i64) {
         self.times().wall += millis;
     }

@@ -1,8 +1,8 @@
-//! Commands that outlive the hosts that began them and end when the test says so.
+//! Commands that outlive the hosts that started them and end when the test says so.
 //!
-//! Owns the commands and what hosts did to them. What a host sees stands in `host`, what a test does with one command
-//! in `handle`, what a command is in `command`. A command of one key is begun once: a host that would begin one again,
-//! after it was forgotten or with another text, fails the test.
+//! Owns the commands and records the hosts' requests. `host` is the port of a host, `handle` the test's control of one
+//! command, `command` the state of a command. A command key is started once: a host that starts it again, after it was
+//! forgotten or with another text, fails the test.
 
 mod command;
 mod handle;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
-/// Every command that was ever begun. Shared by the hosts of one test, also across their crashes.
+/// All commands that were ever started. Shared by the hosts of one test, also across crashes.
 #[derive(Debug)]
 pub struct FakeCommands {
     clock: Arc<ManualClock>,
@@ -29,23 +29,23 @@ pub struct FakeCommands {
 #[derive(Debug, Default)]
 struct State {
     commands: BTreeMap<String, Command>,
-    /// Begun, and not given to the test by `next` yet.
+    /// Started commands that the test has not taken with `next` yet.
     unseen: VecDeque<String>,
-    /// Stopped before they were begun, so they must never begin.
+    /// Commands that were stopped before they started, so they must never start.
     barred: BTreeSet<String>,
-    /// Whether forgetting waits for the test.
+    /// True if forgetting waits for the test.
     holds_forgets: bool,
     log: CommandLog,
 }
 
-/// What hosts asked of commands, in order.
+/// The requests of hosts about commands, in order.
 #[derive(Debug, Default, Clone)]
 pub struct CommandLog {
-    /// Names of commands that were to stop, each with its grace in milliseconds.
+    /// Names of commands to stop, each with its grace in milliseconds.
     pub stops: Vec<(String, u64)>,
-    /// Names of commands that were to be forgotten.
+    /// Names of commands to forget.
     pub forgets: Vec<(String, OutputRetention)>,
-    /// Homes that were swept, each with the names that were to stay.
+    /// Swept homes, each with the names that stay.
     pub sweeps: Vec<(String, Vec<String>)>,
     /// Names of commands that a sweep ended.
     pub swept: Vec<String>,
@@ -54,7 +54,7 @@ pub struct CommandLog {
 }
 
 impl FakeCommands {
-    /// No commands yet. They take their times from this clock.
+    /// Creates the set without any command. Start times are read from this clock.
     #[must_use]
     pub fn new(clock: Arc<ManualClock>) -> Arc<Self> {
         Arc::new(Self {
@@ -64,7 +64,7 @@ impl FakeCommands {
         })
     }
 
-    /// Waits for the next command that a host begins.
+    /// Waits for the next command that a host starts.
     pub async fn next(self: &Arc<Self>) -> FakeCommand {
         let name = self.until(|state| state.unseen.pop_front()).await;
         FakeCommand {
@@ -73,22 +73,22 @@ impl FakeCommands {
         }
     }
 
-    /// Whether no command was begun that the test has not taken with `next`.
+    /// Returns true if the test has taken every started command with `next`.
     pub fn is_quiet(&self) -> bool {
         self.look(|state| state.unseen.is_empty())
     }
 
-    /// What hosts asked so far.
+    /// Returns the hosts' requests so far.
     pub fn log(&self) -> CommandLog {
         self.look(|state| state.log.clone())
     }
 
-    /// While held, forgetting waits.
+    /// Makes forgetting wait while `hold` is true.
     pub fn hold_forgets(&self, hold: bool) {
         self.change(|state| state.holds_forgets = hold);
     }
 
-    /// Returns once hosts have asked to forget this many commands; says which.
+    /// Waits until hosts have asked to forget this many commands, and returns them.
     pub async fn forgets(&self, count: usize) -> Vec<(String, OutputRetention)> {
         self.until(|state| {
             let forgets = &state.log.forgets;
@@ -97,7 +97,7 @@ impl FakeCommands {
         .await
     }
 
-    /// Returns once hosts have asked this many commands to end; says which.
+    /// Waits until hosts have asked to stop this many commands, and returns them.
     pub async fn stops(&self, count: usize) -> Vec<(String, u64)> {
         self.until(|state| {
             let stops = &state.log.stops;
@@ -109,7 +109,7 @@ impl FakeCommands {
     /// Fails the test if a host violated the contract of the port.
     ///
     /// # Panics
-    /// When it did.
+    /// When a host did.
     pub fn check(&self) {
         let wrong = self.look(|state| state.log.wrong.clone());
         assert!(wrong.is_empty(), "{wrong:?}");
@@ -127,7 +127,7 @@ impl FakeCommands {
         changed
     }
 
-    /// Looks after every change until there is an answer.
+    /// Calls `look` after every change until it returns a value.
     async fn until<T>(&self, mut look: impl FnMut(&mut State) -> Option<T> + Send) -> T {
         let mut changes = self.changed.subscribe();
         loop {

@@ -1,13 +1,13 @@
-//! Chance without chance: numbers in a fixed order, none of them twice.
+//! Deterministic randomness: numbers in a fixed order without repetition.
 
 use holon_domain::Entropy;
 use holon_engine::ports::EntropySource;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// An odd factor, so that multiplying by it maps different numbers to different ones, spread over all bits.
+/// An odd factor: multiplication by it is injective and spreads numbers over all bits.
 const SPREAD: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 
-/// A source that counts. Each decision gets a range of its own, so ids never repeat.
+/// A counting source. Each decision gets a separate range, so ids never repeat.
 #[derive(Debug)]
 pub struct CountingEntropy {
     next: AtomicU64,
@@ -27,7 +27,7 @@ impl Default for CountingEntropy {
 }
 
 impl CountingEntropy {
-    /// Numbers spread over all bits, so that ids fall on index pages as random ones would.
+    /// Creates a source of numbers spread over all bits, so that ids fall on index pages like random ones.
     #[must_use]
     pub fn spread() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Patches that the test applies in word only, and what it can prove of them after a crash.
+//! Patches that are applied in name only, and the proofs of them after a crash.
 
 use super::pending::CallQueue;
 use async_trait::async_trait;
@@ -11,28 +11,27 @@ use std::sync::atomic::Ordering::SeqCst;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Files whose every patch waits for the test to answer it. Nothing is written anywhere.
+/// A file port where every patch waits for the test to answer it. It writes nothing.
 #[derive(Debug, Default)]
 pub struct ScriptedFiles {
-    /// The patches hosts asked to apply.
+    /// Patches that hosts asked to apply.
     pub patches: CallQueue<String, Result<PatchResult, ToolError>>,
-    /// What recovery is told of a patch whose host crashed; `None` when its outcome cannot be proven.
+    /// Proof for recovery of a patch whose host crashed; `None` if its outcome cannot be proven.
     pub proof: Mutex<Option<Result<PatchResult, ToolError>>>,
-    /// How many patches hosts asked to forget.
+    /// Number of patches that hosts asked to forget.
     pub forgotten: watch::Sender<u32>,
-    /// The requests of hosts to finish a patch, in order.
+    /// Requests of hosts to finish a patch, in order.
     pub finished: watch::Sender<Vec<FinishRequest>>,
-    /// How many of the next requests to finish a patch fail.
+    /// Number of the next finish requests that fail.
     pub finish_failures: AtomicU32,
     at_work: std::sync::Mutex<Vec<CallId>>,
 }
 
-/// A host's request to finish the patch of a call nobody waits for.
+/// A host's request to finish the patch of a cancelled call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishRequest {
-    /// The call.
     pub call: CallId,
-    /// Whether the same port was still applying the patch, which the host must not allow.
+    /// True if the same port was still applying the patch, which the host must not allow.
     pub was_at_work: bool,
 }
 

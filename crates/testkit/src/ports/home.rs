@@ -1,4 +1,4 @@
-//! Homes that exist in word only.
+//! Homes that exist in name only.
 
 use async_trait::async_trait;
 use holon_domain::AgentId;
@@ -8,20 +8,20 @@ use holon_engine::request::WorkspaceChoice;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::watch;
 
-/// Homes that are made and removed at once, unless the test holds them. Every workspace is the agent's home.
+/// Homes that are prepared and removed at once, unless the test holds them. Every workspace is the agent's home.
 #[derive(Debug, Default)]
 pub struct ScriptedHomes {
-    /// How many homes were removed.
+    /// Number of removed homes.
     pub removed: AtomicU64,
-    /// Whether removing a home fails.
+    /// True if removing a home fails.
     pub stuck: AtomicBool,
-    /// Whether making a home fails.
+    /// True if preparing a home fails.
     pub unmakeable: AtomicBool,
     held: watch::Sender<bool>,
 }
 
 impl ScriptedHomes {
-    /// While held, making and removing homes waits.
+    /// Makes preparing and removing homes wait while `hold` is true.
     pub fn hold(&self, hold: bool) {
         self.held.send_replace(hold);
     }

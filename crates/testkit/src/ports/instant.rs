@@ -1,4 +1,4 @@
-//! Commands and files that are done at once and leave nothing behind.
+//! Commands and files that complete at once and leave nothing behind.
 
 use async_trait::async_trait;
 use holon_domain::CallId;
@@ -15,8 +15,7 @@ use holon_engine::ports::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// A host of commands and of files: every command exits with status 0 and prints nothing, every patch applies and
-/// changes nothing.
+/// A command and file port: every command exits with status 0 without output, every patch applies and changes nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InstantPorts;
 

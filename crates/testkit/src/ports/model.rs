@@ -1,4 +1,4 @@
-//! Models without a provider: one that the test answers for, one that always does the same.
+//! Models without a provider: one that the test answers for, and one with a fixed behaviour.
 
 use super::pending::CallQueue;
 use async_trait::async_trait;
@@ -12,7 +12,7 @@ use holon_engine::ports::ModelClient;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// The policy of an unknown model: a context window that a long test can fill.
+/// The policy of an unknown model, with a context window that a long test can fill.
 pub const SMALL_POLICY: ModelPolicy = ModelPolicy {
     context_window_tokens: 32_000,
     effective_context_window_percent: 90,
@@ -55,14 +55,14 @@ impl ModelClient for ScriptedModel {
     }
 }
 
-/// A model that does the same in every turn and never fails.
+/// A model that behaves the same in every turn and never fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FixedModel {
     /// Never answers: the turn stays open and the queue grows.
     Held,
     /// Answers with text at once.
     Text,
-    /// Asks for one command in the first round, then answers with text.
+    /// Calls one command in the first round, then answers with text.
     OneTool,
 }
 
@@ -92,7 +92,7 @@ impl ModelClient for FixedModel {
     }
 }
 
-/// An answer of text alone, which ends the turn.
+/// A reply with text only, which ends the turn.
 pub fn says(text: &str) -> Result<ModelReply, ModelFailure> {
     let text = ReplyBlock::Text {
         text: text.to_owned(),
@@ -100,7 +100,7 @@ pub fn says(text: &str) -> Result<ModelReply, ModelFailure> {
     reply(vec![text], StopReason::EndTurn)
 }
 
-/// An answer that calls these tools, each with its input.
+/// A reply that calls these tools, each with its input.
 pub fn calls(of: &[(&str, Value)]) -> Result<ModelReply, ModelFailure> {
     let call = |(name, input): &(&str, Value)| {
         ReplyBlock::Call(RequestedCall {
@@ -112,7 +112,7 @@ pub fn calls(of: &[(&str, Value)]) -> Result<ModelReply, ModelFailure> {
     reply(of.iter().map(call).collect(), StopReason::ToolUse)
 }
 
-/// An answer that says something and calls these tools, each with its input.
+/// A reply with text that calls these tools, each with its input.
 pub fn says_and_calls(text: &str, of: &[(&str, Value)]) -> Result<ModelReply, ModelFailure> {
     let said = ReplyBlock::Text {
         text: text.to_owned(),
@@ -122,7 +122,7 @@ pub fn says_and_calls(text: &str, of: &[(&str, Value)]) -> Result<ModelReply, Mo
     Ok(reply)
 }
 
-/// An answer of these blocks, with a small usage.
+/// A reply with these blocks and a small usage.
 pub fn reply(blocks: Vec<ReplyBlock>, stop_reason: StopReason) -> Result<ModelReply, ModelFailure> {
     Ok(ModelReply {
         blocks,

@@ -1,4 +1,4 @@
-//! Calls to a port that wait for the test to answer them.
+//! Port calls that wait for the test to answer them.
 
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -6,13 +6,13 @@ use tokio_util::sync::CancellationToken;
 /// A call that waits for its answer.
 #[derive(Debug)]
 pub struct PendingCall<Q, A> {
-    /// What the host asked for.
+    /// Request of the host.
     pub request: Q,
     answer: oneshot::Sender<A>,
 }
 
 impl<Q, A> PendingCall<Q, A> {
-    /// Answers the call. An answer to a call that was cancelled is dropped, as the real ports do.
+    /// Answers the call. The answer to a cancelled call is dropped, as the real ports do.
     pub fn answer(self, answer: A) {
         drop(self.answer.send(answer));
     }
@@ -23,7 +23,7 @@ impl<Q, A> PendingCall<Q, A> {
     }
 }
 
-/// The calls of one port method, in the order they came.
+/// The calls of one port method, in order.
 #[derive(Debug)]
 pub struct CallQueue<Q, A> {
     sender: mpsc::UnboundedSender<PendingCall<Q, A>>,
@@ -47,13 +47,12 @@ impl<Q, A> CallQueue<Q, A> {
         next.expect("the queue keeps a sender of its own")
     }
 
-    /// Whether there is no call that the test has not taken.
+    /// Returns true if the test has taken every call.
     pub async fn is_quiet(&self) -> bool {
         self.receiver.lock().await.is_empty()
     }
 
-    /// Makes a call and waits for the test to answer it; `None` when `cancel` fires first, or when the test drops the
-    /// call.
+    /// Makes a call and waits for the test to answer it. `None` if `cancel` fires first or the test drops the call.
     pub(super) async fn ask(&self, request: Q, cancel: &CancellationToken) -> Option<A> {
         let (answer, waiting) = oneshot::channel();
         let sent = self.sender.send(PendingCall { request, answer });

@@ -1,4 +1,4 @@
-//! Plan files in memory. They outlive the hosts of a test, as files do.
+//! Plan files in memory. Like files, they outlive the hosts of a test.
 
 use async_trait::async_trait;
 use holon_domain::work_item::PlanArtifact;
@@ -9,15 +9,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Plans of every agent, by home and item. A write is done at once, unless the test says that writes fail or are held.
+/// The plans of every agent, by home and item. A write completes at once, unless the test makes writes fail or wait.
 #[derive(Debug, Default)]
 pub struct MemoryPlans {
     plans: Mutex<BTreeMap<(String, WorkItemId), Vec<u8>>>,
-    /// Why writes fail; `None` while they work.
+    /// Reason for which writes fail; `None` while they work.
     pub failure: Mutex<Option<String>>,
-    /// While it is true, a write puts the file in place and does not return.
+    /// While true, a write stores the file and does not return.
     pub held: watch::Sender<bool>,
-    /// How many writes have put a file in place.
+    /// Number of writes that have stored a file.
     pub written: watch::Sender<u32>,
 }
 
@@ -26,7 +26,7 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl MemoryPlans {
-    /// The content of every plan, by item.
+    /// Returns the content of every plan, by item.
     #[must_use]
     pub fn all(&self) -> BTreeMap<WorkItemId, String> {
         let plans = lock(&self.plans);
@@ -37,7 +37,7 @@ impl MemoryPlans {
             .collect()
     }
 
-    /// Puts content in the place of a plan, as an agent does that edits the file.
+    /// Replaces the content of a plan, as an agent that edits the file does.
     pub fn edit(&self, agent_home: &str, item: &WorkItemId, content: &[u8]) {
         let key = (agent_home.to_owned(), item.clone());
         lock(&self.plans).insert(key, content.to_vec());

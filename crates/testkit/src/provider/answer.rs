@@ -1,4 +1,4 @@
-//! An answer as it goes over the wire: a head, pieces of a body, how they are framed, how it ends.
+//! An answer on the wire: its head, the pieces of its body, their framing, and its ending.
 
 use super::render::{Event, Rendered};
 use super::round::Lines;
@@ -6,20 +6,17 @@ use holon_sse::Frame;
 use serde_json::Value;
 use std::time::Duration;
 
-/// What is done with a request.
+/// The server's reaction to a request.
 #[derive(Debug, Clone)]
 pub(super) enum Reaction {
-    /// It is answered.
     Answer(Answer),
-    /// It is left alone until the client goes away.
+    /// The request stays unanswered until the client disconnects.
     Silence,
-    /// The connection is reset.
     Reset,
-    /// The connection is closed.
     Close,
 }
 
-/// An answer.
+/// The content of one HTTP response and the way it is sent.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -27,45 +24,46 @@ pub(super) struct Answer {
     pub(super) pieces: Vec<Piece>,
     pub(super) framing: Framing,
     pub(super) ending: Ending,
-    /// The pause before each byte of the body, if it drips.
+    /// Pause before each byte of the body; absent for normal speed.
     pub(super) drip: Option<Duration>,
 }
 
-/// A part of a body, written in one go.
+/// A part of a body, written at once.
 #[derive(Debug, Clone)]
 pub(super) enum Piece {
-    /// These bytes.
     Bytes(Vec<u8>),
-    /// A block of these again and again, so that a huge body takes no room here.
-    Filler { byte: u8, count: u64 },
+    /// A repeated byte, so that a huge body takes no memory here.
+    Filler {
+        byte: u8,
+        count: u64,
+    },
 }
 
-/// How a client knows the end of a body.
+/// The way in which a client recognises the end of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// By a length, which need not be true.
+    /// A content length, which need not be true.
     Length(u64),
-    /// By chunks, a piece each.
+    /// Chunked encoding, one chunk per piece.
     Chunked,
 }
 
-/// What comes after the last piece.
+/// The connection's state after the last piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// The connection stays for another request.
+    /// The connection stays open for another request.
     Kept,
     /// The answer is complete and the connection is closed.
     Closed,
     /// The connection is closed in the middle of the body.
     Cut,
-    /// The connection is reset.
     Reset,
-    /// Nothing, until the client goes away.
+    /// The server sends nothing more until the client disconnects.
     Stalled,
 }
 
 impl Answer {
-    /// One JSON document.
+    /// An answer with one JSON document.
     pub(super) fn json(status: u16, document: &Value) -> Self {
         Self::whole(
             status,
@@ -74,7 +72,7 @@ impl Answer {
         )
     }
 
-    /// One body of this type.
+    /// An answer with one body of this type.
     pub(super) fn whole(status: u16, content_type: &str, body: Vec<u8>) -> Self {
         Self {
             status,
@@ -86,7 +84,7 @@ impl Answer {
         }
     }
 
-    /// What a model said: a document by its length, events in chunks.
+    /// A model's answer: a document with its length, or events in chunks.
     pub(super) fn of(rendered: &Rendered, lines: Lines) -> Self {
         match rendered {
             Rendered::Document(document) => Self::json(200, document),
@@ -98,13 +96,13 @@ impl Answer {
         }
     }
 
-    /// With another header.
+    /// Adds a header.
     pub(super) fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// With other bytes, announced as they are.
+    /// Replaces the body, with a matching length.
     pub(super) fn with_pieces(mut self, pieces: Vec<Piece>) -> Self {
         if let Framing::Length(_) = self.framing {
             self.framing = Framing::Length(pieces.iter().map(Piece::len).sum());
@@ -113,7 +111,7 @@ impl Answer {
         self
     }
 
-    /// The bytes of the pieces that are bytes.
+    /// The pieces that consist of bytes.
     pub(super) fn bytes(&self) -> Vec<Vec<u8>> {
         let bytes = |piece: &Piece| match piece {
             Piece::Bytes(bytes) => Some(bytes.clone()),
@@ -122,7 +120,7 @@ impl Answer {
         self.pieces.iter().filter_map(bytes).collect()
     }
 
-    /// Half of its body, announced as the whole, with this ending.
+    /// Keeps half of the body but announces all of it, with this ending.
     pub(super) fn half(mut self, ending: Ending) -> Self {
         let mut left = self.pieces.iter().map(Piece::len).sum::<u64>() / 2;
         let mut kept = Vec::new();
@@ -140,7 +138,7 @@ impl Answer {
 }
 
 impl Piece {
-    /// How many bytes it is.
+    /// Length of the body in bytes.
     pub(super) fn len(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -149,7 +147,7 @@ impl Piece {
     }
 }
 
-/// A piece for each event.
+/// Builds one piece per event.
 fn event_pieces(events: &[Event], lines: Lines) -> Vec<Piece> {
     let numbered = events.iter().enumerate();
     numbered
@@ -178,9 +176,9 @@ fn usual(name: &str, data: &Value) -> Vec<u8> {
     bytes
 }
 
-/// An event with everything around it that the format allows and a reader must not mind.
+/// Writes an event with all the unusual but valid syntax that a reader must accept.
 fn odd(name: &str, data: &Value, number: usize) -> String {
-    // Line breaks between the tokens of JSON mean nothing, so its lines can be lines of the event.
+    // Line breaks between JSON tokens mean nothing, so they can separate the data lines of an event.
     let pretty = format!("{data:#}");
     let lines: Vec<String> = pretty
         .lines()

@@ -1,4 +1,4 @@
-//! What is wrong with a request, by the rules of its protocol. Nothing of one provider's taste, nothing of ours.
+//! Checks a request by the rules of its protocol only, without the habits of one provider.
 
 mod chat;
 mod messages;
@@ -10,12 +10,12 @@ use super::recorded::{Recorded, items};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Most tools any of the providers takes.
+/// Largest number of tools that every provider accepts.
 const TOOLS: usize = 128;
-/// Longest name or id every protocol takes.
+/// Longest name or id that every protocol accepts.
 const NAME_CHARS: usize = 64;
 
-/// Everything that is wrong with a request.
+/// Describes all violations of a request.
 pub(super) fn violations(request: &Recorded, mint: &Mint, key: Option<&str>) -> Vec<String> {
     let mut wrong = Wrong::default();
     match Wanted::of(&request.path, &request.body) {
@@ -33,7 +33,7 @@ pub(super) fn violations(request: &Recorded, mint: &Mint, key: Option<&str>) -> 
     wrong.0
 }
 
-/// Complaints as they come.
+/// Collects the violations of a request.
 #[derive(Debug, Default)]
 struct Wrong(Vec<String>);
 
@@ -68,7 +68,7 @@ fn answer_request(protocol: Protocol, request: &Recorded, mint: &Mint, wrong: &m
     }
 }
 
-/// The key stands in the header of its protocol, once.
+/// Checks that the key is in the header of its protocol, once.
 fn auth(request: &Recorded, key: &str, wrong: &mut Wrong) {
     let bearer = format!("Bearer {key}");
     let anthropic = request.header("anthropic-version").is_some();
@@ -81,7 +81,7 @@ fn auth(request: &Recorded, key: &str, wrong: &mut Wrong) {
     wrong.unless(right, "it does not bring the key as its protocol wants it");
 }
 
-/// The tools: the name of each and the schema of its arguments.
+/// Checks the tools: the name of each and the schema of its arguments.
 fn tools<'a>(offered: impl Iterator<Item = (&'a Value, &'a Value)>, wrong: &mut Wrong) {
     let (names, schemas): (Vec<&Value>, Vec<&Value>) = offered.unzip();
     tool_names(names.into_iter(), wrong);
@@ -112,7 +112,7 @@ fn tool_schema(schema: &Value, wrong: &mut Wrong) {
     );
 }
 
-/// Calls and their answers: each call answered once, right where its protocol wants that.
+/// Calls and their results: each call is answered once, at the place its protocol requires.
 #[derive(Debug, Default)]
 struct Calls {
     seen: HashSet<String>,
@@ -140,7 +140,7 @@ impl Calls {
         }
     }
 
-    /// Nothing may be open here.
+    /// Checks that no call is open at this place.
     fn settled(&mut self, place: &str, wrong: &mut Wrong) {
         let mut open: Vec<String> = self.open.drain().collect();
         open.sort();
@@ -155,12 +155,12 @@ fn is_plain(name: &str) -> bool {
     (1..=NAME_CHARS).contains(&name.len()) && name.chars().all(plain)
 }
 
-/// Words that are there.
+/// Returns true for a text that is not empty.
 fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.trim().is_empty())
 }
 
-/// A number that is there only if it makes sense.
+/// Returns true if the number is absent or at least this large.
 fn at_least(value: &Value, least: u64) -> bool {
     value.is_null() || value.as_u64().is_some_and(|number| number >= least)
 }

@@ -1,4 +1,4 @@
-//! One connection: its requests one after another, and the answers written as the script wants them.
+//! One connection: reads its requests one after another and writes the scripted answers.
 
 use super::answer::{Answer, Ending, Framing, Piece, Reaction};
 use super::http::read_request;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Bytes of a filler written at once.
 const BLOCK: usize = 64 << 10;
 
-/// A connection and what it shares with the others.
+/// A connection and the state it shares with the others.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) stream: Arc<TcpStream>,
@@ -19,20 +19,18 @@ pub(super) struct Connection {
     pub(super) number: usize,
 }
 
-/// What comes after an answer.
+/// The step after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Another request, if there is one.
     Request,
-    /// The end of the connection.
     End,
 }
 
-/// Why an answer was not written to its end.
+/// The reason why an answer was not written to its end.
 enum Broken {
-    /// The server stops.
+    /// The server is stopping.
     Stopped,
-    /// The client went away.
+    /// The client disconnected.
     HungUp,
 }
 
@@ -42,21 +40,21 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// Where the server is held.
+/// The gates at which an answer is held.
 pub(super) struct Holds(Vec<(Point, String)>);
 
 impl Holds {
-    /// None at all.
+    /// An answer without gates.
     pub(super) const NONE: Self = Self(Vec::new());
 
-    /// Those of a round.
+    /// The gates of a round.
     pub(super) fn of(round: &Round) -> Self {
         Self(round.style.holds.clone())
     }
 }
 
 impl Connection {
-    /// Answers requests until the connection ends. `react` says what to do with each.
+    /// Answers requests until the connection ends. `react` decides about each.
     pub(super) fn serve(self, mut react: impl FnMut(super::Recorded) -> (Reaction, Holds)) {
         let mut reader = BufReader::new(&*self.stream);
         loop {
@@ -66,7 +64,7 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     return self.shared.complain(format!("no HTTP request: {error}"));
                 }
-                // Reset by a client that has lost interest.
+                // The client reset the connection.
                 Err(_) => return,
             };
             let (reaction, holds) = react(request);
@@ -143,7 +141,7 @@ impl Connection {
     fn write_framed(&self, bytes: &[u8], answer: &Answer) -> Result<(), Broken> {
         match answer.framing {
             Framing::Length(_) => self.write(bytes),
-            // An empty chunk would be the last one.
+            // An empty chunk would end the body.
             Framing::Chunked if bytes.is_empty() => Ok(()),
             Framing::Chunked => {
                 let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
@@ -167,14 +165,14 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads until there is nothing more to come.
+    /// Reads until the client disconnects.
     fn await_hang_up(&self) -> Result<Next, Broken> {
         let mut ignored = [0; 64];
         while (&*self.stream).read(&mut ignored)? > 0 {}
         Err(Broken::HungUp)
     }
 
-    /// Ends the connection with a reset instead of an orderly end, when its thread lets go of it.
+    /// Makes the close of the connection a reset instead of an orderly end.
     fn reset(&self) -> Result<Next, Broken> {
         let linger = Some(std::time::Duration::ZERO);
         rustix::net::sockopt::set_socket_linger(&*self.stream, linger)

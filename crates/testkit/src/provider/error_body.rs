@@ -1,4 +1,4 @@
-//! Refusals in the words of each protocol, as the vendors describe them.
+//! Error bodies in the format of each protocol, as the vendors document them.
 
 use super::answer::Answer;
 use super::mint::Mint;
@@ -7,12 +7,12 @@ use super::recorded::Recorded;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A refusal before it has a shape.
+/// An error before it is formatted for a protocol.
 struct Refusal<'a> {
     status: u16,
-    /// What OpenAI's protocols call it: a type and a code.
+    /// Type and code in OpenAI's protocols.
     openai: (&'a str, Option<&'a str>),
-    /// What Anthropic's protocol calls it.
+    /// Type in Anthropic's protocol.
     anthropic: &'a str,
     message: String,
 }
@@ -33,7 +33,7 @@ impl Refusal<'_> {
     }
 }
 
-/// 429.
+/// Status 429: too many requests.
 pub(super) fn rate_limited(protocol: Protocol, retry_after: Option<Duration>) -> Answer {
     let answer = Refusal {
         status: 429,
@@ -56,7 +56,7 @@ fn retry_header(answer: Answer, pause: Duration) -> Answer {
     answer.header("retry-after", seconds.to_string())
 }
 
-/// The allowance is used up.
+/// The quota is used up.
 pub(super) fn quota(protocol: Protocol, resets_in: Option<Duration>) -> Answer {
     match protocol {
         Protocol::Codex => codex_quota(resets_in),
@@ -116,7 +116,7 @@ fn messages_quota(resets_in: Option<Duration>) -> Answer {
     retry_header(answer, pause)
 }
 
-/// Seconds since 1970, because one protocol names moments and not pauses.
+/// Seconds since the Unix epoch; one protocol names times and not durations.
 #[expect(
     clippy::disallowed_methods,
     reason = "a server has a clock of its own, and this is one"
@@ -126,7 +126,7 @@ fn unix_now() -> u64 {
     since.expect("a clock after 1970").as_secs()
 }
 
-/// 503, or 529 where that is a word of the protocol.
+/// Status 503, or 529 in protocols that have it.
 pub(super) fn server_error(protocol: Protocol) -> Answer {
     let overloaded = protocol == Protocol::Messages;
     Refusal {
@@ -138,7 +138,7 @@ pub(super) fn server_error(protocol: Protocol) -> Answer {
     .answer(protocol)
 }
 
-/// 401, repeating what the server was sent, as careless servers do.
+/// Status 401, with a body that repeats the sent key, as careless servers do.
 pub(super) fn unauthorized(protocol: Protocol, request: &Recorded) -> Answer {
     let sent = request
         .header("authorization")
@@ -152,7 +152,7 @@ pub(super) fn unauthorized(protocol: Protocol, request: &Recorded) -> Answer {
     .answer(protocol)
 }
 
-/// 404 about the model.
+/// Status 404 for an unknown model.
 pub(super) fn model_not_found(protocol: Protocol, model: &str) -> Answer {
     Refusal {
         status: 404,
@@ -168,7 +168,7 @@ pub(super) fn model_not_found(protocol: Protocol, model: &str) -> Answer {
     .answer(protocol)
 }
 
-/// The words for a prompt that does not fit.
+/// Error message for a prompt that does not fit the window.
 pub(super) fn too_long_words(protocol: Protocol, window: u32) -> String {
     let asked = u64::from(window) * 2;
     match protocol {
@@ -180,7 +180,7 @@ pub(super) fn too_long_words(protocol: Protocol, window: u32) -> String {
     }
 }
 
-/// 400: the prompt does not fit.
+/// Status 400: the prompt does not fit.
 pub(super) fn context_too_long(protocol: Protocol, window: u32) -> Answer {
     Refusal {
         status: 400,
@@ -191,7 +191,7 @@ pub(super) fn context_too_long(protocol: Protocol, window: u32) -> Answer {
     .answer(protocol)
 }
 
-/// 400: no answer is that long.
+/// Status 400: the requested output limit is too large.
 pub(super) fn output_too_long(protocol: Protocol, request: &Recorded, limit: u32) -> Answer {
     let asked = request.max_output_tokens().unwrap_or_default();
     Refusal {
@@ -212,7 +212,7 @@ pub(super) fn output_too_long(protocol: Protocol, request: &Recorded, limit: u32
     .answer(protocol)
 }
 
-/// 400: nothing to go on from.
+/// Status 400: the previous response is unknown.
 pub(super) fn unknown_previous(protocol: Protocol, request: &Recorded) -> Answer {
     let id = request.body["previous_response_id"]
         .as_str()
@@ -226,7 +226,7 @@ pub(super) fn unknown_previous(protocol: Protocol, request: &Recorded) -> Answer
     .answer(protocol)
 }
 
-/// The list of models, as OpenAI and Anthropic both give it.
+/// The list of models in the format of OpenAI and Anthropic.
 pub(super) fn models(ids: &[String]) -> Answer {
     let models: Vec<Value> = ids
         .iter()
@@ -238,7 +238,7 @@ pub(super) fn models(ids: &[String]) -> Answer {
     )
 }
 
-/// A request nothing is scripted for.
+/// The answer to a request that the script does not cover.
 pub(super) fn unscripted(mint: &Mint) -> Answer {
     let message = format!("{}: the script has no answer for this", mint.response());
     Answer::json(400, &json!({ "error": { "message": message } }))

@@ -1,98 +1,94 @@
-//! The ways a provider goes wrong.
+//! The faults of a provider.
 
 use std::time::Duration;
 
-/// What goes wrong in a round.
+/// The fault of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// This answer and no other.
+    /// A literal answer.
     Status {
-        /// The status.
         code: u16,
         /// Headers beside the length; `content-type` is JSON unless given here.
         headers: Vec<(String, String)>,
-        /// The body, in whatever shape.
+        /// Body of any format.
         body: String,
     },
-    /// 429: too many requests.
+    /// Status 429: too many requests.
     RateLimited {
-        /// The pause it asks for: `retry-after` in whole seconds, `retry-after-ms` beside it if it has more.
+        /// Requested pause: `retry-after` in whole seconds, with `retry-after-ms` if it has a fraction.
         retry_after: Option<Duration>,
     },
-    /// The allowance is used up, in the words of each protocol.
+    /// The quota is used up, in the format of each protocol.
     Quota {
-        /// Until it is renewed.
+        /// Time until it is renewed.
         resets_in: Option<Duration>,
     },
-    /// 503, or 529 where a protocol has that.
+    /// Status 503, or 529 in protocols that have it.
     ServerError,
-    /// 401, in words that repeat the key the server was sent.
+    /// Status 401, with a message that repeats the sent key.
     Unauthorized,
-    /// 404: no such model.
+    /// Status 404: no such model.
     ModelNotFound,
     /// The request is longer than the model's context window.
     ContextTooLong {
-        /// The window.
+        /// Size of the window in tokens.
         window: u32,
     },
-    /// The request asks for a longer answer than the model gives.
+    /// The request asks for a longer answer than the model can give.
     OutputTooLong {
-        /// The longest it gives.
+        /// Longest output in tokens.
         limit: u32,
     },
-    /// The response that the request goes on from is not there.
+    /// The response that the request continues from is unknown.
     UnknownPrevious,
-    /// A good status, and inside the answer that it failed on the server's side.
+    /// Status 200, with a body that reports a failure on the server's side.
     FailedInAnswer,
-    /// 200 with a page for people.
+    /// Status 200 with an HTML page.
     HtmlOk,
-    /// 307 to another place.
+    /// Status 307 to another address.
     Redirect {
-        /// The place.
+        /// Target of the redirect.
         to: String,
     },
     /// The connection is reset after the request.
     ResetBeforeAnswer,
-    /// The connection is closed after the request, in order, without an answer.
+    /// The connection is closed in order after the request, without an answer.
     CloseBeforeAnswer,
-    /// Nothing is sent at all.
+    /// The server sends nothing at all.
     NoAnswer,
-    /// Nothing is sent after the head.
+    /// The server sends nothing after the head.
     StallAfterHeaders,
-    /// Nothing is sent after half of the body.
+    /// The server sends nothing after half of the body.
     StallInBody,
     /// The connection is reset after half of the body.
     ResetInBody,
-    /// The connection is closed, in order, after half of the body that was announced.
+    /// The connection is closed in order after half of the announced body.
     ShortBody,
-    /// One byte of the body at a time, each so long after the one before. It never ends by itself.
+    /// The body arrives byte by byte with a pause before each. It never ends by itself.
     Drip {
-        /// The pause.
+        /// Pause before each byte.
         every: Duration,
     },
-    /// The body is complete by its length, and its JSON is cut off.
+    /// The body has its full length, but its JSON is cut off.
     TruncatedJson,
-    /// So many bytes that mean nothing, and only then a good answer.
-    HugeBody {
-        /// How many.
-        bytes: u64,
-    },
-    /// A good answer after 256 MiB that mean nothing, compressed to next to nothing.
+    /// This many meaningless bytes, followed by a valid answer.
+    HugeBody { bytes: u64 },
+    /// A valid answer after 256 MiB of meaningless bytes, compressed to very little.
     GzipBomb,
-    /// The answer does not say that it is over: a stream without its last event, a document without a reason to stop.
+    /// The answer lacks its end: a stream without its last event, a document without a stop reason.
     MissingTerminal,
-    /// All calls of the round have one id; two calls of `ExecCommand` if the round has fewer.
+    /// All calls of the round have one id. Adds calls of `ExecCommand` if there are fewer than two.
     DuplicateCallIds,
-    /// The calls of the round have no ids; one call of `ExecCommand` if the round has none.
+    /// The calls of the round have no ids. Adds a call of `ExecCommand` if there is none.
     MissingCallIds,
-    /// A call of `ExecCommand` whose arguments break off.
+    /// A call of `ExecCommand` with truncated arguments.
     InvalidArguments,
-    /// A call of a tool nobody offered.
+    /// A call of a tool that the request did not offer.
     UnknownTool,
 }
 
 impl Fault {
-    /// One of each kind that one request can meet, with figures for tests that want all of them.
+    /// Lists one fault of each kind, with figures for tests over all of them.
     #[must_use]
     pub fn every() -> Vec<Self> {
         let mut all = Self::every_status();
@@ -101,7 +97,7 @@ impl Fault {
         all
     }
 
-    /// Faults that are an answer of their own.
+    /// Lists the faults that replace the answer.
     #[must_use]
     pub fn every_status() -> Vec<Self> {
         vec![
@@ -132,7 +128,7 @@ impl Fault {
         ]
     }
 
-    /// Faults of the way.
+    /// Lists the faults of the transfer.
     #[must_use]
     pub fn every_transfer() -> Vec<Self> {
         vec![
@@ -151,7 +147,7 @@ impl Fault {
         ]
     }
 
-    /// Faults of what is said.
+    /// Lists the faults of the content.
     #[must_use]
     pub fn every_content() -> Vec<Self> {
         vec![

@@ -1,9 +1,9 @@
-//! A gate in an answer: the server stands there until the test lets it go on.
+//! A gate in an answer: the server waits there until the test opens it.
 
 use super::shared::Shared;
 use std::sync::Arc;
 
-/// One gate, by its name in the script. It blocks the thread that waits, so an async test needs more than one.
+/// One gate, by its name in the script. Its waits block the thread, so an async test needs more than one thread.
 #[derive(Debug, Clone)]
 pub struct Gate {
     shared: Arc<Shared>,
@@ -18,23 +18,23 @@ impl Gate {
         }
     }
 
-    /// Waits until the server stands here.
+    /// Waits until the server has reached the gate.
     ///
     /// # Panics
-    /// When it never comes.
+    /// When it does not in time.
     pub fn reached(&self) {
         self.shared.wait_at_gate(&self.name, 1);
     }
 
-    /// Waits until the server has come here for the so manieth time; an open gate counts those who pass.
+    /// Waits until the server has reached the gate this many times; passing an open gate counts.
     ///
     /// # Panics
-    /// When it never comes.
+    /// When it does not in time.
     pub fn reached_times(&self, times: usize) {
         self.shared.wait_at_gate(&self.name, times);
     }
 
-    /// Lets the server go on, now and whenever it comes here again.
+    /// Opens the gate for good.
     pub fn open(&self) {
         self.shared.open(&self.name);
     }

@@ -1,11 +1,11 @@
-//! Reading requests off a connection: as much of HTTP/1.1 as clients of providers use.
+//! Parses requests: the part of HTTP/1.1 that clients of providers use.
 
 use super::protocol::{Protocol, Wanted};
 use super::recorded::Recorded;
 use serde_json::Value;
 use std::io::{self, BufRead, Read as _};
 
-/// The next request; none when the client is done.
+/// Reads the next request; `None` if the client has finished.
 pub(super) fn read_request(
     from: &mut impl BufRead,
     connection: usize,
@@ -87,7 +87,7 @@ fn read_exactly(from: &mut impl BufRead, length: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A line without its end; none at the end of everything.
+/// Reads a line without its end; `None` at the end of the stream.
 fn read_line(from: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {

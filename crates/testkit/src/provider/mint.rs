@@ -1,12 +1,12 @@
-//! Ids and seals a server gives out, and how it knows its own when they come back.
+//! Ids and seals that a server issues, and the checks of those that clients send back.
 //!
-//! What a provider sealed for a model is for that provider and that model only, so each id carries the port of its
-//! server and each seal the model as well: one that turns up elsewhere gives itself away.
+//! A seal is valid for one provider and one model. Each id contains the port of its server, and each seal the model as
+//! well, so one that is sent elsewhere is detected.
 
-/// How every id of any such server begins.
+/// Prefix of every id that a test server issues.
 const MARK: &str = "fk";
 
-/// Gives out the ids of one answer.
+/// Issues the ids of one answer.
 #[derive(Debug, Clone)]
 pub(super) struct Mint {
     port: u16,
@@ -23,42 +23,42 @@ impl Mint {
         }
     }
 
-    /// The model that answers.
+    /// Model that answers.
     pub(super) fn model(&self) -> &str {
         &self.model
     }
 
-    /// The id of the answer.
+    /// Id of the answer.
     pub(super) fn response(&self) -> String {
         format!("{MARK}{}_r{}", self.port, self.round)
     }
 
-    /// The id of a part of it.
+    /// Id of an output item.
     pub(super) fn item(&self, place: usize) -> String {
         format!("{MARK}{}_i{}_{place}", self.port, self.round)
     }
 
-    /// The id of a call.
+    /// Id of a call.
     pub(super) fn call(&self, place: usize) -> String {
         format!("{MARK}{}_c{}_{place}", self.port, self.round)
     }
 
-    /// The sealed form of a thought.
+    /// Sealed form of a reasoning item.
     pub(super) fn seal(&self, place: usize) -> String {
         format!("{}{}_{place}", self.seal_start(), self.round)
     }
 
-    /// Whether an id is this server's, or none of any such server's.
+    /// Returns true if an id is this server's, or not of any test server.
     pub(super) fn may_see(&self, id: &str) -> bool {
         !id.starts_with(MARK) || id.starts_with(&format!("{MARK}{}_", self.port))
     }
 
-    /// Whether this server gave out the id.
+    /// Returns true if this server issued the id.
     pub(super) fn gave(&self, id: &str) -> bool {
         id.starts_with(&format!("{MARK}{}_", self.port))
     }
 
-    /// Whether this server sealed this for this model.
+    /// Returns true if this server issued the seal for this model.
     pub(super) fn sealed(&self, seal: &str) -> bool {
         seal.starts_with(&self.seal_start())
     }

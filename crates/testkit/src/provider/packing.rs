@@ -1,16 +1,16 @@
-//! Compressed bodies: honest ones, and one that unpacks to far more than anybody should take.
+//! Compressed bodies: valid ones, and a decompression bomb.
 
 use flate2::write::GzEncoder;
 use flate2::{Compress, Compression, Crc, FlushCompress};
 use std::io::Write as _;
 
-/// How often the block of a bomb is repeated; each unpacks to `BLOCK` bytes.
+/// Repetitions of a bomb's block; each unpacks to `BLOCK` bytes.
 const BLOCKS: u32 = 256;
 const BLOCK: usize = 1 << 20;
-/// Room for what any part of a bomb is compressed to.
+/// Buffer for one compressed part of a bomb.
 const ROOM: usize = 64 << 10;
 
-/// The same pieces, compressed as one body; each can be unpacked when it has arrived.
+/// Compresses the pieces as one body. Each piece can be unpacked on arrival.
 pub(super) fn gzip(pieces: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let mut packed = Vec::new();
@@ -23,13 +23,13 @@ pub(super) fn gzip(pieces: &[Vec<u8>]) -> Vec<Vec<u8>> {
     packed
 }
 
-/// A body that unpacks to `before`, 256 MiB of spaces, and `after`.
+/// Builds a body that unpacks to `before`, 256 MiB of spaces, and `after`.
 pub(super) fn bomb(before: &[u8], after: &[u8]) -> Vec<u8> {
     let spaces = vec![b' '; BLOCK];
     let block = deflate(&spaces, FlushCompress::Full);
     let mut body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
     body.extend(deflate(before, FlushCompress::Full));
-    // A full flush ends on a whole byte and forgets what came before, so blocks can be repeated as they are.
+    // A full flush ends on a byte border and resets the state, so the compressed block can be repeated.
     for _ in 0..BLOCKS {
         body.extend_from_slice(&block);
     }

@@ -1,4 +1,4 @@
-//! From a round and a request to what goes over the wire.
+//! Turns a round and a request into the server's reaction.
 
 use super::answer::{Answer, Ending, Framing, Piece, Reaction};
 use super::error_body as refuse;
@@ -11,7 +11,7 @@ use super::render::{self, CallIds, Voice};
 use super::round::{Arguments, Connection, Packing, Part, Round, Spoken};
 use serde_json::json;
 
-/// What is done with the request.
+/// Builds the reaction to a request.
 pub(super) fn reaction(
     protocol: Protocol,
     round: &Round,
@@ -81,7 +81,7 @@ fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -
     Reaction::Answer(answer)
 }
 
-/// What the round says, spoilt where its fault is one of content.
+/// Builds the answer of a round, falsified if its fault is one of content.
 fn said(protocol: Protocol, round: &Round, mint: &Mint) -> Answer {
     let (spoken, ids) = spoken(round);
     let voice = Voice {
@@ -96,7 +96,7 @@ fn said(protocol: Protocol, round: &Round, mint: &Mint) -> Answer {
     Answer::of(&rendered, round.style.lines)
 }
 
-/// The words and calls of a round, and which ids its calls have.
+/// The output of a round, and the ids of its calls.
 fn spoken(round: &Round) -> (Spoken, CallIds) {
     let mut spoken = round.spoken.clone();
     let is = |fault| round.fault == Some(fault);
@@ -124,7 +124,7 @@ fn spoken(round: &Round) -> (Spoken, CallIds) {
         let nothing = Arguments::Json(json!({}));
         spoken.parts.push(call("NoSuchTool", nothing));
     }
-    // An answer that says nothing is a fault of its own, and none that was asked for.
+    // An empty answer would be another fault than the one requested.
     if spoken.parts.is_empty() {
         spoken
             .parts
@@ -146,7 +146,7 @@ fn status(code: u16, headers: &[(String, String)], body: &str) -> Answer {
         .fold(answer, |answer, (name, value)| answer.header(name, value))
 }
 
-/// Codex says it inside its stream, the others with a status.
+/// Codex reports it inside its stream, the others with a status.
 fn too_long(protocol: Protocol, window: u32, round: &Round, mint: &Mint) -> Answer {
     match protocol {
         Protocol::Codex => {
@@ -166,7 +166,7 @@ fn html() -> Answer {
     Answer::whole(200, "text/html; charset=utf-8", page.as_bytes().to_vec())
 }
 
-/// Spaces before the answer, which mean nothing in JSON, so that it takes very long and is well-formed all the time.
+/// Sends spaces before the answer, which mean nothing in JSON, so that it takes very long but is always well-formed.
 fn dripping(answer: Answer, every: std::time::Duration) -> Answer {
     let (before, after) = around(&answer);
     let pieces = vec![
@@ -183,7 +183,7 @@ fn dripping(answer: Answer, every: std::time::Duration) -> Answer {
     }
 }
 
-/// The last quarter of the last piece is missing, and neither the length nor the chunks say so.
+/// Drops the last quarter of the last piece without a sign in the length or the chunks.
 fn truncated(answer: Answer) -> Answer {
     let events = answer.framing == Framing::Chunked;
     let mut bytes = answer.bytes();
@@ -200,7 +200,7 @@ fn huge(answer: Answer, count: u64) -> Answer {
     let (before, after) = around(&answer);
     let filler = Piece::Filler { byte: b' ', count };
     Answer {
-        // Nothing says beforehand how much it will be.
+        // No header announces the size.
         framing: Framing::Chunked,
         pieces: vec![Piece::Bytes(before), filler, Piece::Bytes(after)],
         ..answer
@@ -215,7 +215,7 @@ fn bomb(answer: Answer) -> Answer {
         .header("content-encoding", "gzip")
 }
 
-/// What stands before and after any number of spaces that mean nothing: a comment in a stream, nothing in JSON.
+/// The bytes before and after the meaningless spaces: a comment in a stream, nothing in JSON.
 fn around(answer: &Answer) -> (Vec<u8>, Vec<u8>) {
     let body = answer.bytes().concat();
     match answer.framing {
@@ -236,7 +236,7 @@ fn packed(answer: Answer, round: &Round) -> Answer {
     }
 }
 
-/// Split, with its headers, and closed if the round says so.
+/// Applies the round's splitting, headers and connection handling.
 fn styled(mut answer: Answer, round: &Round) -> Answer {
     if let Some(size) = round.style.split {
         let split = |piece: &Piece| -> Vec<Piece> {
@@ -257,7 +257,7 @@ fn styled(mut answer: Answer, round: &Round) -> Answer {
     answer
 }
 
-/// What is done with whoever asks for the models.
+/// The reaction to a request for the models when the listing has a fault.
 pub(super) fn listing_fault(fault: &Fault, mint: &Mint, request: &Recorded) -> Reaction {
     let protocol = match request.header("anthropic-version") {
         Some(_) => Protocol::Messages,

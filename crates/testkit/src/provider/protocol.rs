@@ -1,25 +1,24 @@
-//! Which protocol a request is in, by where it was sent and what it asks for.
+//! Detects the protocol of a request from its path and body.
 
 use serde_json::Value;
 
-/// A wire protocol.
+/// A wire protocol of model providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// OpenAI's Responses, answered in one JSON document.
+    /// OpenAI's Responses, answered with one JSON document.
     Responses,
-    /// Responses as the Codex backend speaks them, answered by a stream of events.
+    /// Responses in the variant of the Codex backend, answered with a stream of events.
     Codex,
-    /// Anthropic's Messages, answered in one JSON document.
+    /// Anthropic's Messages, answered with one JSON document.
     Messages,
-    /// Chat Completions, answered in one JSON document.
+    /// Chat Completions, answered with one JSON document.
     Chat,
 }
 
 impl Protocol {
-    /// Every one.
     pub const ALL: [Self; 4] = [Self::Responses, Self::Codex, Self::Messages, Self::Chat];
 
-    /// Its name as a `transport` in the settings.
+    /// Name of the protocol as a `transport` in the settings.
     #[must_use]
     pub const fn transport(self) -> &'static str {
         match self {
@@ -30,7 +29,7 @@ impl Protocol {
         }
     }
 
-    /// Where requests go, after the address of the provider.
+    /// Path of requests, relative to the provider's address.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -41,17 +40,15 @@ impl Protocol {
     }
 }
 
-/// What a request wants.
+/// The resource that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// An answer of a model.
     Answer(Protocol),
-    /// The list of models.
     Models,
 }
 
 impl Wanted {
-    /// By the end of the path, so that a provider's address may have a path of its own.
+    /// Detects it from the end of the path, so that a provider's address may contain a path.
     pub(super) fn of(path: &str, body: &Value) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         if path.ends_with("/models") {

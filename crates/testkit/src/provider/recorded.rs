@@ -1,44 +1,42 @@
-//! A request as the server received it, and what tests like to ask of one.
+//! A request as the server received it, with accessors for tests.
 
 use super::protocol::Protocol;
 use serde_json::Value;
 
-/// A request.
+/// A request that the server has received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// Counted from 0, over all requests of this server.
+    /// Number of the request on this server, counted from 0.
     pub index: usize,
-    /// The connection it came on, counted from 0.
+    /// Number of its connection, counted from 0.
     pub connection: usize,
-    /// `GET` or `POST`.
     pub method: String,
-    /// With its query.
+    /// Path with its query.
     pub path: String,
     /// Names in lower case, in the order they came.
     pub headers: Vec<(String, String)>,
-    /// The protocol, if it asks a model.
+    /// Protocol of a model request; absent for other requests.
     pub protocol: Option<Protocol>,
-    /// The body; null if it has none or it is no JSON.
+    /// Parsed body; null if there is none or it is not JSON.
     pub body: Value,
-    /// The body as it came.
     pub raw: Vec<u8>,
 }
 
 impl Recorded {
-    /// The first header of this name (in lower case).
+    /// Returns the first header of this name (in lower case).
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut named = self.headers.iter().filter(|(known, _)| known == name);
         named.next().map(|(_, value)| value.as_str())
     }
 
-    /// The model that is asked.
+    /// Model named in the request.
     #[must_use]
     pub fn model(&self) -> &str {
         self.body["model"].as_str().unwrap_or_default()
     }
 
-    /// The longest answer it asks for, if it says so.
+    /// Requested output limit, if there is one.
     #[must_use]
     pub fn max_output_tokens(&self) -> Option<u64> {
         ["max_output_tokens", "max_tokens", "max_completion_tokens"]
@@ -46,7 +44,7 @@ impl Recorded {
             .find_map(|name| self.body[*name].as_u64())
     }
 
-    /// Whether these words stand anywhere in its path, its headers or its body.
+    /// Returns true if the path, the headers or the body contain this text.
     #[must_use]
     pub fn contains(&self, words: &str) -> bool {
         self.path.contains(words)
@@ -55,7 +53,7 @@ impl Recorded {
             || mentions(&self.body, words)
     }
 
-    /// The names of the tools it offers.
+    /// Names of the offered tools.
     #[must_use]
     pub fn tools(&self) -> Vec<&str> {
         let offered = self.body["tools"].as_array().into_iter().flatten();
@@ -68,7 +66,7 @@ impl Recorded {
             .collect()
     }
 
-    /// What tools answered, oldest first, as the request tells it.
+    /// Tool results in the request, oldest first.
     #[must_use]
     pub fn tool_outputs(&self) -> Vec<String> {
         match self.protocol {
@@ -93,12 +91,12 @@ impl Recorded {
     }
 }
 
-/// The items of an array; none of anything else.
+/// Iterates over an array; empty for any other value.
 pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The words of a text, or of the text blocks of an array.
+/// The content of a text, or of the text blocks of an array.
 fn text(value: &Value) -> String {
     match value.as_str() {
         Some(words) => words.to_owned(),
@@ -108,7 +106,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Whether a string in it contains the words, whatever escapes it was written with.
+/// Returns true if a string in the value contains the text, independent of JSON escapes.
 fn mentions(value: &Value, words: &str) -> bool {
     match value {
         Value::String(text) => text.contains(words),

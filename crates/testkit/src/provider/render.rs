@@ -1,4 +1,4 @@
-//! What a round says, in the words of a protocol.
+//! Renders the content of a round in a protocol.
 
 mod chat;
 mod messages;
@@ -9,34 +9,30 @@ use super::protocol::Protocol;
 use super::round::{Arguments, Spoken};
 use serde_json::{Value, json};
 
-/// An answer before it is bytes.
+/// An answer before it is serialised.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Rendered {
-    /// One document.
     Document(Value),
-    /// A stream of events; the last one says that it is over.
+    /// A stream of events; the last one marks the end.
     Events(Vec<Event>),
 }
 
-/// One event of a stream; its name stands in its data as well.
+/// One event of a stream. Its data repeats its name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Event {
     pub(super) name: &'static str,
     pub(super) data: Value,
 }
 
-/// Which ids the calls of an answer have.
+/// The ids of the calls in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallIds {
-    /// Each its own.
     Own,
-    /// All the same.
     Same,
-    /// None.
     Missing,
 }
 
-/// Whose words, whose ids.
+/// The content of an answer and the source of its ids.
 #[derive(Debug)]
 pub(super) struct Voice<'a> {
     pub(super) spoken: &'a Spoken,
@@ -45,7 +41,7 @@ pub(super) struct Voice<'a> {
 }
 
 impl Voice<'_> {
-    /// The id of the call at this place.
+    /// Id of the call at this place.
     fn call_id(&self, place: usize) -> Value {
         match self.ids {
             CallIds::Own => json!(self.mint.call(place)),
@@ -59,7 +55,7 @@ impl Voice<'_> {
     }
 }
 
-/// The answer in this protocol.
+/// Renders the answer in this protocol.
 pub(super) fn answer(protocol: Protocol, voice: &Voice<'_>) -> Rendered {
     match protocol {
         Protocol::Responses => Rendered::Document(responses::document(voice)),
@@ -69,7 +65,7 @@ pub(super) fn answer(protocol: Protocol, voice: &Voice<'_>) -> Rendered {
     }
 }
 
-/// An answer with a good status that says inside that it failed.
+/// Renders an answer with a good status that reports a failure.
 pub(super) fn failed(protocol: Protocol, mint: &Mint, code: &str, message: &str) -> Rendered {
     match protocol {
         Protocol::Responses => Rendered::Document(responses::failed(mint, code, message)),
@@ -90,7 +86,7 @@ pub(super) fn failed(protocol: Protocol, mint: &Mint, code: &str, message: &str)
 }
 
 impl Rendered {
-    /// The same without saying that it is over.
+    /// Removes the mark of the end.
     pub(super) fn without_end(self, protocol: Protocol) -> Self {
         match self {
             Self::Events(mut events) => {
@@ -111,7 +107,7 @@ impl Rendered {
     }
 }
 
-/// Arguments where a protocol has text for them.
+/// Arguments as text, for protocols that carry text.
 fn arguments_text(arguments: &Arguments) -> String {
     match arguments {
         Arguments::Json(value) => value.to_string(),
@@ -119,7 +115,7 @@ fn arguments_text(arguments: &Arguments) -> String {
     }
 }
 
-/// Arguments where a protocol has JSON for them.
+/// Arguments as JSON, for protocols that carry JSON.
 fn arguments_json(arguments: &Arguments) -> Value {
     match arguments {
         Arguments::Json(value) => value.clone(),
@@ -129,7 +125,7 @@ fn arguments_json(arguments: &Arguments) -> Value {
     }
 }
 
-/// Puts the id in where there is one.
+/// Adds the id, if there is one.
 fn with_id(mut call: Value, name: &str, id: Value) -> Value {
     if !id.is_null() {
         call[name] = id;

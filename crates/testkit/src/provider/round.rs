@@ -1,12 +1,12 @@
-//! One round of a script: what the model says, in no protocol's words, and how the server sends it.
+//! One round of a script: the model's output, independent of the protocol, and the way the server sends it.
 //!
-//! A round may carry a fault. Faults of the answer itself (cut off, stalled, packed as a bomb) spoil what the round
-//! says; faults that are an answer of their own (a status, silence) leave it unsaid.
+//! A round may carry a fault. Faults of the answer itself (cut off, stalled, a compression bomb) change the round's
+//! output; faults that replace the answer (a status, silence) drop it.
 
 use super::fault::Fault;
 use serde_json::Value;
 
-/// What the server does with one request.
+/// The server's behaviour for one request.
 #[derive(Debug, Clone)]
 pub struct Round {
     pub(super) spoken: Spoken,
@@ -14,29 +14,29 @@ pub struct Round {
     pub(super) style: Style,
 }
 
-/// Why the model stops.
+/// The model's stop reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It is done, or wants the tools it called.
+    /// The model has finished, or waits for the tools it called.
     Done,
-    /// It ran into the output limit.
+    /// The output limit was reached.
     MaxOutputTokens,
-    /// It would not.
+    /// The model refused to answer.
     Refusal,
 }
 
-/// A place in an answer where the server can be held.
+/// A point in an answer where the server can be held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
     /// The request is read; nothing is sent.
     BeforeHeaders,
     /// The head is sent, nothing of the body.
     AfterHeaders,
-    /// So many pieces of the body are sent. A streamed event is a piece; other bodies are one unless split.
+    /// This many pieces of the body are sent. A streamed event is a piece; other bodies are one piece unless split.
     AfterPieces(usize),
 }
 
-/// What a model says.
+/// The output of a model.
 #[derive(Debug, Clone)]
 pub(super) struct Spoken {
     pub(super) parts: Vec<Part>,
@@ -45,7 +45,7 @@ pub(super) struct Spoken {
 }
 
 impl Spoken {
-    /// How many calls it makes.
+    /// Number of calls in it.
     pub(super) fn calls(&self) -> usize {
         let calls = self.parts.iter();
         calls
@@ -54,7 +54,7 @@ impl Spoken {
     }
 }
 
-/// One part of it.
+/// One part of a model's output.
 #[derive(Debug, Clone)]
 pub(super) enum Part {
     Text(String),
@@ -65,15 +65,14 @@ pub(super) enum Part {
 /// Arguments of a call.
 #[derive(Debug, Clone)]
 pub(super) enum Arguments {
-    /// As they should be.
     Json(Value),
-    /// As they are, which may be no JSON.
+    /// Literal text, which may be no JSON.
     Raw(String),
-    /// Free text, in a call of its own kind where the protocol has one.
+    /// Free text, sent as a call of its own kind where the protocol has one.
     Text(String),
 }
 
-/// Tokens of a round.
+/// Token usage of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Usage {
     pub(super) input: u64,
@@ -81,7 +80,7 @@ pub(super) struct Usage {
     pub(super) cached: u64,
 }
 
-/// How an answer is sent.
+/// The way an answer is sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Style {
     pub(super) holds: Vec<(Point, String)>,
@@ -92,7 +91,7 @@ pub(super) struct Style {
     pub(super) connection: Connection,
 }
 
-/// Whether a body is compressed.
+/// The compression of a body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Packing {
     #[default]
@@ -100,17 +99,16 @@ pub(super) enum Packing {
     Gzip,
 }
 
-/// How events are written.
+/// The syntax of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Lines {
-    /// As servers usually do.
     #[default]
     Usual,
-    /// CR LF, comments, unknown events and fields between what counts, and data over several lines.
+    /// CR LF, comments, unknown events and fields, and data over several lines.
     Odd,
 }
 
-/// What becomes of the connection.
+/// The state of the connection after the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Connection {
     #[default]
@@ -119,7 +117,7 @@ pub(super) enum Connection {
 }
 
 impl Round {
-    /// Says nothing yet.
+    /// Creates a round without output.
     #[must_use]
     pub fn empty() -> Self {
         Self {
@@ -137,13 +135,13 @@ impl Round {
         }
     }
 
-    /// Says these words.
+    /// Creates a round with this text.
     #[must_use]
     pub fn text(words: impl Into<String>) -> Self {
         Self::empty().say(words)
     }
 
-    /// Goes wrong in this way. What else the round says is what the fault spoils, where it spoils an answer.
+    /// Creates a round with this fault. A fault of the answer itself changes the round's further output.
     #[must_use]
     pub fn fault(fault: Fault) -> Self {
         Self {
@@ -152,21 +150,21 @@ impl Round {
         }
     }
 
-    /// Says these words too.
+    /// Adds this text to the output.
     #[must_use]
     pub fn say(mut self, words: impl Into<String>) -> Self {
         self.spoken.parts.push(Part::Text(words.into()));
         self
     }
 
-    /// Thinks this aloud, and seals it for this server and the model that was asked.
+    /// Adds reasoning, sealed for this server and the requested model.
     #[must_use]
     pub fn reasoning(mut self, words: impl Into<String>) -> Self {
         self.spoken.parts.push(Part::Reasoning(words.into()));
         self
     }
 
-    /// Calls a tool.
+    /// Adds a call of a tool.
     #[must_use]
     pub fn call(mut self, tool: &str, input: Value) -> Self {
         self.spoken.parts.push(Part::Call {
@@ -176,8 +174,8 @@ impl Round {
         self
     }
 
-    /// Calls a tool with arguments as they stand here, which need not be JSON. Where a protocol has no text for
-    /// arguments, they are sent as a JSON string.
+    /// Adds a call with literal arguments, which need not be JSON. Protocols without text arguments send them as a JSON
+    /// string.
     #[must_use]
     pub fn raw_call(mut self, tool: &str, arguments: &str) -> Self {
         self.spoken.parts.push(Part::Call {
@@ -187,8 +185,8 @@ impl Round {
         self
     }
 
-    /// Calls a tool by free text, as a model does that was offered it under a grammar. Where a protocol has no such
-    /// calls, it is sent as arguments that stand as they are.
+    /// Adds a call by free text, as from a model that was offered the tool under a grammar. Protocols without such
+    /// calls send it as literal arguments.
     #[must_use]
     pub fn freeform_call(mut self, tool: &str, text: &str) -> Self {
         self.spoken.parts.push(Part::Call {
@@ -198,7 +196,7 @@ impl Round {
         self
     }
 
-    /// Costs so many tokens; of the input, so many came from a cache.
+    /// Sets the token usage; `cached` is a part of `input`.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64, cached: u64) -> Self {
         self.spoken.usage = Some(Usage {
@@ -209,49 +207,49 @@ impl Round {
         self
     }
 
-    /// Says nothing of what it cost.
+    /// Omits the token usage.
     #[must_use]
     pub fn no_usage(mut self) -> Self {
         self.spoken.usage = None;
         self
     }
 
-    /// Stops for this reason.
+    /// Sets the stop reason.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
         self.spoken.stop = stop;
         self
     }
 
-    /// Is held at this point until the test opens the gate of this name.
+    /// Holds the answer at this point until the test opens the gate of this name.
     #[must_use]
     pub fn hold(mut self, point: Point, gate: &str) -> Self {
         self.style.holds.push((point, gate.to_owned()));
         self
     }
 
-    /// Has this header too.
+    /// Adds a header to the answer.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.style.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Sends its body in pieces of so many bytes, wherever these fall.
+    /// Sends the body in pieces of this many bytes.
     #[must_use]
     pub fn split(mut self, bytes: usize) -> Self {
         self.style.split = Some(bytes.max(1));
         self
     }
 
-    /// Sends its body compressed.
+    /// Sends the body compressed with gzip.
     #[must_use]
     pub fn gzip(mut self) -> Self {
         self.style.packing = Packing::Gzip;
         self
     }
 
-    /// Writes its events as few servers do but all may: CR LF, comments, unknown events, data over several lines.
+    /// Writes events in unusual but valid syntax: CR LF, comments, unknown events, data over several lines.
     #[must_use]
     pub fn odd_lines(mut self) -> Self {
         self.style.lines = Lines::Odd;

@@ -1,4 +1,4 @@
-//! What a server does, request by request.
+//! The behaviour of a server, request by request.
 
 use super::fault::Fault;
 use super::recorded::Recorded;
@@ -6,7 +6,7 @@ use super::round::Round;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// What a server does: its rounds, the models it lists, the key it asks for.
+/// The script of a server: its rounds, the models it lists, and the key it requires.
 pub struct Script {
     pub(super) source: Source,
     pub(super) listing: Listing,
@@ -14,14 +14,14 @@ pub struct Script {
     pub(super) keeps_requests: bool,
 }
 
-/// Where the next round comes from.
+/// The source of the next round.
 pub(super) enum Source {
     InOrder(VecDeque<Round>),
     Always(Round),
     Chosen(Box<dyn FnMut(&Recorded) -> Round + Send>),
 }
 
-/// What is answered to whoever asks for the models.
+/// The answer to a request for the models.
 #[derive(Debug, Clone)]
 pub(super) enum Listing {
     Models(Vec<String>),
@@ -29,19 +29,19 @@ pub(super) enum Listing {
 }
 
 impl Script {
-    /// These rounds, one for each request, in order. All of them must be asked for, and nothing after them.
+    /// Plays these rounds in order, one per request. All of them must be requested, and nothing after them.
     #[must_use]
     pub fn of(rounds: impl IntoIterator<Item = Round>) -> Self {
         Self::from(Source::InOrder(rounds.into_iter().collect()))
     }
 
-    /// This round, whatever is asked and how often.
+    /// Plays this round for every request.
     #[must_use]
     pub fn always(round: Round) -> Self {
         Self::from(Source::Always(round))
     }
 
-    /// The round that is chosen for each request, one request at a time.
+    /// Plays the round chosen for each request, one request at a time.
     #[must_use]
     pub fn choose(choice: impl FnMut(&Recorded) -> Round + Send + 'static) -> Self {
         Self::from(Source::Chosen(Box::new(choice)))
@@ -56,21 +56,21 @@ impl Script {
         }
     }
 
-    /// Lists these models.
+    /// Sets the listed models.
     #[must_use]
     pub fn models(mut self, ids: &[&str]) -> Self {
         self.listing = Listing::Models(ids.iter().map(|id| (*id).to_owned()).collect());
         self
     }
 
-    /// Goes wrong in this way when asked for its models.
+    /// Makes the listing of models fail in this way.
     #[must_use]
     pub fn models_fault(mut self, fault: Fault) -> Self {
         self.listing = Listing::Fault(fault);
         self
     }
 
-    /// Keeps no request once it is answered, so that a server that is asked for hours needs no more memory with time.
+    /// Drops each request once it is answered, so that a server that runs for hours needs constant memory.
     /// `Provider::requests` is then empty; requests are numbered and checked as usual.
     #[must_use]
     pub fn forget_requests(mut self) -> Self {
@@ -78,7 +78,7 @@ impl Script {
         self
     }
 
-    /// Every request must bring this key, in the header its protocol has for it.
+    /// Requires this key in every request, in the header of its protocol.
     #[must_use]
     pub fn key(mut self, key: &str) -> Self {
         self.key = Some(key.to_owned());
@@ -87,7 +87,7 @@ impl Script {
 }
 
 impl Source {
-    /// The round for this request; none when the script is at its end.
+    /// Returns the round for this request; `None` at the end of the script.
     pub(super) fn next(&mut self, request: &Recorded) -> Option<Round> {
         match self {
             Self::InOrder(rounds) => rounds.pop_front(),
@@ -96,7 +96,7 @@ impl Source {
         }
     }
 
-    /// How many rounds nobody asked for.
+    /// Number of rounds that were not requested.
     pub(super) fn left(&self) -> usize {
         match self {
             Self::InOrder(rounds) => rounds.len(),

@@ -1,4 +1,4 @@
-//! The server: a listener on loopback, a thread for each connection, and the script they play from.
+//! The server: a listener on loopback, a thread per connection, and the script they share.
 
 use super::answer::Reaction;
 use super::check;
@@ -15,7 +15,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// A provider on loopback. It ends when dropped; `finish` says what was wrong with what it was asked.
+/// A provider on loopback. It stops when dropped; `finish` reports violations of the protocols.
 #[derive(Debug)]
 pub struct Provider {
     port: u16,
@@ -25,10 +25,10 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Starts a server that plays this script.
+    /// Starts a server with this script.
     ///
     /// # Panics
-    /// When there is no port to be had.
+    /// When no port is available.
     #[must_use]
     pub fn start(script: Script) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
@@ -48,56 +48,56 @@ impl Provider {
         }
     }
 
-    /// Its address as a provider's `base_url`.
+    /// Address of the server as a provider's `base_url`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Its port.
+    /// Port of the server.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The gate of this name.
+    /// Returns the gate of this name.
     #[must_use]
     pub fn gate(&self, name: &str) -> Gate {
         Gate::new(Arc::clone(&self.shared), name)
     }
 
-    /// What it was asked so far.
+    /// Returns the requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.requests()
     }
 
-    /// What was wrong with what it was asked so far.
+    /// Returns the violations so far.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         self.shared.violations()
     }
 
-    /// Waits until it has been asked so many times.
+    /// Waits for this many requests.
     ///
     /// # Panics
-    /// When it never is.
+    /// When they do not come in time.
     pub fn wait_for_requests(&self, count: usize) {
         self.shared.wait_for_requests(count);
     }
 
-    /// Waits until so many clients have gone away before their answer was complete.
+    /// Waits until this many clients have disconnected before their answer was complete.
     ///
     /// # Panics
-    /// When they never do.
+    /// When they do not in time.
     pub fn wait_for_hang_ups(&self, count: usize) {
         self.shared.wait_for_hang_ups(count);
     }
 
-    /// Stops it and returns what it was asked.
+    /// Stops the server and returns its requests.
     ///
     /// # Panics
-    /// When anything was asked that a protocol does not allow, or the script was not played to its end.
+    /// When a request violated its protocol, or the script was not played to its end.
     pub fn finish(mut self) -> Vec<Recorded> {
         self.stop();
         let mut wrong = self.shared.violations();
@@ -118,7 +118,7 @@ impl Provider {
             return;
         };
         self.shared.stop();
-        // Wakes whoever waits for a connection.
+        // Wakes the thread that accepts connections.
         drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
         if accepting.join().is_err() {
             self.shared.complain("the listener panicked".to_owned());
@@ -132,7 +132,7 @@ impl Drop for Provider {
     }
 }
 
-/// Takes connections until told to stop, then waits for the thread of each.
+/// Accepts connections until told to stop, then joins the thread of each.
 fn accept(listener: &TcpListener, desk: &Desk) {
     let mut threads = Vec::new();
     for number in 0.. {
@@ -166,7 +166,7 @@ fn accept(listener: &TcpListener, desk: &Desk) {
     }
 }
 
-/// Where each request is checked and its round looked up.
+/// Checks each request and looks up its round.
 #[derive(Debug, Clone)]
 struct Desk {
     port: u16,
@@ -175,7 +175,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// Under one lock from number to round, so that rounds are played in the order of the requests' numbers.
+    /// One lock covers the number and the round, so that rounds are played in the order of the requests' numbers.
     fn react(&self, request: Recorded) -> (Reaction, Holds) {
         let mut script = lock(&self.script);
         let request = &self.shared.record(request, script.keeps_requests);
@@ -229,6 +229,6 @@ fn list(listing: &Listing, request: &Recorded, mint: &Mint) -> Reaction {
 }
 
 fn lock(script: &Mutex<Script>) -> MutexGuard<'_, Script> {
-    // A choice that panicked is reported by whoever joins its thread.
+    // A panic in a choice is reported where its thread is joined.
     script.lock().unwrap_or_else(PoisonError::into_inner)
 }

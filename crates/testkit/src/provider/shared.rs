@@ -1,6 +1,6 @@
-//! What the threads of a server and the test share: requests, complaints, gates, and the signal to stop.
+//! State shared by the threads of a server and the test: requests, violations, gates, and the signal to stop.
 //!
-//! One lock and one condition: whoever changes something wakes everybody who waits for anything.
+//! One mutex and one condition variable: every change wakes all waiting threads.
 
 use super::recorded::Recorded;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// How long a test waits for what never happens before it says so. No test that passes waits that long.
+/// Longest wait of a test before it panics. No passing test waits that long.
 const PATIENCE: Duration = Duration::from_secs(50);
 
 /// The state of one server.
@@ -26,7 +26,7 @@ struct State {
     hang_ups: usize,
     gates: HashMap<String, GateState>,
     stopping: bool,
-    /// Weak, so that a connection is closed when its own thread lets go of it.
+    /// Weak, so that a connection is closed when its own thread drops it.
     streams: Vec<Weak<TcpStream>>,
 }
 
@@ -36,7 +36,7 @@ struct GateState {
     open: bool,
 }
 
-/// Whether a thread may go on.
+/// Tells a thread to continue or to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Go {
     On,
@@ -45,7 +45,7 @@ pub(super) enum Go {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked has left a record for the test to read; keep it readable.
+        // Keeps the state readable for the test after a thread panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,7 +55,7 @@ impl Shared {
         changed
     }
 
-    /// Waits for the test's own business.
+    /// Waits for a condition of the test.
     fn wait(&self, what: &str, until: impl Fn(&State) -> bool) {
         let waited = self
             .changed
@@ -69,7 +69,7 @@ impl Shared {
         }
     }
 
-    /// Gives a request its number and keeps it, if requests are kept.
+    /// Numbers a request and stores it, if requests are kept.
     pub(super) fn record(&self, mut request: Recorded, keep: bool) -> Recorded {
         self.change(|state| {
             request.index = state.request_count;
@@ -81,37 +81,37 @@ impl Shared {
         })
     }
 
-    /// Takes a complaint down.
+    /// Records a violation.
     pub(super) fn complain(&self, words: String) {
         self.change(|state| state.violations.push(words));
     }
 
-    /// A client went away before its answer was complete.
+    /// Records that a client disconnected before its answer was complete.
     pub(super) fn hung_up(&self) {
         self.change(|state| state.hang_ups += 1);
     }
 
-    /// What was asked so far.
+    /// Returns the requests so far.
     pub(super) fn requests(&self) -> Vec<Recorded> {
         self.lock().requests.clone()
     }
 
-    /// What was wrong so far.
+    /// Returns the violations so far.
     pub(super) fn violations(&self) -> Vec<String> {
         self.lock().violations.clone()
     }
 
-    /// Waits for so many requests.
+    /// Waits for this many requests.
     pub(super) fn wait_for_requests(&self, count: usize) {
         self.wait("a request", |state| state.request_count >= count);
     }
 
-    /// Waits for so many clients to go away.
+    /// Waits until this many clients have disconnected.
     pub(super) fn wait_for_hang_ups(&self, count: usize) {
         self.wait("a hang-up", |state| state.hang_ups >= count);
     }
 
-    /// Waits until a thread has come to this gate for the so manieth time.
+    /// Waits until threads have reached this gate this many times.
     pub(super) fn wait_at_gate(&self, name: &str, times: usize) {
         self.wait(name, |state| {
             let gate = state.gates.get(name);
@@ -124,7 +124,7 @@ impl Shared {
         self.change(|state| state.gates.entry(name.to_owned()).or_default().open = true);
     }
 
-    /// Stands at a gate until it is open.
+    /// Waits at a gate until it is open.
     pub(super) fn pass(&self, name: &str) -> Go {
         self.change(|state| state.gates.entry(name.to_owned()).or_default().arrived += 1);
         let held = |state: &mut State| {
@@ -134,7 +134,7 @@ impl Shared {
         go(&state.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lets this much time pass, for answers that are slow by nature.
+    /// Lets this much real time pass, for slow answers.
     pub(super) fn pace(&self, pause: Duration) -> Go {
         let waited = self
             .changed
@@ -142,7 +142,7 @@ impl Shared {
         go(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Takes a connection in, unless the server stops.
+    /// Registers a connection, unless the server is stopping.
     pub(super) fn admit(&self, stream: &Arc<TcpStream>) -> Go {
         self.change(|state| {
             state.streams.retain(|known| known.strong_count() > 0);
@@ -151,14 +151,14 @@ impl Shared {
         })
     }
 
-    /// Lets every thread come to its end.
+    /// Makes every thread end.
     pub(super) fn stop(&self) {
         let streams = self.change(|state| {
             state.stopping = true;
             std::mem::take(&mut state.streams)
         });
         for stream in streams.iter().filter_map(Weak::upgrade) {
-            // Closed already is as good.
+            // It may be closed already.
             drop(stream.shutdown(std::net::Shutdown::Both));
         }
     }

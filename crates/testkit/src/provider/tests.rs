@@ -1,4 +1,4 @@
-//! The server itself, asked by a client that knows nothing but sockets.
+//! The server itself, tested by a client on plain sockets.
 
 mod answers;
 mod rules;
@@ -12,7 +12,7 @@ use std::net::TcpStream;
 /// One connection to a server.
 struct Client(BufReader<TcpStream>);
 
-/// An answer as it came.
+/// An answer as received.
 #[derive(Debug)]
 struct Got {
     status: u16,
@@ -48,7 +48,7 @@ impl Client {
         stream.write_all(head.as_bytes()).expect("it reads");
     }
 
-    /// Sends what the protocol wants at least.
+    /// Sends the minimal request of the protocol.
     fn ask(&mut self, protocol: Protocol) {
         self.send(protocol.path(), &headers(protocol), &request(protocol));
     }
@@ -60,7 +60,7 @@ impl Client {
         self.read().expect("an answer")
     }
 
-    /// Whether nothing has arrived that was not read yet.
+    /// Returns true if no unread byte has arrived.
     fn has_nothing(&mut self) -> bool {
         let stream = self.0.get_mut();
         stream.set_nonblocking(true).expect("a socket takes this");
@@ -81,7 +81,7 @@ impl Client {
         Ok((status.expect("a status"), head.to_ascii_lowercase()))
     }
 
-    /// The whole answer, which ends by a length or chunks.
+    /// Reads the whole answer, which ends by a length or chunks.
     fn read(&mut self) -> io::Result<Got> {
         let (status, head) = self.head()?;
         let length = head
@@ -123,14 +123,14 @@ impl Client {
     }
 }
 
-/// Asks once, on a connection of its own.
+/// Makes one request on a new connection.
 fn ask(provider: &Provider, protocol: Protocol) -> io::Result<Got> {
     let mut client = Client::to(provider);
     client.ask(protocol);
     client.read()
 }
 
-/// What the protocol wants in the head at least.
+/// The minimal headers of the protocol.
 fn headers(protocol: Protocol) -> Vec<(&'static str, &'static str)> {
     match protocol {
         Protocol::Responses | Protocol::Chat => Vec::new(),
@@ -139,7 +139,7 @@ fn headers(protocol: Protocol) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-/// What the protocol wants in the body at least.
+/// The minimal body of the protocol.
 fn request(protocol: Protocol) -> Value {
     let input = json!([{ "role": "user", "content": "hi" }]);
     match protocol {

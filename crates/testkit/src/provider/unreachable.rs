@@ -1,22 +1,22 @@
-//! An address at which nobody answers: the port is taken and nobody listens, so every connection is refused.
+//! An address without a listener: the port is reserved, so every connection is refused.
 
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 
-/// Such an address, for as long as this is kept.
+/// An address that refuses connections while this value exists.
 #[derive(Debug)]
 pub struct Unreachable {
     port: u16,
-    /// Held so that no other program is given the port.
+    /// Holds the port, so that no other program gets it.
     _taken: OwnedFd,
 }
 
 impl Unreachable {
-    /// Takes a port.
+    /// Reserves a port.
     ///
     /// # Panics
-    /// When there is none to be had.
+    /// When none is available.
     #[must_use]
     pub fn take() -> Self {
         let taken = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");

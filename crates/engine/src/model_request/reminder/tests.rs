@@ -1,4 +1,4 @@
-//! Where reminders stand, by the log of a turn.
+//! The places of reminders in the log of a turn.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use super::*;
@@ -52,7 +52,7 @@ fn looked() -> LogEntry {
     result("AgentGet", json!({}))
 }
 
-/// After which entries a reminder stands, counted from 1.
+/// Numbers of the entries after which a reminder stands, counted from 1.
 fn places(
     item: Option<&str>,
     entries: &[LogEntry],
@@ -62,11 +62,11 @@ fn places(
     let mut reminder = Reminder::new(terms, &turn(item), entries, room);
     let mut found = Vec::new();
     for (place, entry) in entries.iter().enumerate() {
-        if reminder.before(entry).is_some() {
+        if reminder.take_before(entry).is_some() {
             found.push(place);
         }
     }
-    if reminder.at_end().is_some() {
+    if reminder.take_at_end().is_some() {
         found.push(entries.len());
     }
     found
@@ -130,7 +130,7 @@ fn without_an_item_or_after_its_completion_there_is_none() {
     let mut entries = rounds(5);
     entries.extend([round(), picked]);
     entries.extend(rounds(3));
-    // The turn is about the picked item from now on; before the pick there was none.
+    // The turn is about the picked item from now on; it had none before the pick.
     assert_eq!(places(Some("work_2"), &entries, TERMS, 10_000), [18]);
 }
 

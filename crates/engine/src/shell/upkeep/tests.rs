@@ -1,4 +1,4 @@
-//! After a commit nobody could be sure of: what it asked for is done, once.
+//! After an unconfirmed commit, its work is performed exactly once.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use crate::facts::SharedFacts;
@@ -42,20 +42,20 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// A request the test may answer.
-type Asked = (ModelRequest, oneshot::Sender<ModelReply>);
+/// A model request and the sender for its reply.
+type PendingRequest = (ModelRequest, oneshot::Sender<ModelReply>);
 
-/// Everything outside, as quiet as it can be: requests to the model are shown, and commands go on for ever.
+/// Ports that do almost nothing: model requests are handed to the test, and commands run forever.
 #[derive(Debug)]
-struct Quiet {
-    asked: mpsc::UnboundedSender<Asked>,
+struct QuietPorts {
+    asked: mpsc::UnboundedSender<PendingRequest>,
     numbers: AtomicU64,
-    /// How many follow each command, by its name.
+    /// Number of watchers of each command, by the command's name.
     followed: watch::Sender<BTreeMap<String, usize>>,
 }
 
-impl Quiet {
-    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Asked>) {
+impl QuietPorts {
+    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<PendingRequest>) {
         let (asked, requests) = mpsc::unbounded_channel();
         let quiet = Self {
             asked,
@@ -65,14 +65,14 @@ impl Quiet {
         (Arc::new(quiet), requests)
     }
 
-    fn follow(&self, key: &CommandKey) -> Following<'_> {
+    fn follow(&self, key: &CommandKey) -> Watcher<'_> {
         let name = key.name.clone();
         self.followed
             .send_modify(|counts| *counts.entry(name.clone()).or_default() += 1);
-        Following { quiet: self, name }
+        Watcher { quiet: self, name }
     }
 
-    /// Returns once exactly these commands are followed, each by one.
+    /// Returns once exactly these commands are watched, each by one watcher.
     async fn follows(&self, names: &[&str]) {
         let wanted: BTreeMap<String, usize> =
             names.iter().map(|name| ((*name).to_owned(), 1)).collect();
@@ -81,13 +81,13 @@ impl Quiet {
     }
 }
 
-/// Somebody follows a command, as long as this lives.
-struct Following<'a> {
-    quiet: &'a Quiet,
+/// A watcher of a command, counted until it is dropped.
+struct Watcher<'a> {
+    quiet: &'a QuietPorts,
     name: String,
 }
 
-impl Drop for Following<'_> {
+impl Drop for Watcher<'_> {
     fn drop(&mut self) {
         self.quiet.followed.send_modify(|counts| {
             let count = counts.get_mut(&self.name).expect("it was counted");
@@ -100,7 +100,7 @@ impl Drop for Following<'_> {
 }
 
 #[async_trait]
-impl ModelClient for Quiet {
+impl ModelClient for QuietPorts {
     async fn call(
         &self,
         request: ModelRequest,
@@ -131,7 +131,7 @@ impl ModelClient for Quiet {
 }
 
 #[async_trait]
-impl CommandHost for Quiet {
+impl CommandHost for QuietPorts {
     async fn was_begun(&self, _: &CommandKey) -> bool {
         false
     }
@@ -191,7 +191,7 @@ impl CommandHost for Quiet {
 }
 
 #[async_trait]
-impl FileHost for Quiet {
+impl FileHost for QuietPorts {
     async fn apply_patch(
         &self,
         _: CommandContext,
@@ -215,14 +215,8 @@ impl FileHost for Quiet {
 }
 
 #[async_trait]
-impl PlanHost for Quiet {
-    async fn write(
-        &self,
-        _: &str,
-        _: &WorkItemId,
-        text: String,
-        _: CancellationToken,
-    ) -> Result<PlanArtifact, String> {
+impl PlanHost for QuietPorts {
+    async fn write(&self, _: &str, _: &WorkItemId, text: String) -> Result<PlanArtifact, String> {
         Ok(PlanArtifact::of_content(
             text.as_bytes(),
             Timestamp::default(),
@@ -240,7 +234,7 @@ impl PlanHost for Quiet {
 }
 
 #[async_trait]
-impl HomeHost for Quiet {
+impl HomeHost for QuietPorts {
     async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
         Ok(())
     }
@@ -257,7 +251,7 @@ impl HomeHost for Quiet {
 }
 
 #[async_trait]
-impl Clock for Quiet {
+impl Clock for QuietPorts {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(1_800_000_000_000)
     }
@@ -270,23 +264,23 @@ impl Clock for Quiet {
 }
 
 #[derive(Debug)]
-struct Numbers(u128);
+struct Counter(u128);
 
-impl Entropy for Numbers {
+impl Entropy for Counter {
     fn next(&mut self) -> u128 {
         self.0 += 1;
         self.0
     }
 }
 
-impl EntropySource for Quiet {
+impl EntropySource for QuietPorts {
     fn source(&self) -> Box<dyn Entropy + Send> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        Box::new(Numbers(u128::from(number) << 40))
+        Box::new(Counter(u128::from(number) << 40))
     }
 }
 
-fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
+fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
     let path = dir.join("holon.sqlite3");
     let db = Db::open(&path).unwrap();
     let ports = Ports {
@@ -325,7 +319,7 @@ fn new_agent(id: &AgentId) -> NewAgent {
     }
 }
 
-/// Commits an input as one whose work nobody hears of.
+/// Commits an input without starting its work, as if the commit were unconfirmed.
 async fn commit_unheard(shell: &Shell, id: &AgentId, input: Input) {
     let (inner, id) = (shell.clone(), id.clone());
     let handled = commit(shell.store.as_ref(), 0, move |ledger| {
@@ -370,7 +364,7 @@ async fn open_effects(shell: &Shell) -> Vec<EffectRecord> {
 #[tokio::test]
 async fn what_a_doubtful_commit_asked_for_is_done_and_what_is_in_hand_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let (quiet, mut requests) = Quiet::new();
+    let (quiet, mut requests) = QuietPorts::new();
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
@@ -387,7 +381,7 @@ async fn what_a_doubtful_commit_asked_for_is_done_and_what_is_in_hand_is_left_al
 #[tokio::test]
 async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_once() {
     let dir = tempfile::tempdir().unwrap();
-    let (quiet, mut requests) = Quiet::new();
+    let (quiet, mut requests) = QuietPorts::new();
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
@@ -400,7 +394,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
         ]))
         .unwrap();
     let (stamp, run) = loop {
-        // The first has become a task, the second is waited for.
+        // The first command has become a task; the call waits for the second.
         let open = open_effects(&shell).await;
         if let [_, second] = &open[..]
             && let Some(run) = shell.tool_run(second).await
@@ -417,7 +411,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
     };
     let two = holon_domain::TaskId::of_call(&call.id).to_string();
     quiet.follows(&[&one, &two]).await;
-    // The second goes on too, and nobody hears that this is on record.
+    // The second command continues as a task too, without a confirmed commit.
     let workspace = WorkspaceEntry::agent_home("/agents/main");
     let goes_on = CommandTaskSpec::of(&call.id, &command, &workspace);
     let finished = Input::ToolFinished {
@@ -450,14 +444,14 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
 #[tokio::test]
 async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
     let dir = tempfile::tempdir().unwrap();
-    let (quiet, mut requests) = Quiet::new();
+    let (quiet, mut requests) = QuietPorts::new();
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
     let action = ApplyPatch {
         digest: "f00d".to_owned(),
     };
-    // Read when it was in hand; the stop and the effect that finishes the patch came and went since then.
+    // Read while the call was running; the stop and the effect that finishes the patch have come and gone since.
     let run = ToolRun {
         agent_id: id.clone(),
         agent_home: "/agents/main".to_owned(),
@@ -489,7 +483,7 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
 #[tokio::test]
 async fn a_fault_that_was_found_before_a_start_does_not_put_the_agent_aside_after_it() {
     let dir = tempfile::tempdir().unwrap();
-    let (quiet, _requests) = Quiet::new();
+    let (quiet, _requests) = QuietPorts::new();
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
@@ -501,7 +495,7 @@ async fn a_fault_that_was_found_before_a_start_does_not_put_the_agent_aside_afte
     assert!(is_aside().await);
     shell.take_back(&id).await.unwrap();
     assert!(!is_aside().await);
-    // Somebody else had met the same row and comes to tell only now.
+    // Another operation had met the same row and reports it only now.
     shell
         .put_aside(&id, "log 7: cut off".to_owned(), found_before)
         .await;

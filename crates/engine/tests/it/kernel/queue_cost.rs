@@ -1,6 +1,6 @@
-//! What an admission costs does not depend on what is queued already. Counted in steps of SQLite's machine.
+//! The cost of an admission does not depend on the length of the queue. Counted in virtual machine steps of SQLite.
 
-use super::desk::{Desk, id};
+use super::bench::{KernelBench, id};
 use holon_core::{Ingress, Input};
 use holon_domain::TaskId;
 use holon_domain::decision::{Decision, Fact};
@@ -39,26 +39,26 @@ fn event(priority: Priority) -> Ingress {
     }
 }
 
-/// An agent in a turn whose queue holds messages of every kind, and a counter of what its database does.
+/// An agent in a turn with a queue that holds messages of every kind, and a step counter of its database.
 struct Queue {
-    desk: Desk,
+    bench: KernelBench,
     steps: Arc<AtomicU64>,
 }
 
 impl Queue {
     fn of(length: usize) -> Self {
-        let mut desk = Desk::with(&[NAME]);
-        desk.prompt(NAME);
-        let steps = desk.db.count_steps().unwrap();
-        let mut queue = Self { desk, steps };
+        let mut bench = KernelBench::with(&[NAME]);
+        bench.prompt(NAME);
+        let steps = bench.db.count_steps().unwrap();
+        let mut queue = Self { bench, steps };
         queue.fill(length);
         queue
     }
 
     /// Queues this many messages, one of each kind in turn.
     fn fill(&mut self, length: usize) {
-        let (no, mut agent) = self.desk.agent(NAME);
-        let sample = self.desk.db.reader().message(no, 1).unwrap().unwrap();
+        let (no, mut agent) = self.bench.agent(NAME);
+        let sample = self.bench.db.reader().message(no, 1).unwrap().unwrap();
         let kinds = kinds(&sample);
         let mut facts = Vec::new();
         for kind in kinds.iter().cycle().take(length) {
@@ -74,16 +74,16 @@ impl Queue {
             facts,
             more: false,
         };
-        let written = self.desk.db.write(|tx| tx.apply(no, &decision));
+        let written = self.bench.db.write(|tx| tx.apply(no, &decision));
         written.unwrap();
     }
 
-    /// The least steps of five runs: some also move a bound of the event log, which is not their own cost.
-    fn steps_of(&mut self, mut act: impl FnMut(&mut Desk)) -> u64 {
+    /// The fewest steps of five runs. Some runs also move a bound of the event log, which is not counted.
+    fn steps_of(&mut self, mut act: impl FnMut(&mut KernelBench)) -> u64 {
         let mut least = u64::MAX;
         for _ in 0..5 {
             let before = self.steps.load(Ordering::Relaxed);
-            act(&mut self.desk);
+            act(&mut self.bench);
             least = least.min(self.steps.load(Ordering::Relaxed) - before);
         }
         assert!(least > 0, "steps are counted");
@@ -91,13 +91,13 @@ impl Queue {
     }
 
     fn steps_of_admitting(&mut self, ingress: &Ingress) -> u64 {
-        self.steps_of(|desk| {
-            desk.handle(NAME, &Input::Admit(Box::new(ingress.clone())));
+        self.steps_of(|bench| {
+            bench.handle(NAME, &Input::Admit(Box::new(ingress.clone())));
         })
     }
 }
 
-/// A queued message of every band and of every cause.
+/// One queued message of every band and of every cause.
 fn kinds(sample: &QueueEntry) -> Vec<QueueEntry> {
     let task = Origin::Task {
         task_id: TaskId::from_stored("task_1"),
@@ -155,35 +155,35 @@ fn an_admission_is_as_much_work_with_a_hundred_thousand_queued_as_with_none() {
 
 #[test]
 fn what_a_round_reads_of_the_queue_is_as_much_work_however_long_it_is() {
-    // Both queues hold more interjections than a round takes.
+    // Both queues hold more interjections than one round takes.
     let (mut short, mut long) = (Queue::of(2_000), Queue::of(20_000));
-    let joining = |desk: &mut Desk| {
-        let reader = desk.db.reader();
+    let joining = |bench: &mut KernelBench| {
+        let reader = bench.db.reader();
         let (no, _) = reader.agent(&id(NAME)).unwrap().unwrap();
         let joining = reader.joining(no, &[]).unwrap();
         assert_eq!(joining.len(), JOINING_PER_ROUND);
     };
     assert_eq!(short.steps_of(joining), long.steps_of(joining));
-    let view = |desk: &mut Desk| {
-        let (no, _) = desk.agent(NAME);
+    let view = |bench: &mut KernelBench| {
+        let (no, _) = bench.agent(NAME);
         let needs = Needs {
             queue_head: true,
             operators: true,
             ..Needs::default()
         };
-        desk.db.write(|tx| tx.load(no, &needs)).unwrap();
+        bench.db.write(|tx| tx.load(no, &needs)).unwrap();
     };
     assert_eq!(short.steps_of(view), long.steps_of(view));
 }
 
 #[test]
 fn a_result_behind_a_long_queue_is_found_at_once() {
-    let (mut short, mut long) = (Desk::with(&[NAME]), Desk::with(&[NAME]));
+    let (mut short, mut long) = (KernelBench::with(&[NAME]), KernelBench::with(&[NAME]));
     let mut steps = Vec::new();
-    for (desk, length) in [(&mut short, 10), (&mut long, 20_000)] {
-        desk.prompt(NAME);
-        let (no, mut agent) = desk.agent(NAME);
-        let sample = desk.db.reader().message(no, 1).unwrap().unwrap();
+    for (bench, length) in [(&mut short, 10), (&mut long, 20_000)] {
+        bench.prompt(NAME);
+        let (no, mut agent) = bench.agent(NAME);
+        let sample = bench.db.reader().message(no, 1).unwrap().unwrap();
         let kinds = kinds(&sample);
         let others = std::iter::repeat_n(&kinds[2], length);
         let facts = others.chain([&kinds[6]]).map(|kind| {
@@ -199,9 +199,9 @@ fn a_result_behind_a_long_queue_is_found_at_once() {
             facts,
             more: false,
         };
-        desk.db.write(|tx| tx.apply(no, &decision)).unwrap();
-        let counted = desk.db.count_steps().unwrap();
-        let found = desk.db.reader().joining(no, &[]).unwrap();
+        bench.db.write(|tx| tx.apply(no, &decision)).unwrap();
+        let counted = bench.db.count_steps().unwrap();
+        let found = bench.db.reader().joining(no, &[]).unwrap();
         assert_eq!(found.len(), 1);
         steps.push(counted.load(Ordering::Relaxed));
     }

@@ -1,6 +1,6 @@
-//! What decisions load, and how often a large text is written.
+//! The rows that decisions load, and the number of times a large text is written.
 
-use super::desk::{Call, Desk};
+use super::bench::{Call, KernelBench};
 use holon_domain::needs::Needs;
 use serde_json::json;
 
@@ -12,14 +12,14 @@ fn call(name: &'static str, input: serde_json::Value) -> Call {
 
 #[test]
 fn an_admission_while_a_tool_runs_reads_neither_the_round_nor_its_calls_nor_tasks() {
-    let mut desk = Desk::with(&["ada"]);
-    desk.prompt("ada");
-    desk.calls("ada", &[call("ExecCommand", json!({ "cmd": "make" }))]);
-    assert_eq!(desk.waits_for("ada"), ["run_tool"]);
-    desk.loads.clear();
-    desk.prompt("ada");
+    let mut bench = KernelBench::with(&["ada"]);
+    bench.prompt("ada");
+    bench.calls("ada", &[call("ExecCommand", json!({ "cmd": "make" }))]);
+    assert_eq!(bench.waits_for("ada"), ["run_tool"]);
+    bench.loads.clear();
+    bench.prompt("ada");
     assert_eq!(
-        desk.loads,
+        bench.loads,
         [Needs::default()],
         "one decision, nothing loaded"
     );
@@ -27,40 +27,40 @@ fn an_admission_while_a_tool_runs_reads_neither_the_round_nor_its_calls_nor_task
 
 #[test]
 fn what_a_decision_turns_out_to_need_is_loaded_and_it_is_made_again() {
-    let mut desk = Desk::with(&["ada"]);
-    desk.prompt("ada");
+    let mut bench = KernelBench::with(&["ada"]);
+    bench.prompt("ada");
     let calls = [
         call("ExecCommand", json!({ "cmd": "true" })),
         call("TaskStatus", json!({ "task_id": "task_none" })),
     ];
-    desk.calls("ada", &calls);
-    desk.loads.clear();
+    bench.calls("ada", &calls);
+    bench.loads.clear();
     let finished = holon_core::Input::ToolFinished {
-        stamp: desk.stamp("ada"),
+        stamp: bench.stamp("ada"),
         consequence: holon_domain::consequence::Consequence::Result(
             holon_domain::tool::ToolEnvelope::success("ExecCommand", "exit 0", json!({})),
         ),
         duration_ms: 1,
     };
-    desk.handle("ada", &finished);
-    let tasks: Vec<usize> = desk.loads.iter().map(|needs| needs.tasks.len()).collect();
+    bench.handle("ada", &finished);
+    let tasks: Vec<usize> = bench.loads.iter().map(|needs| needs.tasks.len()).collect();
     assert_eq!(tasks, [0, 1], "the second call of the round names a task");
-    let results = desk.results("ada");
+    let results = bench.results("ada");
     assert_eq!(results[0], "exit 0");
     assert!(results[1].contains("no task"), "{results:?}");
 }
 
 #[test]
 fn a_patch_of_a_megabyte_is_written_once() {
-    let mut desk = Desk::with(&["ada"]);
-    desk.prompt("ada");
+    let mut bench = KernelBench::with(&["ada"]);
+    bench.prompt("ada");
     let marker = "a line that stands nowhere else";
     let lines = format!("+{}\n", "x".repeat(120)).repeat(9_000);
     let patch = format!("--- /dev/null\n+++ b/big.txt\n@@ -0,0 +1,9001 @@\n+{marker}\n{lines}");
     assert!(patch.len() > 1_000_000);
-    desk.calls("ada", &[call("ApplyPatch", json!({ "patch": patch }))]);
-    assert_eq!(desk.waits_for("ada"), ["run_tool"]);
-    let image = desk.db.image().unwrap();
+    bench.calls("ada", &[call("ApplyPatch", json!({ "patch": patch }))]);
+    assert_eq!(bench.waits_for("ada"), ["run_tool"]);
+    let image = bench.db.image().unwrap();
     let found = image
         .windows(marker.len())
         .filter(|window| *window == marker.as_bytes());

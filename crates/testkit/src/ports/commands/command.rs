@@ -1,11 +1,11 @@
-//! One command: what it does when a host deals with it, and what it printed.
+//! One command: its behaviour towards hosts, and its output.
 
 use holon_domain::Timestamp;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_engine::ports::{CommandOrder, OutputRetention};
 
-/// A command and how it behaves.
+/// A command and its behaviour.
 #[derive(Debug)]
 pub(super) struct Command {
     pub(super) order: CommandOrder,
@@ -14,27 +14,27 @@ pub(super) struct Command {
     pub(super) on_stop: OnStop,
     pub(super) on_input: OnInput,
     pub(super) on_liveness_check: OnLivenessCheck,
-    /// Whether it was asked to end while it ran.
+    /// True if it was asked to end while it ran.
     pub(super) stopping: bool,
-    /// Whether it ends at the very moment its call is cancelled, so that the call still reports its end.
+    /// True if it ends at the moment its call is cancelled, so that the call still reports its end.
     pub(super) outruns: bool,
     pub(super) stdout: String,
     pub(super) stderr: String,
     /// Input it was given, each number once.
     pub(super) given: Vec<TaskInput>,
-    /// Numbers of all input that hosts came with, also again.
+    /// Numbers of all input that hosts sent, including repetitions.
     pub(super) asked: Vec<u64>,
     /// Queries for its output.
     pub(super) looks: Vec<TaskOutput>,
-    /// How many `run` calls wait for it.
+    /// Number of `run` calls that wait for it.
     pub(super) callers: usize,
-    /// How many `watch` calls wait for it.
+    /// Number of `watch` calls that wait for it.
     pub(super) watchers: usize,
     /// Set once it was forgotten: hosts no longer find it, and its output may be gone.
     pub(super) forgotten: Option<OutputRetention>,
 }
 
-/// Whether a command runs, and how it ended if not.
+/// The state of a command, with its end.
 #[derive(Debug, Clone)]
 pub(super) enum FakeState {
     Runs,
@@ -43,34 +43,34 @@ pub(super) enum FakeState {
     Lost(String),
 }
 
-/// What a command does when it is asked to end.
+/// Reaction of a command to a stop.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OnStop {
     Ends,
     /// It ends when it is killed after its grace.
     OutlivesItsGrace,
-    /// It goes on until the test ends it.
+    /// It runs until the test ends it.
     Clings,
     /// It exits with status 0 just before the stop reaches it.
     IsDone,
 }
 
-/// What a host is told when it asks whether a running command is alive.
+/// Answer to a host that probes a running command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OnLivenessCheck {
     Answers,
-    /// It cannot be proven to be alive.
+    /// It cannot be proven alive.
     IsSilent,
-    /// The host waits for ever.
+    /// The probe never returns.
     KeepsWaiting,
 }
 
-/// What a command does with input.
+/// Reaction of a command to input.
 #[derive(Debug, Clone)]
 pub(super) enum OnInput {
     Takes,
     Refuses(String),
-    /// It takes the input, and the host is never told.
+    /// It takes the input, and the host gets no answer.
     TakesInSilence,
 }
 
@@ -117,7 +117,7 @@ impl Command {
         }
     }
 
-    /// Where its output would stand on disk.
+    /// Path of an output file, as a real command would have it.
     pub(super) fn path(&self, ending: &str) -> String {
         let key = &self.order.key;
         format!("{}/task-output/{}.{ending}", key.agent_home, key.name)

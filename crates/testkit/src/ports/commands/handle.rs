@@ -1,4 +1,4 @@
-//! What a test does with one command, and what it can learn of it.
+//! The test's control of one command.
 
 use super::command::{Command, FakeState, OnInput, OnLivenessCheck, OnStop};
 use super::{FakeCommands, State};
@@ -8,8 +8,8 @@ use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_engine::ports::Clock;
 use std::sync::Arc;
 
-/// One command that a host began. The test decides what it does; until told otherwise it runs, takes input, answers
-/// that it is alive, and ends when it is stopped.
+/// One command that a host started, controlled by the test. By default it runs, takes input, is proven alive, and ends
+/// when it is stopped.
 #[derive(Debug)]
 pub struct FakeCommand {
     pub(super) commands: Arc<FakeCommands>,
@@ -17,7 +17,7 @@ pub struct FakeCommand {
 }
 
 impl FakeCommand {
-    /// Its name: that of its task, unless its call holds several commands.
+    /// Name of its task, unless its call is a batch.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -29,7 +29,7 @@ impl FakeCommand {
         TaskId::from_stored(&self.name)
     }
 
-    /// The command line.
+    /// Returns the command line.
     #[must_use]
     pub fn cmd(&self) -> String {
         self.of(|command| command.order.command.cmd.clone())
@@ -57,17 +57,17 @@ impl FakeCommand {
         self.exits(0);
     }
 
-    /// Lets its start fail.
+    /// Makes its start fail.
     pub fn cannot_start(&self, failure: CommandFailure) {
         self.with(|command| command.state = FakeState::NotStarted(failure));
     }
 
-    /// Loses it: no host can find out any more what became of it.
+    /// Loses it: hosts can no longer find out how it ended.
     pub fn is_lost(&self, reason: &str) {
         self.with(|command| command.state = FakeState::Lost(reason.to_owned()));
     }
 
-    /// While silent it runs, but hosts are told that it is not alive.
+    /// While silent it runs, but hosts cannot prove it alive.
     pub fn falls_silent(&self, silent: bool) {
         let on_liveness_check = if silent {
             OnLivenessCheck::IsSilent
@@ -77,7 +77,7 @@ impl FakeCommand {
         self.with(|command| command.on_liveness_check = on_liveness_check);
     }
 
-    /// A host that asks whether it is alive waits for ever.
+    /// Makes probes of this command never return.
     pub fn leaves_it_open_whether_it_runs(&self) {
         self.with(|command| command.on_liveness_check = OnLivenessCheck::KeepsWaiting);
     }
@@ -97,17 +97,17 @@ impl FakeCommand {
         self.with(|command| command.on_stop = OnStop::IsDone);
     }
 
-    /// It exits with status 0 at the moment its call is cancelled, so the call reports its end all the same.
+    /// It exits with status 0 at the moment its call is cancelled, so the call still reports its end.
     pub fn ends_as_its_call_is_called_off(&self) {
         self.with(|command| command.outruns = true);
     }
 
-    /// Hosts that come with input are refused for this reason.
+    /// Refuses input with this reason.
     pub fn refuses_input(&self, reason: &str) {
         self.with(|command| command.on_input = OnInput::Refuses(reason.to_owned()));
     }
 
-    /// While silent it takes input, but the host that gave it is never told.
+    /// While silent it takes input, but the host gets no answer.
     pub fn takes_input_in_silence(&self, silence: bool) {
         let on_input = if silence {
             OnInput::TakesInSilence
@@ -117,26 +117,26 @@ impl FakeCommand {
         self.with(|command| command.on_input = on_input);
     }
 
-    /// The input it was given, each number once.
+    /// Returns the input it was given, each number once.
     #[must_use]
     pub fn given(&self) -> Vec<TaskInput> {
         self.of(|command| command.given.clone())
     }
 
-    /// Waits until hosts came with this many inputs and returns their numbers, repeated ones too.
+    /// Waits until hosts have sent this many inputs and returns their numbers, including repetitions.
     pub async fn asked_to_take(&self, count: usize) -> Vec<u64> {
         let enough = |command: &Command| command.asked.len() >= count;
         self.until(enough).await;
         self.of(|command| command.asked.clone())
     }
 
-    /// The queries for its output so far.
+    /// Returns the queries for its output so far.
     #[must_use]
     pub fn looks(&self) -> Vec<TaskOutput> {
         self.of(|command| command.looks.clone())
     }
 
-    /// Whether it no longer runs: it ended, was lost, or could not be started.
+    /// Returns true if it no longer runs: it ended, was lost, or could not be started.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.of(|command| !matches!(command.state, FakeState::Runs))
@@ -157,7 +157,7 @@ impl FakeCommand {
         self.until(|command| command.watchers > 0).await;
     }
 
-    /// How many calls wait for it, and how many hosts watch it as a task.
+    /// Number of calls that wait for it, and of hosts that watch it as a task.
     #[must_use]
     pub fn followers(&self) -> (usize, usize) {
         self.of(|command| (command.callers, command.watchers))

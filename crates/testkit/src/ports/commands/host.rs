@@ -1,4 +1,4 @@
-//! The commands as a host sees them. After its crash a host sees and does nothing more.
+//! The commands as a host's port. After its crash a host sees and does nothing more.
 
 use super::command::{Command, FakeState, OnInput, OnLivenessCheck, OnStop};
 use super::{FakeCommands, State};
@@ -16,14 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The port of one host to the commands.
+/// The command port of one host.
 #[derive(Debug, Clone)]
 pub struct FakeCommandHost {
     commands: Arc<FakeCommands>,
     gone: CancellationToken,
 }
 
-/// Counts a waiting caller for as long as it lives.
+/// Counts a waiting caller until it is dropped.
 struct Waiting {
     commands: Arc<FakeCommands>,
     name: String,
@@ -62,13 +62,13 @@ impl Drop for Waiting {
 }
 
 impl State {
-    /// A command, if a host can still find it.
+    /// Returns a command that hosts can still find.
     fn found(&self, name: &str) -> Option<&Command> {
         let command = self.commands.get(name);
         command.filter(|command| command.forgotten.is_none())
     }
 
-    /// Finds a command or begins it.
+    /// Finds a command or starts it.
     fn claim(&mut self, order: &CommandOrder, clock: &dyn Clock) -> Result<(), CommandFailure> {
         let name = &order.key.name;
         if self.barred.contains(name) {
@@ -105,7 +105,7 @@ impl FakeCommands {
         .await
     }
 
-    /// A command whose call has waited long enough.
+    /// Builds the reply for a call whose time is up.
     fn late(&self, order: &CommandOrder) -> Result<CommandRun, CommandFailure> {
         let now = self.clock.now();
         self.change(|state| {
@@ -156,7 +156,7 @@ impl FakeCommands {
         });
     }
 
-    /// Asks a command to end; one that was not begun never will be.
+    /// Asks a command to end. One that was not started can never start.
     async fn end(&self, name: &str, grace_ms: u64) {
         let now = self.clock.now();
         let on_stop = self.change(|state| {
@@ -215,13 +215,14 @@ fn part(command: &Command, text: &str, ending: &str, after: Option<u64>) -> Stre
 }
 
 impl FakeCommandHost {
-    /// A port to these commands. When `gone` is cancelled the host counts as crashed, and its calls never return.
+    /// Creates a port to these commands. When `gone` is cancelled the host counts as crashed, and its calls never
+    /// return.
     #[must_use]
     pub fn new(commands: Arc<FakeCommands>, gone: CancellationToken) -> Self {
         Self { commands, gone }
     }
 
-    /// Does the work unless the host has crashed; then it never returns.
+    /// Awaits the work unless the host has crashed; then it never returns.
     async fn living<T>(&self, work: impl Future<Output = T>) -> T {
         tokio::select! {
             biased;

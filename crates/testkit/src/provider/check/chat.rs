@@ -5,7 +5,7 @@ use crate::provider::mint::Mint;
 use crate::provider::recorded::Recorded;
 use serde_json::Value;
 
-/// All of them.
+/// Checks all rules of the protocol.
 pub(super) fn check(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     let body = &request.body;
     wrong.unless(body["stream"] != true, "nobody asked for a stream here");
@@ -80,7 +80,7 @@ fn assistant(message: &Value, mint: &Mint, calls: &mut Calls, wrong: &mut Wrong)
     }
 }
 
-/// Words, or blocks of words.
+/// Returns true for text, or blocks of text.
 fn is_said(content: &Value) -> bool {
     let mut blocks = items(content).peekable();
     is_text(content) || blocks.peek().is_some() && blocks.all(|block| is_text(&block["text"]))

@@ -5,10 +5,10 @@ use crate::provider::mint::Mint;
 use crate::provider::recorded::Recorded;
 use serde_json::Value;
 
-/// Most marks at which a cache may end.
+/// Largest number of cache breakpoints.
 const CACHE_MARKS: usize = 4;
 
-/// All of them.
+/// Checks all rules of the protocol.
 pub(super) fn check(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     let body = &request.body;
     wrong.unless(

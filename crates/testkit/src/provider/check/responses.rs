@@ -5,10 +5,10 @@ use crate::provider::mint::Mint;
 use crate::provider::recorded::Recorded;
 use serde_json::Value;
 
-/// Smallest `max_output_tokens` the API takes.
+/// Smallest `max_output_tokens` that the API accepts.
 const LEAST_OUTPUT: u64 = 16;
 
-/// Rules of the plain protocol.
+/// Checks the rules of the plain protocol.
 pub(super) fn plain(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     let body = &request.body;
     wrong.unless(
@@ -27,7 +27,7 @@ pub(super) fn plain(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     common(request, mint, wrong);
 }
 
-/// Rules of the Codex backend.
+/// Checks the rules of the Codex backend.
 pub(super) fn codex(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     let body = &request.body;
     let has = |name: &str| body.get(name).is_some();
@@ -78,7 +78,7 @@ fn common(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     );
 }
 
-/// A tool that is called by free text under a grammar.
+/// Checks a tool that is called by free text under a grammar.
 fn custom_tool(tool: &Value, wrong: &mut Wrong) {
     let format = &tool["format"];
     let syntax = format["syntax"].as_str();
@@ -94,7 +94,7 @@ fn custom_tool(tool: &Value, wrong: &mut Wrong) {
     );
 }
 
-/// Calls by their kind: each is answered in its own.
+/// Calls by kind; each is answered in its own kind.
 #[derive(Debug, Default)]
 struct Made {
     functions: Calls,
@@ -120,7 +120,7 @@ fn check_item(item: &Value, continued: bool, mint: &Mint, calls: &mut Made, wron
                 "custom_tool_call_output" => &mut calls.customs,
                 _ => &mut calls.functions,
             };
-            // The call itself may be in the response that this goes on from.
+            // The call itself may be in the response that this request continues from.
             let elsewhere = continued && id.as_str().is_some_and(|id| mint.gave(id));
             if !elsewhere {
                 of_kind.answered(id, wrong);

@@ -1,10 +1,10 @@
-//! Answers in the words of Chat Completions.
+//! Answers in the format of Chat Completions.
 
 use super::{Voice, arguments_text, with_id};
 use crate::provider::round::{Part, Stop};
 use serde_json::{Value, json};
 
-/// The whole answer.
+/// Renders the whole answer.
 pub(super) fn document(voice: &Voice<'_>) -> Value {
     let finish_reason = match voice.spoken.stop {
         Stop::Done if voice.has_calls() => "tool_calls",
@@ -30,7 +30,7 @@ pub(super) fn document(voice: &Voice<'_>) -> Value {
     document
 }
 
-/// The one message: words, thoughts and calls each in a place of their own.
+/// The one message, with separate places for text, reasoning and calls.
 fn message(voice: &Voice<'_>) -> Value {
     let (mut words, mut thoughts, mut calls) = (String::new(), String::new(), Vec::new());
     for (place, part) in voice.spoken.parts.iter().enumerate() {

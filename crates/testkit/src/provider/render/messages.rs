@@ -1,10 +1,10 @@
-//! Answers in the words of Messages.
+//! Answers in the format of Messages.
 
 use super::{Voice, arguments_json, with_id};
 use crate::provider::round::{Part, Stop};
 use serde_json::{Value, json};
 
-/// The whole answer.
+/// Renders the whole answer.
 pub(super) fn document(voice: &Voice<'_>) -> Value {
     let parts = voice.spoken.parts.iter().enumerate();
     let content: Vec<Value> = parts
@@ -26,7 +26,7 @@ pub(super) fn document(voice: &Voice<'_>) -> Value {
         "stop_sequence": null,
     });
     if let Some(usage) = voice.spoken.usage {
-        // Here, unlike elsewhere, what came from the cache is not part of the input.
+        // Unlike in other protocols, cached tokens are not part of the input.
         message["usage"] = json!({
             "input_tokens": usage.input.saturating_sub(usage.cached),
             "cache_read_input_tokens": usage.cached,

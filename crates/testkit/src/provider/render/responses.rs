@@ -1,11 +1,11 @@
-//! Answers in the words of Responses: one document, or the events that lead to it.
+//! Answers in the format of Responses: one document, or the events that lead to it.
 
 use super::{Event, Voice, arguments_text, with_id};
 use crate::provider::mint::Mint;
 use crate::provider::round::{Arguments, Part, Stop};
 use serde_json::{Value, json};
 
-/// The whole answer.
+/// Renders the whole answer.
 pub(super) fn document(voice: &Voice<'_>) -> Value {
     let output: Vec<Value> = items(voice);
     let mut document = terminal(voice);
@@ -13,8 +13,8 @@ pub(super) fn document(voice: &Voice<'_>) -> Value {
     document
 }
 
-/// The events of a stream. The last one leaves the output out, as the Codex backend may: it stands in the events of
-/// the items.
+/// The events of a stream. The last one omits the output, as the Codex backend may, because the events of the items
+/// contain it.
 pub(super) fn events(voice: &Voice<'_>) -> Vec<Event> {
     let mut events = vec![created(voice.mint)];
     for (place, item) in items(voice).into_iter().enumerate() {
@@ -42,7 +42,7 @@ pub(super) fn created(mint: &Mint) -> Event {
     }
 }
 
-/// An answer that says it failed.
+/// An answer that reports a failure.
 pub(super) fn failed(mint: &Mint, code: &str, message: &str) -> Value {
     let mut response = head(mint);
     response["status"] = json!("failed");
@@ -63,7 +63,7 @@ fn head(mint: &Mint) -> Value {
     })
 }
 
-/// Everything but the output.
+/// The response without its output.
 fn terminal(voice: &Voice<'_>) -> Value {
     let mut response = head(voice.mint);
     response["status"] = json!(status(voice.spoken.stop));
@@ -131,7 +131,7 @@ fn item(voice: &Voice<'_>, place: usize, part: &Part) -> Value {
     }
 }
 
-/// An item as a stream tells it: begun, grown, done. Only the last of these has to be believed.
+/// The events of an item: added, deltas, done. Only the last one is authoritative.
 fn item_events(place: usize, item: &Value, events: &mut Vec<Event>) {
     let mut tell = |name, mut data: Value| {
         data["output_index"] = json!(place);

@@ -1,4 +1,4 @@
-//! What is said, in each protocol.
+//! The content of answers, in each protocol.
 
 use super::{Client, Got, ask, headers, request};
 use crate::provider::{Fault, Protocol, Provider, Recorded, Round, Script, Stop};

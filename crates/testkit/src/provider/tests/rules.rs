@@ -1,10 +1,10 @@
-//! What the server complains of.
+//! The violations that the server reports.
 
 use super::{Client, ask, headers, request};
 use crate::provider::{Fault, Protocol, Provider, Round, Script};
 use serde_json::{Value, json};
 
-/// The complaints about one request of this body.
+/// The violations of one request with this body.
 fn complaints(protocol: Protocol, change: impl FnOnce(&mut Value)) -> Vec<String> {
     let provider = Provider::start(Script::always(Round::text("ok")));
     let mut body = request(protocol);
@@ -20,7 +20,7 @@ fn complaints(protocol: Protocol, change: impl FnOnce(&mut Value)) -> Vec<String
     stripped.collect()
 }
 
-/// One complaint and no other about a body with this in this place.
+/// Checks that a body with this value at this place causes exactly this violation.
 #[track_caller]
 fn refuses(protocol: Protocol, place: &str, value: Value, complaint: &str) {
     let with = format!("{protocol:?} with {place}: {value}");

@@ -1,4 +1,4 @@
-//! How it is sent: held, split, packed, broken off, stalled, far too much.
+//! The transfer of answers: held, split, compressed, cut off, stalled, too large.
 
 use super::{Client, ask};
 use crate::provider::{Fault, Point, Protocol, Provider, Round, Script, Unreachable};
@@ -228,7 +228,7 @@ fn what_is_held_or_stalled_ends_with_the_server() {
     }
     provider.wait_for_requests(3);
     let port = provider.port();
-    // Returns only when each of its threads has ended.
+    // Returns only when all threads of the server have ended.
     drop(provider);
     let refused = TcpStream::connect(("127.0.0.1", port)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
@@ -243,7 +243,7 @@ fn every_fault_in_every_protocol_is_played_to_an_end() {
             let mut client = Client::to(&provider);
             client.ask(protocol);
             provider.wait_for_requests(asked);
-            // The head, or why there is none; what follows is of no interest here.
+            // Reads the head or the error; the rest does not matter here.
             let answered = match fault {
                 Fault::NoAnswer => client.has_nothing(),
                 fault => {

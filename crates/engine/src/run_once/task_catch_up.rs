@@ -1,10 +1,11 @@
-//! What ended while no host ran: taken up before a run of a named agent begins, so that its turn knows of it.
+//! Before a run of a named agent begins, waits for the recorded ends of tasks that ended while no host ran, so that the
+//! turn knows of them.
 //!
-//! Puts nothing on record itself: whoever watches a task does. Invariant: a run is held up for a bounded time only.
+//! The watchers of the tasks record the ends. Invariant: the run is delayed for a bounded time only.
 
 use crate::acts::Acts;
 use crate::error::Error;
-use crate::news::hear_of;
+use crate::news::wait_for_news;
 use crate::ports::CommandKey;
 use holon_domain::{AgentId, TaskId};
 use std::collections::BTreeSet;
@@ -12,40 +13,40 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long a run waits to learn which tasks run, and for the ends of those that nobody can prove to.
+/// Bound on the wait for the probes and the recorded ends.
 const WAIT_MS: u64 = 5_000;
 
-/// Waits until the ends of those tasks are on record that are not proven to run. Only a host that was started for the
-/// run has to: any other has heard of them.
-pub(super) async fn take_up(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
+/// Waits until the end of every task that is not proven to run is committed. Only needed in a host started for one run;
+/// any other host has watched the tasks all along.
+pub(super) async fn wait_for_recorded_ends(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
     let shell = acts.shell();
     let clock = &shell.ports.clock;
     let late = clock.sleep_until(clock.elapsed() + Duration::from_millis(WAIT_MS));
     tokio::select! {
-        on_record = ends_on_record(acts, agent_id) => on_record,
+        on_record = watch_recorded_ends(acts, agent_id) => on_record,
         () = late => Ok(()),
-        () = shell.going_down() => Err(shell.why_down()),
+        () = shell.wait_for_shutdown() => Err(shell.shutdown_error()),
     }
 }
 
-async fn ends_on_record(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
+async fn watch_recorded_ends(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
     let mut news = acts.shell().store.subscribe();
     let open = open_tasks(acts, agent_id).await?;
-    let alive = alive(acts, &open).await;
-    let is_over = |(id, _): &Open| !alive.contains(id);
+    let alive = find_alive(acts, &open).await;
+    let is_over = |(id, _): &OpenTask| !alive.contains(id);
     let over: Vec<TaskId> = open.into_iter().filter(is_over).map(|(id, _)| id).collect();
     loop {
         let still_open = open_tasks(acts, agent_id).await?;
         if !still_open.iter().any(|(id, _)| over.contains(id)) {
             return Ok(());
         }
-        hear_of(&mut news, agent_id).await?;
+        wait_for_news(&mut news, agent_id).await?;
     }
 }
 
-/// Those of which a command is proven to run. All are asked at once: of one that does not answer, this takes long to
-/// find out.
-async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
+/// Returns the tasks with a command that is proven to run. Probes all commands concurrently, because one that does not
+/// answer takes long.
+async fn find_alive(acts: &Acts, tasks: &[OpenTask]) -> BTreeSet<TaskId> {
     let mut asked = JoinSet::new();
     for (id, keys) in tasks {
         for key in keys.clone() {
@@ -53,7 +54,7 @@ async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
             asked.spawn(async move { host.is_alive(&key).await.then_some(id) });
         }
     }
-    // One whose question came to nothing is not proven.
+    // A failed probe proves nothing.
     let mut alive = BTreeSet::new();
     while let Some(answer) = asked.join_next().await {
         alive.extend(answer.ok().flatten());
@@ -61,10 +62,10 @@ async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
     alive
 }
 
-/// A task that is not over on record, and by what its commands are found.
-type Open = (TaskId, Vec<CommandKey>);
+/// An unfinished task and the keys of its commands.
+type OpenTask = (TaskId, Vec<CommandKey>);
 
-async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<Open>, Error> {
+async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<OpenTask>, Error> {
     let id = agent_id.clone();
     let read = acts.readers().read(move |reader| {
         Ok(match reader.agent(&id)? {

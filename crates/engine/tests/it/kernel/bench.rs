@@ -1,4 +1,4 @@
-//! A kernel, a store in memory and agents whose model and tools are played by the test.
+//! A kernel on an in-memory store, with agents whose model and tools the test plays.
 
 use holon_core::input::{ContextSize, NewAgent, RoundTiming, blocks};
 use holon_core::{HostFacts, Ingress, Input, RoundAnswer, Stamp};
@@ -17,7 +17,7 @@ use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_engine::SharedFacts;
-use holon_engine::kernel::{HandleResult, Handled, Kernel, Work};
+use holon_engine::kernel::{HandleResult, HandledInput, Kernel, PostCommitWork};
 use holon_store::{AgentNo, Db, Error, Hook, Ledger, WriteError};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -30,43 +30,43 @@ pub(super) fn id(name: &str) -> AgentId {
 }
 
 #[derive(Default)]
-struct Numbers(u128);
+struct Counter(u128);
 
-impl Entropy for Numbers {
+impl Entropy for Counter {
     fn next(&mut self) -> u128 {
         self.0 += 1;
         self.0
     }
 }
 
-/// A call as the simulated model makes it: name, arguments, and what they mean.
+/// A call of the simulated model: name, arguments, and their interpretation.
 pub(super) type Call = (&'static str, Value, Result<Intent, ToolError>);
 
-pub(super) struct Desk {
+pub(super) struct KernelBench {
     pub(super) db: Db,
     kernel: Kernel,
-    numbers: Numbers,
-    /// Effects nobody has performed yet.
+    numbers: Counter,
+    /// Effects that were not performed yet.
     pub(super) open: BTreeMap<(AgentId, EffectId), EffectRecord>,
-    /// What each decision since the last look asked the store for.
+    /// Rows that each decision since the last look loaded.
     pub(super) loads: Vec<Needs>,
-    /// An agent whose decisions panic when they are written.
+    /// Agent whose decisions panic when they are written.
     pub(super) panics: Option<AgentId>,
 }
 
-impl Desk {
+impl KernelBench {
     pub(super) fn with(agents: &[&str]) -> Self {
         let models = ModelChain::only(ModelRef::parse("test/model").unwrap());
-        let mut desk = Self {
+        let mut bench = Self {
             db: Db::in_memory().unwrap(),
             kernel: Kernel::new(SharedFacts::new(HostFacts::new(models))),
-            numbers: Numbers::default(),
+            numbers: Counter::default(),
             open: BTreeMap::new(),
             loads: Vec::new(),
             panics: None,
         };
-        agents.iter().for_each(|name| desk.create(name));
-        desk
+        agents.iter().for_each(|name| bench.create(name));
+        bench
     }
 
     fn create(&mut self, name: &str) {
@@ -103,11 +103,11 @@ impl Desk {
         &mut self,
         name: &str,
         input: &Input,
-    ) -> Result<Result<Handled, holon_engine::kernel::Refusal>, WriteError> {
+    ) -> Result<Result<HandledInput, holon_engine::kernel::Refusal>, WriteError> {
         let (kernel, numbers, loads) = (&self.kernel, &mut self.numbers, &mut self.loads);
         let panics = self.panics.clone();
         self.db.write(|tx| -> HandleResult {
-            let mut watched = Watched {
+            let mut watched = RecordingLedger {
                 inner: tx,
                 loads,
                 panics: &panics,
@@ -116,13 +116,13 @@ impl Desk {
         })
     }
 
-    pub(super) fn handle(&mut self, name: &str, input: &Input) -> Handled {
+    pub(super) fn handle(&mut self, name: &str, input: &Input) -> HandledInput {
         let handled = self.try_handle(name, input).unwrap().unwrap();
         self.take(handled.work.clone());
         handled
     }
 
-    fn take(&mut self, work: Work) {
+    fn take(&mut self, work: PostCommitWork) {
         self.open.extend(work.effects);
         for closed in work.closed {
             self.open.remove(&closed);
@@ -137,7 +137,7 @@ impl Desk {
         stamp
     }
 
-    pub(super) fn prompt(&mut self, name: &str) -> Handled {
+    pub(super) fn prompt(&mut self, name: &str) -> HandledInput {
         let ingress = Ingress::operator_prompt(
             "do this".to_owned(),
             Priority::Normal,
@@ -147,8 +147,8 @@ impl Desk {
         self.handle(name, &Input::Admit(Box::new(ingress)))
     }
 
-    /// The model of an agent makes these calls.
-    pub(super) fn calls(&mut self, name: &str, calls: &[Call]) -> Handled {
+    /// Answers an agent's model request with these calls.
+    pub(super) fn calls(&mut self, name: &str, calls: &[Call]) -> HandledInput {
         let answer = self.answer(name, calls);
         self.handle(name, &answer)
     }
@@ -197,13 +197,13 @@ impl Desk {
         self.db.reader().agent(&id(name)).unwrap().unwrap()
     }
 
-    /// How many messages wait for an agent.
+    /// Number of messages in an agent's queue.
     pub(super) fn queued(&self, name: &str) -> u64 {
         let (no, _) = self.agent(name);
         self.db.reader().queue(no).unwrap().pending
     }
 
-    /// The results of an agent's calls: the summary or the error.
+    /// The results of an agent's calls: summary or error.
     pub(super) fn results(&self, name: &str) -> Vec<String> {
         let (no, _) = self.agent(name);
         let entries = self.db.reader().turn_entries(no, 1).unwrap();
@@ -217,13 +217,13 @@ impl Desk {
         results.collect()
     }
 
-    /// The kinds of effects an agent waits for.
+    /// Kinds of the effects an agent waits for.
     pub(super) fn waits_for(&self, name: &str) -> Vec<&'static str> {
         let mine = self.open.values().filter(|open| open.agent_id == id(name));
         mine.map(|open| open.effect.name()).collect()
     }
 
-    /// Hands over what earlier commits had no room for, until nothing is left.
+    /// Delivers the sends that earlier commits deferred, until none is left.
     pub(super) fn deliver_all(&mut self) -> usize {
         let mut commits = 0;
         loop {
@@ -241,14 +241,14 @@ impl Desk {
     }
 }
 
-/// A ledger that notes what is loaded, and panics where the test wants a defect.
-struct Watched<'a> {
+/// A ledger that records loads, and panics where the test wants a defect.
+struct RecordingLedger<'a> {
     inner: &'a mut dyn Ledger,
     loads: &'a mut Vec<Needs>,
     panics: &'a Option<AgentId>,
 }
 
-impl Ledger for Watched<'_> {
+impl Ledger for RecordingLedger<'_> {
     fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
         self.inner.agent(id)
     }
@@ -275,7 +275,7 @@ impl Ledger for Watched<'_> {
     ) -> Result<(), Error> {
         let (loads, panics) = (&mut *self.loads, self.panics);
         self.inner.nested(&mut |inner| {
-            part(&mut Watched {
+            part(&mut RecordingLedger {
                 inner,
                 loads: &mut *loads,
                 panics,

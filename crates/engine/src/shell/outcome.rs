@@ -1,33 +1,32 @@
 //! Commits the outcome of an effect, retrying while the store cannot accept writes.
 
-use super::{AFTER_A_FAULT_MS, Sender, Shell, Touched, effect};
+use super::{AFTER_A_FAULT_MS, Sender, Shell, TouchedAgents, effect};
 use crate::error::Error;
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
 use std::sync::Arc;
 
 impl Shell {
-    /// Brings an outcome home, and says how it was taken, if it was.
-    /// It is not given up while there is a way to write it: a full disk or a failing one is
-    /// waited out. What no decision could be made on is given up with its turn, and the agent is looked after.
-    pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
-        let (input, touched) = (Arc::new(input), Touched::default());
+    /// Commits an outcome and returns the kernel's reply, if there is one. Retries while the disk is full or failing.
+    /// If no decision can be made on the outcome, its turn is given up and the agent is checked.
+    pub(crate) async fn commit_outcome(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
+        let (input, touched) = (Arc::new(input), TouchedAgents::default());
         let mut in_doubt = false;
         let reply = self
-            .settle_until_taken(agent_id, &input, &touched, &mut in_doubt)
+            .retry_outcome(agent_id, &input, &touched, &mut in_doubt)
             .await;
-        // However it ended: a commit that may hold may have asked for things nobody does.
+        // An unconfirmed commit may have asked for work that no task performs.
         if in_doubt {
             self.clear_up_all(touched.all(agent_id)).await;
         }
         reply
     }
 
-    async fn settle_until_taken(
+    async fn retry_outcome(
         &self,
         agent_id: &AgentId,
         input: &Arc<Input>,
-        touched: &Touched,
+        touched: &TouchedAgents,
         in_doubt: &mut bool,
     ) -> Option<Reply> {
         let seen = self.take_backs.of(agent_id);
@@ -52,13 +51,13 @@ impl Shell {
                 Error::Overloaded | Error::Storage { .. } => {}
                 Error::CommitUnknown => {
                     *in_doubt = true;
-                    // Giving up names no turn: sent again, it could cost the next one.
+                    // `GiveUp` names no turn. A repeated one could end the next turn.
                     if matches!(**input, Input::GiveUp { .. }) {
                         return None;
                     }
                 }
                 Error::Internal { message } => {
-                    self.after_a_fault(agent_id, input, message, seen).await;
+                    self.handle_fault(agent_id, input, message, seen).await;
                     return None;
                 }
                 Error::StoreLost { .. }
@@ -80,18 +79,18 @@ impl Shell {
         }
     }
 
-    /// A decision broke a rule of the runtime: its turn is given up, and what it left open is taken up. An agent that
-    /// cannot even be given up is put aside.
-    async fn after_a_fault(&self, agent_id: &AgentId, input: &Input, message: String, seen: u64) {
+    /// Handles a decision that broke a rule of the runtime: gives up the turn and restarts its open effects. An agent
+    /// whose turn cannot be given up is put aside.
+    async fn handle_fault(&self, agent_id: &AgentId, input: &Input, message: String, seen: u64) {
         if matches!(input, Input::GiveUp { .. }) {
             return self.put_aside(agent_id, message, seen).await;
         }
         tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
-        Box::pin(self.settle(agent_id, Input::GiveUp { message })).await;
-        // What was not part of a turn is still open; a defect that stays costs one try a second.
+        Box::pin(self.commit_outcome(agent_id, Input::GiveUp { message })).await;
+        // Effects outside of a turn are still open. A permanent defect costs one attempt per second.
         self.pause(AFTER_A_FAULT_MS).await;
-        if let Some(id) = effect::of(input) {
-            // Nobody performs it any more, and as long as it counted as held it would not be taken up.
+        if let Some(id) = effect::effect_of(input) {
+            // No task performs the effect any more. While it counted as running it would not be restarted.
             self.lock_running().remove(&(agent_id.clone(), id));
         }
         self.clear_up(agent_id).await;

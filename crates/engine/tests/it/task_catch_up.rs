@@ -1,4 +1,4 @@
-//! What ended while no host ran, before a run of a named agent begins.
+//! Tasks that ended while no host ran, before a run of a named agent begins.
 
 use crate::house::{House, agent, prompt};
 use crate::runs::request;
@@ -10,7 +10,7 @@ use holon_engine::{Conduct, Host, Scope};
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
-/// A host that exists for one run of agent `main` only.
+/// A host that exists for one run of agent `main`.
 async fn start_for_main(house: &House) -> Host {
     let scope = Scope::Run(Some(agent("main")));
     let conduct = Conduct {
@@ -32,14 +32,14 @@ async fn a_named_agents_run_without_a_host_begins_with_what_ended_before_it() {
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
     host.shut_down().await.expect("goes down");
-    // Over, and whoever watches it has not heard so yet.
+    // The task is over, but its watcher does not know yet.
     task.falls_silent(true);
     let host = start_for_main(&house).await;
     let acts = host.acts();
     let waiting = tokio::spawn(async move { acts.run_once(of_main("is it built?")).await });
     task.watched().await;
     for _ in 0..32 {
-        // Each look takes a thread that reads, so a run that would begin too early gets its turn.
+        // Each read takes a reader thread, so a run that would begin too early can proceed meanwhile.
         host.reads().agents().await.expect("a list");
     }
     assert!(house.model.is_quiet().await, "the end is taken up first");

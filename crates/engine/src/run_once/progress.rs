@@ -1,0 +1,80 @@
+//! The state of a run at one read, and the decision if it waits for more.
+
+use holon_domain::WorkItemId;
+use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::brief::{BriefKind, BriefRecord};
+use holon_domain::log::LogEntry;
+use holon_domain::message::MessageKind;
+use holon_domain::queue::QueueView;
+use holon_domain::task::TaskRecord;
+use holon_domain::turn::LogSeq;
+use std::collections::BTreeSet;
+
+/// Conditions on which a run waits beyond its answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WaitTerms {
+    /// True if the run waits for the results of its tasks that the agent will read.
+    pub(super) for_tasks: bool,
+    /// Upper bound on the model rounds of the whole run.
+    pub(super) max_rounds: Option<u32>,
+}
+
+/// The state of a run at one read.
+pub(super) enum RunProgress {
+    /// The message is not settled yet. Holds the lengths of the queue.
+    Open(QueueView),
+    /// The message is settled, but the run waits for tasks.
+    Continues,
+    /// The run has finished. Holds the log since its begin.
+    Finished(Box<SettledMessage>, NextStep, Vec<(LogSeq, LogEntry)>),
+}
+
+/// The next step of a run whose message is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NextStep {
+    Continues,
+    /// The rounds are used up although task results are still to come.
+    CutOff,
+    Finish,
+}
+
+/// A settled message and the rows around it, from one read.
+pub(super) struct SettledMessage {
+    pub(super) queue: QueueView,
+    /// Brief that settled the message.
+    pub(super) brief: BriefRecord,
+    /// Newest brief of the agent.
+    pub(super) newest: Option<BriefRecord>,
+    /// Tasks of the agent, newest first; every unfinished one is included.
+    pub(super) tasks: Vec<TaskRecord>,
+    /// Work items completed during the run that have a completion report.
+    pub(super) reported: BTreeSet<WorkItemId>,
+}
+
+impl SettledMessage {
+    /// Decides if the run waits for tasks whose results the agent will read. A run that failed, was stopped or has used
+    /// up its rounds does not wait.
+    pub(super) fn next_step(&self, agent: &AgentRecord, waits: WaitTerms) -> NextStep {
+        let may_run = match agent.lifecycle {
+            Lifecycle::Booting | Lifecycle::Runnable => true,
+            Lifecycle::Stopped | Lifecycle::Deleting => false,
+        };
+        if !waits.for_tasks || !may_run || self.brief.kind == BriefKind::Failure {
+            return NextStep::Finish;
+        }
+        let in_turn = agent.open_turn.as_ref();
+        if in_turn.is_some_and(|turn| turn.message_kind == MessageKind::TaskResult) {
+            return NextStep::Continues;
+        }
+        let will_be = |task: &TaskRecord| task.terminal_reentry && !task.status.is_terminal();
+        let more = self.tasks.iter().any(will_be) || self.queue.interjections > 0;
+        let used = agent.totals.model_rounds;
+        let spent = waits.max_rounds.is_some_and(|max| used >= u64::from(max));
+        match (more, spent) {
+            (true, false) => NextStep::Continues,
+            (true, true) => NextStep::CutOff,
+            (false, true) if !agent.held.is_empty() => NextStep::CutOff,
+            (false, true | false) => NextStep::Finish,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The answer to the caller of a run, and the response built from it.
+
+use super::progress::{NextStep, SettledMessage};
+use super::tally::{Tally, TurnFailure, TurnFilter};
+use crate::request::AdmittedMessage;
+use holon_core::assess::{Assessment, assess};
+use holon_domain::agent::AgentRecord;
+use holon_domain::brief::{BriefKind, BriefRecord};
+use holon_domain::closure::{ClosureOutcome, WaitingReason};
+use holon_domain::failure::{FailureArtifact, FailureCategory};
+use holon_domain::log::LogEntry;
+use holon_domain::queue::QueueView;
+use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_domain::task::TaskRecord;
+use holon_domain::turn::{LogSeq, Phase, TerminalReason};
+use holon_domain::{TaskId, text};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// The answer to the caller of a run.
+pub(super) enum RunAnswer {
+    Finished(Box<FinishedRun>),
+    /// The message stays in the queue behind a turn that waits for a provider.
+    Waiting(Box<WaitingRun>),
+}
+
+impl RunAnswer {
+    pub(super) fn respond(self) -> RunOnceResponse {
+        match self {
+            Self::Finished(finished) => finished.respond(),
+            Self::Waiting(waiting) => waiting.respond(),
+        }
+    }
+}
+
+/// A run whose message waits behind a turn that waits for a provider.
+pub(super) struct WaitingRun {
+    admitted: AdmittedMessage,
+    agent: AgentRecord,
+    assessment: Assessment,
+}
+
+impl WaitingRun {
+    /// Builds the value if the message waits behind such a turn.
+    pub(super) fn of(
+        admitted: &AdmittedMessage,
+        agent: AgentRecord,
+        queue: &QueueView,
+    ) -> Option<Box<Self>> {
+        let turn = agent.open_turn.as_ref()?;
+        let is_own = turn
+            .owes
+            .iter()
+            .any(|owed| owed.seq == admitted.message_seq);
+        let is_suspended = matches!(turn.phase, Phase::Suspended { .. });
+        let has_trouble = !turn.attended && turn.patience.since.is_some();
+        if !is_suspended && (is_own || !has_trouble) {
+            return None;
+        }
+        let assessment = assess(holon_core::assess::Standing::new(&agent, queue));
+        let admitted = admitted.clone();
+        Some(Box::new(Self {
+            admitted,
+            agent,
+            assessment,
+        }))
+    }
+
+    fn respond(self) -> RunOnceResponse {
+        let closure = self.assessment.closure;
+        let end = RunReport {
+            status: RunStatus::Waiting,
+            waiting_reason: closure
+                .and_then(|closure| closure.waiting_reason)
+                .or(Some(WaitingReason::AwaitingExternalChange)),
+            text: format!(
+                "not answered yet, and kept in the queue: {}{}",
+                self.assessment.posture.reason,
+                self.assessment
+                    .posture
+                    .wakes_at
+                    .map_or_else(String::new, |at| format!(" ({at})"))
+            ),
+            tasks: Vec::new(),
+        };
+        response(&self.admitted, &self.agent, end, Tally::default())
+    }
+}
+
+/// A finished run with everything its response needs.
+pub(super) struct FinishedRun {
+    pub(super) admitted: AdmittedMessage,
+    pub(super) agent: AgentRecord,
+    pub(super) settled: SettledMessage,
+    pub(super) next_step: NextStep,
+    pub(super) entries: Vec<(LogSeq, LogEntry)>,
+    /// Tasks that were stopped because the run had finished.
+    pub(super) stopped: BTreeSet<TaskId>,
+}
+
+impl FinishedRun {
+    pub(super) fn respond(self) -> RunOnceResponse {
+        // A temporary agent does nothing else, so everything in its log belongs to the run.
+        let whole = self.agent.is_one_run();
+        let scope = if whole {
+            TurnFilter::All
+        } else {
+            TurnFilter::Message(self.admitted.message_seq)
+        };
+        let tasks = self.tasks();
+        let SettledMessage {
+            queue,
+            brief,
+            newest,
+            reported,
+            ..
+        } = self.settled;
+        let entries = self.entries.into_iter().map(|(_, entry)| entry);
+        let mut tally = Tally::of(entries, scope, &reported);
+        let brief = newest.filter(|_| whole).unwrap_or(brief);
+        tally.failure = reported_failure(&brief, tally.failure);
+        if self.next_step == NextStep::CutOff {
+            tally.failure = Some((
+                cut_off_failure(tally.rounds),
+                Some(TerminalReason::MaxRounds),
+            ));
+        }
+        let end = derive_report(&self.agent, &queue, brief, tasks, &tally);
+        response(&self.admitted, &self.agent, end, tally)
+    }
+
+    /// Lists the tasks of the run, oldest first.
+    fn tasks(&self) -> Vec<Value> {
+        let whole = self.agent.is_one_run();
+        let of_run = |task: &&TaskRecord| {
+            whole || task.parent_message_id.as_ref() == Some(&self.admitted.message_id)
+        };
+        let tasks = self.settled.tasks.iter().rev().filter(of_run);
+        tasks
+            .map(|task| {
+                let mut snapshot = task.output_snapshot();
+                if self.agent.is_temporary() {
+                    // The files are removed together with the temporary agent.
+                    snapshot.artifacts.clear();
+                    (snapshot.output_artifact, snapshot.stderr_artifact) = (None, None);
+                }
+                let mut told = json!({ "task": snapshot });
+                if self.stopped.contains(&task.id) {
+                    told["stopped_with_run"] = json!(true);
+                }
+                told
+            })
+            .collect()
+    }
+}
+
+/// Builds the failure of a run that used up its rounds before it read the results of its tasks.
+fn cut_off_failure(rounds: u64) -> FailureArtifact {
+    let rounds = text::counted(rounds, "model round");
+    let summary = format!(
+        "stopped after {rounds}, the most this request allowed, before it was told how its tasks ended; allow more \
+         with --max-turns"
+    );
+    FailureArtifact::new(FailureCategory::Runtime, "max_turns_exceeded", &summary)
+}
+
+/// Selects the failure that a brief reports: the last one in the log, because both are written in one commit. Turns
+/// that began later do not change it, and a brief that is no failure comes after all failures.
+fn reported_failure(brief: &BriefRecord, last: Option<TurnFailure>) -> Option<TurnFailure> {
+    match brief.kind {
+        BriefKind::Failure => last,
+        BriefKind::Result | BriefKind::Ack => None,
+    }
+}
+
+/// Derives the reported state of a finished run from its brief, its failure and the agent's closure.
+fn derive_report(
+    agent: &AgentRecord,
+    queue: &QueueView,
+    brief: BriefRecord,
+    tasks: Vec<Value>,
+    tally: &Tally,
+) -> RunReport {
+    let closure = assess(holon_core::assess::Standing::new(agent, queue)).closure;
+    let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
+    let final_status = match (&tally.failure, brief.kind) {
+        (Some((_, Some(TerminalReason::MaxRounds))), _) => RunStatus::MaxTurnsExceeded,
+        (Some(_), _) | (None, BriefKind::Failure) => RunStatus::Failed,
+        (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
+        (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
+    };
+    let report = tally.report.clone();
+    RunReport {
+        status: final_status,
+        waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
+        // A failure is shown as such. Otherwise the newest report is the answer; the last text is returned beside it.
+        text: report
+            .filter(|_| tally.failure.is_none())
+            .unwrap_or(brief.text),
+        tasks,
+    }
+}
+
+/// The reported state of a run.
+struct RunReport {
+    status: RunStatus,
+    waiting_reason: Option<WaitingReason>,
+    text: String,
+    tasks: Vec<Value>,
+}
+
+fn response(
+    admitted: &AdmittedMessage,
+    agent: &AgentRecord,
+    end: RunReport,
+    tally: Tally,
+) -> RunOnceResponse {
+    RunOnceResponse {
+        agent_id: admitted.agent_id.clone(),
+        message_id: admitted.message_id.clone(),
+        final_status: end.status,
+        waiting_reason: end.waiting_reason,
+        final_text: end.text,
+        raw_final_text: tally.words,
+        sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
+        failure_artifact: tally.failure.map(|(artifact, _)| artifact),
+        tasks: end.tasks,
+        message_count: agent.counters.messages,
+        changed_files: tally.changed,
+        token_usage: tally.usage,
+        input_tokens: tally.usage.input_tokens,
+        output_tokens: tally.usage.output_tokens,
+        provider_cache_usage: tally.usage.cache_usage(),
+        model_rounds: tally.rounds,
+        tool_calls: tally.calls,
+        shell_commands: tally.commands + tally.batched,
+        exec_command_items: tally.commands,
+        batched_exec_command_items: tally.batched,
+        provider_attempt_timeline: tally.timeline,
+    }
+}

@@ -1,0 +1,166 @@
+//! The shell: the only async code of the engine. It performs effects and commits their outcomes; it decides nothing.
+//!
+//! Work leaves a commit through a hook that runs after COMMIT, so it does not depend on a waiting caller. An outcome
+//! that cannot be written yet is kept and retried; the kernel drops a stale outcome.
+
+mod aside;
+mod clock;
+mod command;
+mod dispatch;
+mod due;
+mod effect;
+mod outcome;
+mod patch;
+mod probe;
+mod removal;
+mod round;
+mod scope;
+mod submit;
+mod task;
+mod tool;
+mod upkeep;
+mod work;
+
+use self::aside::TakeBackCounts;
+pub(crate) use self::clock::ClockWatch;
+use self::patch::PatchLocks;
+use self::probe::PROBES_AT_ONCE;
+use self::submit::engine_error;
+pub(crate) use self::submit::{Sender, TouchedAgents};
+use crate::conduct::Conduct;
+use crate::kernel::Kernel;
+use crate::ports::Ports;
+use crate::stalled::StalledAgents;
+use holon_core::Input;
+use holon_domain::AgentId;
+use holon_domain::effect::EffectId;
+use holon_store::Store;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Pause after a decision broke a rule of the runtime, before the agent is checked.
+const AFTER_A_FAULT_MS: u64 = 1_000;
+
+/// The shared state of a running host. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Shell(Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) kernel: Kernel,
+    pub(crate) ports: Ports,
+    pub(crate) conduct: Conduct,
+    runtime: tokio::runtime::Handle,
+    running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
+    /// Calls whose patches are being applied or finished.
+    patch_locks: PatchLocks,
+    /// Bounds the commands that are probed at the same time during boot.
+    probes: Semaphore,
+    /// Agents with an outcome that the full disk cannot take.
+    pub(crate) stalled: StalledAgents,
+    take_backs: TakeBackCounts,
+    /// Temporary agents that this process created or found. With `Scope::Run` their work is performed too.
+    temporary: Mutex<BTreeSet<AgentId>>,
+    /// Agents whose workspace was already warned about in the log.
+    warned: Mutex<BTreeSet<AgentId>>,
+    tasks: TaskTracker,
+    /// Runs with a temporary agent, and the removals of such agents.
+    removals: TaskTracker,
+    /// Wakes the due loop when an earlier time was set.
+    due_set: Notify,
+    /// Counts removed agents, for tasks that wait for a removal.
+    removed: watch::Sender<u64>,
+    /// Set when recovery is done.
+    up: AtomicBool,
+    /// Cancelled when a shutdown begins; no new work is started.
+    draining: CancellationToken,
+    /// Cancelled when the drain has used up its time.
+    halted: CancellationToken,
+}
+
+impl std::ops::Deref for Shell {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Shell {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        kernel: Kernel,
+        ports: Ports,
+        conduct: Conduct,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            kernel,
+            ports,
+            conduct,
+            runtime: tokio::runtime::Handle::current(),
+            running: Mutex::default(),
+            patch_locks: PatchLocks::default(),
+            probes: Semaphore::new(PROBES_AT_ONCE),
+            stalled: StalledAgents::default(),
+            take_backs: TakeBackCounts::default(),
+            temporary: Mutex::default(),
+            warned: Mutex::default(),
+            tasks: TaskTracker::new(),
+            removals: TaskTracker::new(),
+            due_set: Notify::new(),
+            removed: watch::channel(0).0,
+            up: AtomicBool::new(false),
+            draining: CancellationToken::new(),
+            halted: CancellationToken::new(),
+        }))
+    }
+
+    /// Marks recovery as done; inputs of clients are accepted from now on.
+    pub(crate) fn mark_up(&self) {
+        self.up.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.up.load(Ordering::Acquire)
+    }
+
+    /// Removes a temporary agent whose request is answered. A drain waits for it before it begins.
+    pub(crate) fn remove_afterwards(&self, agent_id: AgentId) {
+        let shell = self.clone();
+        let removal = async move {
+            shell.commit_outcome(&agent_id, Input::Delete).await;
+            shell.wait_removed(&agent_id).await;
+            shell.remove_if_aside(&agent_id).await;
+        };
+        self.removals.spawn_on(removal, &self.runtime);
+    }
+
+    /// Spawns a run with a temporary agent. A drain waits for it before it begins.
+    pub(crate) fn spawn_temporary(&self, run: impl Future<Output = ()> + Send + 'static) {
+        self.removals.spawn_on(run, &self.runtime);
+    }
+
+    pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn_on(future, &self.runtime);
+    }
+
+    fn lock_running(
+        &self,
+    ) -> std::sync::MutexGuard<'_, HashMap<(AgentId, EffectId), CancellationToken>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) async fn pause(&self, millis: u64) {
+        let until = self.ports.clock.elapsed() + Duration::from_millis(millis);
+        tokio::select! {
+            () = self.ports.clock.sleep_until(until) => {}
+            () = self.halted.cancelled() => {}
+        }
+    }
+}

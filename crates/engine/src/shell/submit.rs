@@ -1,0 +1,221 @@
+//! Hands inputs to the kernel inside the writer's next commit, and converts the writer's errors.
+
+use super::Shell;
+use crate::error::Error;
+use crate::kernel::{HandleResult, Kernel, PostCommitWork, Refusal};
+use holon_core::input::NewAgent;
+use holon_core::{Input, Reply};
+use holon_domain::agent::RunEnd;
+use holon_domain::message::Body;
+use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_store::{Ledger, WriteError, commit};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Assumed size of an input in a batch when its real size is not worth computing.
+const OUTCOME_BYTES: usize = 16 << 10;
+
+impl Shell {
+    /// Hands one input to the writer and returns after its commit. If the commit cannot be confirmed, the agents it
+    /// touched are checked in the background.
+    ///
+    /// A decision that fails twice in the same way (contradictory rows, a panic) puts its agent aside, because the next
+    /// caller would meet the same fault.
+    pub(crate) async fn submit(
+        &self,
+        agent_id: &AgentId,
+        sender: Sender,
+        input: Input,
+    ) -> Result<Reply, Error> {
+        let (input, touched) = (Arc::new(input), TouchedAgents::default());
+        let seen = self.take_backs.of(agent_id);
+        let mut outcome = self.try_submit(agent_id, sender, &input, &touched).await;
+        if matches!(outcome, Err(Error::Internal { .. })) {
+            outcome = self.try_submit(agent_id, sender, &input, &touched).await;
+        }
+        if let Err(Error::Internal { message }) = outcome {
+            self.put_aside(agent_id, message.clone(), seen).await;
+            outcome = Err(Error::AgentAside {
+                agent_id: agent_id.clone(),
+                reason: message,
+            });
+        }
+        if outcome == Err(Error::CommitUnknown) {
+            for agent_id in touched.all(agent_id) {
+                self.spawn_clear_up(agent_id);
+            }
+        }
+        match sender {
+            Sender::Runtime => outcome,
+            Sender::Client => self.hide_private(agent_id, outcome).await,
+        }
+    }
+
+    /// Hands one input to the writer once. The input is shared, so that running the decision again copies no answer.
+    pub(super) async fn try_submit(
+        &self,
+        agent_id: &AgentId,
+        sender: Sender,
+        input: &Arc<Input>,
+        touched: &TouchedAgents,
+    ) -> Result<Reply, Error> {
+        let (bytes, input) = (input_bytes(input), Arc::clone(input));
+        let handle = match sender {
+            Sender::Runtime => Kernel::handle,
+            Sender::Client => Kernel::handle_for_client,
+        };
+        let (shell, id) = (self.clone(), agent_id.clone());
+        self.decide(agent_id, bytes, touched, move |ledger, now, entropy| {
+            handle(&shell.kernel, ledger, &id, &input, now, entropy)
+        })
+        .await
+    }
+
+    /// Runs the kernel on one agent inside the next commit, and starts the work that the commit asks for.
+    pub(super) async fn decide(
+        &self,
+        agent_id: &AgentId,
+        bytes: usize,
+        touched: &TouchedAgents,
+        mut handle: impl FnMut(&mut dyn Ledger, Timestamp, &mut dyn Entropy) -> HandleResult
+        + Send
+        + 'static,
+    ) -> Result<Reply, Error> {
+        let (shell, touched) = (self.clone(), touched.clone());
+        let seen = self.take_backs.of(agent_id);
+        let handled = commit(self.store.as_ref(), bytes, move |ledger| -> HandleResult {
+            let mut entropy = shell.ports.entropy.source();
+            let now = shell.ports.clock.now();
+            let handled = handle(ledger, now, entropy.as_mut())?;
+            Ok(handled.inspect(|handled| {
+                touched.add(&handled.work);
+                shell.dispatch_after(ledger, handled.work.clone());
+            }))
+        })
+        .await;
+        match handled {
+            Ok(Ok(handled)) => Ok(handled.reply),
+            Ok(Err(refusal)) => Err(refusal_error(agent_id, refusal)),
+            Err(error) => Err(self.note_write_failure(agent_id, error, seen).await),
+        }
+    }
+
+    /// Creates an agent and returns after the commit.
+    pub(crate) async fn create(&self, new: NewAgent) -> Result<(), Error> {
+        let shell = self.clone();
+        let agent_id = new.identity.agent_id.clone();
+        if new.run.is_some_and(|run| run.when_over == RunEnd::Remove) {
+            self.note_temporary(agent_id.clone());
+        }
+        let made = commit(self.store.as_ref(), 0, move |ledger| {
+            let mut entropy = shell.ports.entropy.source();
+            let now = shell.ports.clock.now();
+            let work = shell
+                .kernel
+                .create(ledger, new.clone(), now, entropy.as_mut())?;
+            shell.dispatch_after(ledger, work);
+            Ok(())
+        })
+        .await;
+        if matches!(made, Err(WriteError::CommitUnknown)) {
+            self.spawn_clear_up(agent_id.clone());
+        }
+        made.map_err(|error| match error {
+            WriteError::Store(holon_store::Error::AgentExists { .. }) => Error::AgentConflict {
+                agent_id,
+                reason: "the name is taken".to_owned(),
+            },
+            other => engine_error(other),
+        })
+    }
+}
+
+/// The origin of an input, which limits the agents it can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// A client of the control plane. It can act on public agents only.
+    Client,
+    /// The runtime itself, about any agent.
+    Runtime,
+}
+
+/// The agents that a commit made decisions about, readable also if the commit is unconfirmed. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TouchedAgents(Arc<Mutex<BTreeSet<AgentId>>>);
+
+impl TouchedAgents {
+    fn add(&self, work: &PostCommitWork) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(work.touched.iter().cloned());
+    }
+
+    /// Returns the agents of the commit, always including the agent of the input.
+    pub(crate) fn all(&self, of: &AgentId) -> BTreeSet<AgentId> {
+        let mut all = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        all.insert(of.clone());
+        all
+    }
+}
+
+/// Estimates the size of an input in a batch.
+fn input_bytes(input: &Input) -> usize {
+    match input {
+        Input::Admit(ingress) => match &ingress.body {
+            Body::Text { text } | Body::Brief { text, .. } => text.len(),
+            Body::Json { .. } => OUTCOME_BYTES,
+        },
+        Input::RoundAnswered { answer, .. } => answer.bytes(),
+        Input::Configure { .. }
+        | Input::HomePrepared { .. }
+        | Input::HomeRemoved { .. }
+        | Input::RoundFailed { .. }
+        | Input::ToolFinished { .. }
+        | Input::Received(_)
+        | Input::Deliver { .. }
+        | Input::Defer { .. }
+        | Input::TaskEnded { .. }
+        | Input::PatchFinished { .. }
+        | Input::DueCame { .. }
+        | Input::ClockSetBack { .. }
+        | Input::Start
+        | Input::Stop
+        | Input::Delete
+        | Input::Recover { .. }
+        | Input::TakeUp
+        | Input::GiveUp { .. }
+        | Input::CallerLeft { .. }
+        | Input::ModelsChanged
+        | Input::WakeHint(_)
+        | Input::Work(_)
+        | Input::Continue => OUTCOME_BYTES,
+    }
+}
+
+fn refusal_error(agent_id: &AgentId, refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::NotFound => Error::AgentNotFound {
+            agent_id: agent_id.clone(),
+        },
+        Refusal::Rejected(rejection) => rejection.into(),
+    }
+}
+
+pub(crate) fn engine_error(error: WriteError) -> Error {
+    match error {
+        WriteError::Overloaded => Error::Overloaded,
+        WriteError::DiskFull => Error::DiskFull,
+        WriteError::CommitUnknown => Error::CommitUnknown,
+        WriteError::StoreLost(lost) => lost.into(),
+        WriteError::Closed => Error::ShuttingDown,
+        WriteError::Panicked { message } => Error::Internal { message },
+        WriteError::Store(
+            holon_store::Error::Contradiction { what: message }
+            | holon_store::Error::Encode { reason: message },
+        ) => Error::Internal { message },
+        WriteError::Store(error) => error.into(),
+    }
+}
