@@ -227,7 +227,7 @@ impl Over {
 
 /// Why a run ended whose agent had said what it had to say, and would have been told of more.
 fn cut_off(rounds: u64) -> FailureArtifact {
-    let rounds = text::counted(rounds, "model round");
+    let rounds = text::pluralize(rounds, "model round");
     let summary = format!(
         "stopped after {rounds}, the most this request allowed, before it was told how its tasks ended; allow more \
          with --max-turns"
