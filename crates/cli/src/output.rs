@@ -5,7 +5,7 @@
 //! reads the same. A reader that went away is not an error; an answer that could not be written is one, told at once.
 
 use crate::exit::{Exit, Failure};
-use holon_domain::text::is_steering;
+use holon_domain::text::is_display_control;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
@@ -91,7 +91,7 @@ impl Output {
     /// told without colours.
     pub(crate) fn complain(&self, said: &clap::Error) {
         let words = said.render().to_string();
-        if words.contains(|c| c != '\n' && is_steering(c)) {
+        if words.contains(|c| c != '\n' && is_display_control(c)) {
             self.note(&words);
         } else {
             // Nobody is left to tell if even that cannot be printed.
@@ -131,7 +131,7 @@ fn json<T: Serialize>(value: &T, spell: impl Fn(&T) -> serde_json::Result<String
 fn escaped(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for c in json.chars() {
-        if c != '\n' && is_steering(c) {
+        if c != '\n' && is_display_control(c) {
             // Writing to a string cannot fail.
             write!(shown, "\\u{:04x}", u32::from(c)).ok();
         } else {
@@ -175,7 +175,7 @@ pub(crate) fn visible(words: &str) -> String {
             '\u{7f}' => '\u{2421}',
             c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
             // The second set of control characters includes an eight-bit escape.
-            c if is_steering(c) => '\u{fffd}',
+            c if is_display_control(c) => '\u{fffd}',
             c => c,
         })
         .collect()
@@ -207,7 +207,7 @@ mod tests {
         for spell in spellings {
             let shown = json(&value, spell);
             assert!(
-                !shown.contains(|c| c != '\n' && is_steering(c)),
+                !shown.contains(|c| c != '\n' && is_display_control(c)),
                 "{shown:?}"
             );
             let read: serde_json::Value = serde_json::from_str(&shown).unwrap();

@@ -96,7 +96,7 @@ pub fn models_for(
         return Vec::new();
     };
     let mut models = vec![first.clone()];
-    models.extend(host.models.after_first(own));
+    models.extend(host.models.fallbacks_after(own));
     models
 }
 

@@ -105,7 +105,7 @@ fn woken_by(agent: &AgentRecord, next: &Next, waits: &[WaitRecord]) -> Vec<Strin
         0 => {}
         count => causes.push(format!(
             "the end of {}",
-            text::counted(u64::from(count), "task")
+            text::pluralize(u64::from(count), "task")
         )),
     }
     causes.extend(waits.iter().map(wait_words));

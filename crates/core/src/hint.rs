@@ -7,7 +7,7 @@ use crate::{wait, work};
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, WakeHintTriggered};
 use holon_domain::trigger::WakeHint;
-use holon_domain::wait::Wake;
+use holon_domain::wait::WakeEvent;
 use holon_domain::{limits, text};
 
 /// The place that hints share when the agent has pending ones from as many sources as it may.
@@ -57,7 +57,7 @@ pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
 /// Keeps a hint until the agent can take a tick. Waits that it names are over.
 pub(crate) fn arrive(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     shorten(&mut hint);
-    let wake = Wake::Outside {
+    let wake = WakeEvent::Outside {
         source: hint.source.as_deref(),
         external_trigger_id: hint.external_trigger_id.as_ref(),
     };

@@ -269,7 +269,7 @@ fn model_state(agent: &AgentRecord, host: &HostFacts) -> AgentModelState {
         runtime_default_model: shown(host.models.default.as_ref()),
         effective_fallback_models: host
             .models
-            .after_first(own)
+            .fallbacks_after(own)
             .iter()
             .map(ToString::to_string)
             .collect(),

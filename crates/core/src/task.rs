@@ -28,7 +28,7 @@ use holon_domain::task::{
     TaskStatus, WaitPolicy,
 };
 use holon_domain::turn::OpenTurn;
-use holon_domain::wait::{WaitRecord, Wake};
+use holon_domain::wait::{WaitRecord, WakeEvent};
 use holon_domain::{TaskId, limits, text};
 
 /// Whether one more command may become a task.
@@ -361,7 +361,7 @@ fn close(
         draft.end_task(task.clone());
     }
     let by = format!("task {} ended", task.id);
-    let ended = wait::wake_matching(draft, Wake::TaskEnded(&task.id), &by);
+    let ended = wait::wake_matching(draft, WakeEvent::TaskEnded(&task.id), &by);
     work::wake(draft);
     (task, ended)
 }

@@ -25,7 +25,7 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentEnded};
 use holon_domain::message::{Cause, MessageKind, Origin, Priority, ResumeReason};
 use holon_domain::timer::DueId;
-use holon_domain::wait::{WaitRecord, WaitStatus, Wake};
+use holon_domain::wait::{WaitRecord, WaitStatus, WakeEvent};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
 use holon_domain::{TaskId, Timestamp, WaitId, limits, text};
 use serde_json::json;
@@ -62,14 +62,14 @@ pub(crate) fn message_comes(
         ) => return None,
     };
     let wake = match &source {
-        Some(source) => Wake::Outside {
+        Some(source) => WakeEvent::Outside {
             source: Some(source),
             external_trigger_id: None,
         },
-        None => Wake::Operator,
+        None => WakeEvent::Operator,
     };
     let ended = wake_matching(draft, wake, &by);
-    if wake == Wake::Operator {
+    if wake == WakeEvent::Operator {
         work::wake(draft);
     }
     resumes(&ended)
@@ -82,15 +82,19 @@ pub(crate) fn resumes(ended: &[WaitRecord]) -> Option<ResumeReason> {
 }
 
 /// Something happened: every wait that names it is over. Answers the waits that ended.
-pub(crate) fn wake_matching(draft: &mut Draft<'_>, wake: Wake<'_>, by: &str) -> Vec<WaitRecord> {
+pub(crate) fn wake_matching(
+    draft: &mut Draft<'_>,
+    wake: WakeEvent<'_>,
+    by: &str,
+) -> Vec<WaitRecord> {
     if draft.agent.work.active_waits == 0 {
         return Vec::new();
     }
     let waits = draft.active_waits().into_iter();
     let matching: Vec<WaitRecord> = waits.filter(|wait| wait.is_ended_by(wake)).collect();
     let task = match wake {
-        Wake::TaskEnded(id) => Some(id),
-        Wake::Outside { .. } | Wake::Operator => None,
+        WakeEvent::TaskEnded(id) => Some(id),
+        WakeEvent::Outside { .. } | WakeEvent::Operator => None,
     };
     let end = |mut wait: WaitRecord| {
         wait.trigger_count += 1;

@@ -4,7 +4,7 @@
 //! that may read it is spelled out.
 
 use holon_config::{Settings, Source};
-use holon_domain::text::is_steering;
+use holon_domain::text::is_display_control;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use tracing_subscriber::EnvFilter;
@@ -69,7 +69,7 @@ impl<W: Write> Write for Plain<W> {
 fn plain(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     for c in line.chars() {
-        if is_steering(c) && !matches!(c, '\n' | '\t') {
+        if is_display_control(c) && !matches!(c, '\n' | '\t') {
             // Writing to a string cannot fail.
             write!(plain, "{}", c.escape_unicode()).ok();
         } else {

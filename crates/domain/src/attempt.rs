@@ -266,7 +266,7 @@ pub struct AttemptTimeline {
 
 /// Attempts of an answered round in a compact form, since most rounds are answered at the first attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tries {
+pub struct RoundAttempts {
     /// Model that answered, as `provider/model`.
     pub model_ref: String,
     /// Model that the round asked for first. Absent if it is the one that answered.
@@ -297,7 +297,7 @@ const fn is_usual(attempts: &u32) -> bool {
     *attempts == usual_attempts()
 }
 
-impl Tries {
+impl RoundAttempts {
     /// Returns the model that the round asked for first.
     #[must_use]
     pub fn requested_model(&self) -> &str {
@@ -323,7 +323,7 @@ impl Tries {
         let answered = AttemptRecord {
             provider: provider.to_owned(),
             model_ref: self.model_ref.clone(),
-            attempt: count_tries(&self.failed, &self.model_ref).saturating_add(1),
+            attempt: count_attempts(&self.failed, &self.model_ref).saturating_add(1),
             max_attempts: self.max_attempts,
             started_at: Some(self.started_at),
             completed_at: Some(self.completed_at()),
@@ -348,7 +348,7 @@ impl Tries {
 /// Counts the attempts that a model has used up. Attempts that waited for the network or for a new allowance do not
 /// count.
 #[must_use]
-pub fn count_tries(attempts: &[AttemptRecord], model_ref: &str) -> u32 {
+pub fn count_attempts(attempts: &[AttemptRecord], model_ref: &str) -> u32 {
     let used = attempts
         .iter()
         .filter(|attempt| attempt.model_ref == model_ref && !attempt.is_wait_only());

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::text;
 
-    fn said(texts: &[&str]) -> Vec<Block> {
+    fn text_blocks(texts: &[&str]) -> Vec<Block> {
         let block = |text: &&str| Block::Text {
             text: (*text).to_owned(),
         };
@@ -125,7 +125,7 @@ mod tests {
             vec!["0123456789", "x"],
             vec![long.as_str()],
         ] {
-            let blocks = said(&texts);
+            let blocks = text_blocks(&texts);
             let whole = text_of(&blocks);
             assert_eq!(chars_of(&blocks), whole.chars().count(), "{texts:?}");
             for bytes in [4, 10, 11, 12, 100, 1_000] {

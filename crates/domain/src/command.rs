@@ -72,13 +72,9 @@ impl MissingOutput {
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum CommandEnd {
     /// The program exited by itself.
-    Exited {
-        status: i32,
-    },
+    Exited { status: i32 },
     /// A signal killed it that the runtime did not send.
-    Signalled {
-        signal: i32,
-    },
+    Signalled { signal: i32 },
     /// The runtime stopped it because its time was up.
     TimedOut,
 }
@@ -152,19 +148,13 @@ pub enum CommandFailure {
     },
     /// The working directory does not exist.
     #[error("working directory {workdir} does not exist")]
-    MissingWorkdir {
-        workdir: String,
-    },
+    MissingWorkdir { workdir: String },
     /// The working directory is not a directory.
     #[error("working directory {workdir} is not a directory")]
-    WorkdirNoDirectory {
-        workdir: String,
-    },
+    WorkdirNoDirectory { workdir: String },
     /// The process could not be started.
     #[error("the command could not be started: {reason}")]
-    Spawn {
-        reason: String,
-    },
+    Spawn { reason: String },
     /// The run was aborted and the command with it.
     #[error("the command was stopped because its run was aborted")]
     Cancelled,

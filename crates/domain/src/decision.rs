@@ -76,13 +76,13 @@ pub enum Fact {
     DueCleared {
         id: DueId,
     },
-    /// A failed attempt of the round in hand is stored. Writing the same position again replaces it.
+    /// A failed attempt of the current round is stored. Writing the same position again replaces it.
     AttemptKept {
         /// Position in the round, counted from 1.
         n: u32,
         record: Box<AttemptRecord>,
     },
-    /// The round in hand was answered or its turn ended, so its failed attempts are removed.
+    /// The current round was answered or its turn ended, so its failed attempts are removed.
     AttemptsCleared,
     /// The agent moves to a new fencing generation. The store refuses a generation that any agent of this host has had,
     /// so an agent that reuses a name never accepts outcomes of its predecessor.

@@ -39,9 +39,7 @@ pub enum Effect {
         call_index: usize,
     },
     /// Watch a task's command until it ends. Performed at least once; watching changes nothing.
-    WatchTask {
-        task_id: TaskId,
-    },
+    WatchTask { task_id: TaskId },
     /// Stop a task's command with all its processes, and watch it until it ends. Performed at least once; stopping an
     /// ended command does nothing.
     StopTask {

@@ -125,9 +125,7 @@ pub enum AgentIdError {
     },
     /// A character that is not safe in a path on every system.
     #[error("an agent id has only ASCII letters, digits, '.', '-' and '_'; found {found:?}")]
-    Character {
-        found: char,
-    },
+    Character { found: char },
     /// Names with a leading `.` are hidden or leave the directory.
     #[error("an agent id does not start with '.'")]
     LeadingDot,

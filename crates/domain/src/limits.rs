@@ -92,7 +92,7 @@ pub const PARKS_PER_ROUND: u32 = 3;
 /// Fewest output tokens that a request allows, even if the context window seems full, or a quarter of a smaller window.
 /// The estimate of a prompt is rough, and a cut-off answer is useless. A provider without room refuses the request.
 pub const MIN_OUTPUT_TOKENS: u32 = 4_096;
-/// Restarts in a row after which an open turn had no new log entry and the call in hand was found in the same state. At
+/// Restarts in a row after which an open turn had no new log entry and the current call was found in the same state. At
 /// this many a running command is turned into a task. In all other states the message is set aside with a failure brief
 /// and the queue continues.
 pub const RESUMES_WITHOUT_PROGRESS: u32 = 3;

@@ -3,7 +3,7 @@
 //!
 //! A body is stored once, here or in the message table. The transcript is a projection of this log.
 
-use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
+use crate::attempt::{AttemptTimeline, RoundAttempts, TokenUsage};
 use crate::block::Block;
 use crate::failure::FailureArtifact;
 use crate::id::{CallId, MessageId, TaskId};
@@ -80,7 +80,7 @@ pub enum LogEntry {
         intents: Arc<Intents>,
         stop_reason: StopReason,
         usage: TokenUsage,
-        tries: Tries,
+        tries: RoundAttempts,
     },
     /// Outcome of a call. There is exactly one per call.
     ToolResult {
@@ -92,10 +92,7 @@ pub enum LogEntry {
         duration_ms: u64,
     },
     /// The runtime asked the model to continue.
-    ContinuationPrompt {
-        text: String,
-        reason: String,
-    },
+    ContinuationPrompt { text: String, reason: String },
     RuntimeFailure {
         /// Message that the turn answered.
         message_id: MessageId,

@@ -115,17 +115,13 @@ pub enum Origin {
         source: Option<String>,
     },
     /// A timer of this host.
-    Timer {
-        timer_id: TimerId,
-    },
+    Timer { timer_id: TimerId },
     System {
         /// Part of the runtime, such as `work_queue`.
         subsystem: String,
     },
     /// A background command or a child agent.
-    Task {
-        task_id: TaskId,
-    },
+    Task { task_id: TaskId },
 }
 
 impl Origin {

@@ -151,9 +151,7 @@ pub enum ConversationItem {
         is_error: bool,
     },
     /// Text added after the frame: an interjection or a continuation prompt.
-    User {
-        text: String,
-    },
+    User { text: String },
 }
 
 /// Request for one model round.

@@ -37,7 +37,7 @@ pub struct Needs {
     pub tasks: BTreeSet<TaskId>,
     /// Content of these open effects.
     pub effects: BTreeSet<EffectId>,
-    /// Failed attempts of the round in hand.
+    /// Failed attempts of the current round.
     pub attempts: bool,
     /// Newest fencing generation that the host has used.
     pub generation: bool,
@@ -118,7 +118,7 @@ pub struct LoadedRows {
     pub tasks: BTreeMap<TaskId, Option<TaskRecord>>,
     /// Effects that were asked for. `None` if the effect is not open.
     pub effects: BTreeMap<EffectId, Option<Effect>>,
-    /// Failed attempts of the round in hand, in order.
+    /// Failed attempts of the current round, in order.
     pub attempts: Part<Vec<AttemptRecord>>,
     /// Newest generation that any agent of the host has used; 0 before the first.
     pub generation: Part<u64>,

@@ -29,17 +29,11 @@ pub enum AgentSend {
         authority: AuthorityClass,
     },
     /// A child agent ended, which ends the parent's task for it.
-    ChildEnded {
-        task_id: TaskId,
-        end: ChildEnd,
-    },
+    ChildEnded { task_id: TaskId, end: ChildEnd },
     /// The receiver's supervisor was stopped, so the receiver stops, too.
     Stop,
     /// Reply to an earlier send; it goes back to the sender.
-    Verdict {
-        send: SendId,
-        verdict: Verdict,
-    },
+    Verdict { send: SendId, verdict: Verdict },
 }
 
 impl AgentSend {

@@ -38,7 +38,7 @@ pub fn preview(text: &str, max_bytes: usize) -> String {
 /// Returns true for characters that control a display: control characters, line ends and tabs, and the marks that
 /// change the direction of writing, which can make one text look like another.
 #[must_use]
-pub const fn is_steering(c: char) -> bool {
+pub const fn is_display_control(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -46,7 +46,7 @@ pub const fn is_steering(c: char) -> bool {
 
 /// Spells a number of things: `1 model round`, `2 model rounds`.
 #[must_use]
-pub fn counted(number: u64, thing: &str) -> String {
+pub fn pluralize(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
 }
@@ -125,10 +125,10 @@ mod tests {
     #[test]
     fn what_steers_a_display_is_told_from_what_stands_on_it() {
         for c in "\0\t\n\r\u{1b}\u{7f}\u{80}\u{9b}\u{9f}\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}".chars() {
-            assert!(is_steering(c), "{c:?}");
+            assert!(is_display_control(c), "{c:?}");
         }
         for c in " a~\u{a0}é\u{200b}\u{200d}\u{2010}\u{202f}\u{2065}漢🦀".chars() {
-            assert!(!is_steering(c), "{c:?}");
+            assert!(!is_display_control(c), "{c:?}");
         }
     }
 

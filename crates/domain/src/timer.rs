@@ -15,13 +15,9 @@ pub type DueId = u64;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DueAction {
     /// A rest that the agent asked for ends.
-    RestOver {
-        reason: Option<String>,
-    },
+    RestOver { reason: Option<String> },
     /// The pause before the next attempt of a model request ends.
-    BackoffOver {
-        turn_index: u64,
-    },
+    BackoffOver { turn_index: u64 },
     /// The pause before another turn that only the agent itself caused ends.
     PaceOver,
     /// The pause before another attempt to remove an agent's home ends.

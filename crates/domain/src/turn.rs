@@ -25,9 +25,7 @@ pub type LogSeq = u64;
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
     /// The turn waits for a model's answer.
-    CallingModel {
-        effect: EffectId,
-    },
+    CallingModel { effect: EffectId },
     /// The turn waits for the end of a backoff before the next attempt.
     BackingOff {
         /// Entry in the due-queue that ends the pause.
@@ -176,7 +174,7 @@ pub enum Speech {
     Spoken,
 }
 
-/// Waiting time of the round in hand, and the notices that the operator got about it.
+/// Waiting time of the current round, and the notices that the operator got about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Patience {
     /// Time at which its first attempt failed.
@@ -236,7 +234,7 @@ pub struct OwedOutcome {
 pub struct ResumeMark {
     /// Restarts that found nothing of what the turn had begun.
     pub count: u32,
-    /// Restarts that found a command of the call in hand running.
+    /// Restarts that found a command of the current call running.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub alive: u32,
     /// Restarts in a row that found the commands of the call ended although the call has no result.
@@ -296,17 +294,17 @@ pub struct OpenTurn {
     pub followups: u32,
     /// Tokens used so far.
     pub usage: TokenUsage,
-    /// Stored failed attempts of the round in hand, each a row of its own.
+    /// Stored failed attempts of the current round, each a row of its own.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub failed_attempts: u32,
-    /// Attempts that the current model has used up in the round in hand.
+    /// Attempts that the current model has used up in the current round.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub tries: u32,
-    /// Milliseconds that the round in hand has waited for a network. Planned lengths count, not the clock, so a machine
+    /// Milliseconds that the current round has waited for a network. Planned lengths count, not the clock, so a machine
     /// that sleeps does not use up the patience.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub offline_ms: u64,
-    /// Times that the round in hand was parked for a new allowance.
+    /// Times that the current round was parked for a new allowance.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub parks: u32,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
@@ -329,7 +327,7 @@ pub struct OpenTurn {
     /// True if the turn changed something about the work: an item, its plan, its waits or tasks, or a file by a patch.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub progress: bool,
-    /// Items that calls of the round in hand have completed.
+    /// Items that calls of the current round have completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completions: Vec<Completion>,
     /// Last round whose text became a completion report.

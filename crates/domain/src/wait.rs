@@ -123,7 +123,7 @@ pub struct WaitRecord {
 
 /// An event that may end waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wake<'a> {
+pub enum WakeEvent<'a> {
     TaskEnded(&'a TaskId),
     /// An event or a hint from outside, with the name of its source if it has one.
     Outside {
@@ -136,21 +136,21 @@ pub enum Wake<'a> {
 impl WaitRecord {
     /// Returns true if the event ends this wait.
     #[must_use]
-    pub fn is_ended_by(&self, wake: Wake<'_>) -> bool {
+    pub fn is_ended_by(&self, wake: WakeEvent<'_>) -> bool {
         self.status == WaitStatus::Active
             && self.wake_sources.iter().any(|source| matches(source, wake))
     }
 }
 
-fn matches(awaited: &WakeSource, wake: Wake<'_>) -> bool {
+fn matches(awaited: &WakeSource, wake: WakeEvent<'_>) -> bool {
     match (awaited, wake) {
-        (WakeSource::TaskResult { task_id }, Wake::TaskEnded(ended)) => task_id == ended,
+        (WakeSource::TaskResult { task_id }, WakeEvent::TaskEnded(ended)) => task_id == ended,
         (
             WakeSource::ExternalIngress {
                 source,
                 external_trigger_id,
             },
-            Wake::Outside {
+            WakeEvent::Outside {
                 source: came_from,
                 external_trigger_id: came_through,
             },
@@ -160,14 +160,14 @@ fn matches(awaited: &WakeSource, wake: Wake<'_>) -> bool {
                     .as_ref()
                     .is_none_or(|id| came_through == Some(id))
         }
-        (WakeSource::OperatorInput, Wake::Operator) => true,
+        (WakeSource::OperatorInput, WakeEvent::Operator) => true,
         (
             WakeSource::TaskResult { .. }
             | WakeSource::ExternalIngress { .. }
             | WakeSource::Timer { .. }
             | WakeSource::OperatorInput
             | WakeSource::SystemTick,
-            Wake::TaskEnded(_) | Wake::Outside { .. } | Wake::Operator,
+            WakeEvent::TaskEnded(_) | WakeEvent::Outside { .. } | WakeEvent::Operator,
         ) => false,
     }
 }

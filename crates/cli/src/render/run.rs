@@ -27,7 +27,7 @@ pub(crate) fn status(response: &Run, providers: &Providers, to_end: &str) -> Opt
             (format!("run failed: {kind}"), next)
         }
         "max_turns_exceeded" => {
-            let rounds = text::counted(response.model_rounds, "model round");
+            let rounds = text::pluralize(response.model_rounds, "model round");
             let happened = format!("run was cut off after {rounds}");
             (happened, "allow more with --max-turns N".to_owned())
         }
@@ -82,8 +82,8 @@ fn waiting(response: &Run) -> (String, String) {
 pub(crate) fn usage(response: &Run) -> String {
     format!(
         "{}, {}, {} tokens read, {} written",
-        text::counted(response.model_rounds, "model round"),
-        text::counted(response.tool_calls, "tool call"),
+        text::pluralize(response.model_rounds, "model round"),
+        text::pluralize(response.tool_calls, "tool call"),
         response.input_tokens,
         response.output_tokens
     )

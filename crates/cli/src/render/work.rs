@@ -177,7 +177,7 @@ pub(super) fn lines(state: &State, work: &Work) -> Vec<String> {
         format!("waits for  {} ({}): {what}{until}", wait.id, wait.kind)
     }));
     if work.active_timer_count > 0 {
-        let count = text::counted(u64::from(work.active_timer_count), "timer");
+        let count = text::pluralize(u64::from(work.active_timer_count), "timer");
         let slots = work
             .timers
             .iter()
@@ -209,6 +209,6 @@ fn counted(counts: &ItemCounts) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, state)| format!("{count} {state}"))
         .collect();
-    let open = text::counted(u64::from(counts.open()), "open item");
+    let open = text::pluralize(u64::from(counts.open()), "open item");
     format!("{open}: {}", there.join(", "))
 }

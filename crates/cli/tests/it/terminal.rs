@@ -38,7 +38,7 @@ fn on_a_terminal(world: &World, args: &[&str]) -> String {
 }
 
 fn steers(text: &str) -> bool {
-    let steering = holon_domain::text::is_steering;
+    let steering = holon_domain::text::is_display_control;
     text.contains(|c| steering(c) && !matches!(c, '\n' | '\t'))
 }
 

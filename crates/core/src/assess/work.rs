@@ -80,12 +80,12 @@ pub(super) fn work_reason(agent: &AgentRecord) -> String {
         if count > 0 {
             parts.push(format!(
                 "{}: {state}",
-                text::counted(u64::from(count), "work item")
+                text::pluralize(u64::from(count), "work item")
             ));
         }
     }
     if work.active_timers > 0 {
-        parts.push(text::counted(u64::from(work.active_timers), "timer") + " set");
+        parts.push(text::pluralize(u64::from(work.active_timers), "timer") + " set");
     }
     if parts.is_empty() {
         String::new()

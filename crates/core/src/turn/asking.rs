@@ -4,7 +4,7 @@
 
 use super::tries::current_try;
 use crate::draft::Draft;
-use holon_domain::attempt::count_tries;
+use holon_domain::attempt::count_attempts;
 use holon_domain::effect::Effect;
 use holon_domain::limits;
 use holon_domain::model::ModelRef;
@@ -57,7 +57,7 @@ pub(super) fn ask_from_first(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     close_attempts(draft, &mut turn);
     let own = draft.agent.model_override.as_ref();
     let model = draft.host.models.first(own).cloned();
-    turn.fallbacks = draft.host.models.after_first(own);
+    turn.fallbacks = draft.host.models.fallbacks_after(own);
     turn.fallbacks.truncate(limits::FALLBACKS);
     turn.reasoning_effort = draft.agent.reasoning_effort;
     (turn.model, turn.requested_model) = (model, None);
@@ -75,5 +75,5 @@ pub(super) fn turn_to(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option<Mode
     } else if turn.requested_model == turn.model {
         turn.requested_model = None;
     }
-    turn.tries = count_tries(&draft.attempts(), &turn.model_ref());
+    turn.tries = count_attempts(&draft.attempts(), &turn.model_ref());
 }

@@ -74,7 +74,7 @@ impl Ending {
     pub(super) fn max_rounds(round: &RoundInHand, rounds: u64) -> Self {
         let summary = format!(
             "stopped after {}, the most this request allowed; allow more with --max-turns",
-            text::counted(rounds, "model round")
+            text::pluralize(rounds, "model round")
         );
         let failure = Failure::runtime("max_turns_exceeded", &summary);
         Self {

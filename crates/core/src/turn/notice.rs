@@ -84,7 +84,7 @@ fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> Actio
         ),
         SuspensionReason::ProviderTrouble | SuspensionReason::Network => {
             let hours = draft.host.provider_patience_ms / 3_600_000;
-            let patience = text::counted(hours, "hour");
+            let patience = text::pluralize(hours, "hour");
             (
                 ActionCode::ProviderUnavailable,
                 format!(

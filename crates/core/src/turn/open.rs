@@ -26,7 +26,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let run_id = RunId::mint(draft.entropy);
     let own = draft.agent.model_override.as_ref();
     let model = draft.host.models.first(own).cloned();
-    let mut fallbacks = draft.host.models.after_first(own);
+    let mut fallbacks = draft.host.models.fallbacks_after(own);
     fallbacks.truncate(limits::FALLBACKS);
     let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));

@@ -12,7 +12,7 @@ use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
 use crate::work;
-use holon_domain::attempt::{TokenUsage, Tries};
+use holon_domain::attempt::{RoundAttempts, TokenUsage};
 use holon_domain::block::{calls_of, chars_of, text_beginning};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
@@ -161,7 +161,7 @@ fn truncated_error() -> ToolError {
 }
 
 fn round_bound_error(rounds: u64) -> ToolError {
-    let allowed = text::counted(rounds, "model round");
+    let allowed = text::pluralize(rounds, "model round");
     ToolError::new(
         ToolErrorKind::RunAborted,
         format!("not run: the request allowed {allowed} and this was the last"),
@@ -288,7 +288,7 @@ fn account(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
     draft.agent.totals.model_rounds += 1;
 }
 
-fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, tries: &Tries) {
+fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, tries: &RoundAttempts) {
     draft.event(Event::ProviderRoundCompleted(ProviderRoundCompleted {
         turn_index: turn.turn_index,
         round: turn.rounds,

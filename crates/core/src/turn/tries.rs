@@ -4,7 +4,7 @@ use crate::attempt::{Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
 use crate::input::RoundTiming;
 use holon_domain::attempt::{
-    AttemptDisposition, AttemptOutcome, AttemptRecord, StoredWord, Tries, count_tries,
+    AttemptDisposition, AttemptOutcome, AttemptRecord, RoundAttempts, StoredWord, count_attempts,
 };
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::turn::OpenTurn;
@@ -19,13 +19,13 @@ pub(super) fn close_tries(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
     timing: RoundTiming,
-) -> Tries {
+) -> RoundAttempts {
     let failed = draft.attempts();
     if turn.failed_attempts > 0 {
         draft.clear_attempts();
     }
     (turn.failed_attempts, turn.tries) = (0, 0);
-    Tries {
+    RoundAttempts {
         model_ref: turn.model_ref(),
         requested_model_ref: turn.requested_model.as_ref().map(ToString::to_string),
         started_at: timing.started_at,
@@ -85,5 +85,5 @@ pub(super) fn keep(draft: &mut Draft<'_>, turn: &mut OpenTurn, record: AttemptRe
     let kept = draft.attempts().len() - usize::from(replaces_last);
     draft.keep_attempt(kept + 1, record);
     turn.failed_attempts = u32::try_from(draft.attempts().len()).unwrap_or(u32::MAX);
-    turn.tries = count_tries(&draft.attempts(), &turn.model_ref());
+    turn.tries = count_attempts(&draft.attempts(), &turn.model_ref());
 }

@@ -14,9 +14,7 @@ pub enum HomeState {
     #[default]
     Unmade,
     /// An effect checks whether the directory exists or can be created.
-    Preparing {
-        effect: EffectId,
-    },
+    Preparing { effect: EffectId },
     /// The directory exists or can be created.
     Ready,
     Removing {

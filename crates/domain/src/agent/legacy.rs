@@ -4,7 +4,7 @@ use super::stored::HotState;
 use super::{
     AgentRecord, AgentSettings, Counters, HomeState, IdentityView, LastFailure, Lifecycle, RunTerms,
 };
-use crate::attempt::{AttemptRecord, count_tries};
+use crate::attempt::{AttemptRecord, count_attempts};
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
 use crate::model::ModelRef;
@@ -69,11 +69,11 @@ struct OldTurn {
 impl OldTurn {
     fn split(self) -> (OpenTurn, Vec<AttemptRecord>) {
         let Self { attempts, mut turn } = self;
-        // Earlier builds stored an invalid reference if no model was chosen.
+        // Earlier builds stored `none/none` if no model was chosen.
         turn.model
             .take_if(|model| model.provider() == "none" && model.model() == "none");
         turn.failed_attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
-        turn.tries = count_tries(&attempts, &turn.model_ref());
+        turn.tries = count_attempts(&attempts, &turn.model_ref());
         (turn, attempts)
     }
 }

@@ -89,7 +89,7 @@ impl AgentRecord {
         }
     }
 
-    /// Splits the JSON text of an earlier build into the agent's record and the failed attempts of the round in hand.
+    /// Splits the JSON text of an earlier build into the agent's record and the failed attempts of the current round.
     /// // # Errors
     /// Fails if the text is not JSON of that shape.
     pub fn split_legacy_row(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {

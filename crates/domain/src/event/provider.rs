@@ -1,6 +1,6 @@
 //! Payloads of events about model requests, retries, fallbacks and model overrides.
 
-use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
+use crate::attempt::{AttemptTimeline, RoundAttempts, TokenUsage};
 use crate::id::RunId;
 use crate::model::StopReason;
 use crate::provider::{LearnedLimits, ReasoningEffort};
@@ -28,7 +28,7 @@ pub struct ProviderRoundCompleted {
     /// Attempts of the round. Readers get the derived fields `requested_model`, `active_model`, `fallback_active`,
     /// `provider_round_ms`, `provider_started_at`, `provider_completed_at`, `provider_attempt_timeline`,
     /// `input_tokens`, `output_tokens`, and `provider_cache_usage` where the provider reported tokens of a cache.
-    pub tries: Tries,
+    pub tries: RoundAttempts,
     /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,

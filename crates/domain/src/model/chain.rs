@@ -65,7 +65,7 @@ impl ModelChain {
 
     /// Returns the models that are asked after the first, each once.
     #[must_use]
-    pub fn after_first(&self, own: Option<&ModelRef>) -> Vec<ModelRef> {
+    pub fn fallbacks_after(&self, own: Option<&ModelRef>) -> Vec<ModelRef> {
         let first = self.first(own);
         if self.fallback_disabled {
             return Vec::new();
@@ -95,7 +95,7 @@ mod tests {
             ..ModelChain::only(model("a/1"))
         };
         let after = |own: Option<&ModelRef>| -> Vec<String> {
-            let rest = chain.after_first(own);
+            let rest = chain.fallbacks_after(own);
             rest.iter().map(ToString::to_string).collect()
         };
         assert_eq!(chain.first(None), Some(&model("a/1")));
@@ -112,11 +112,11 @@ mod tests {
             ..ModelChain::none()
         };
         assert_eq!(none.first(None), None);
-        assert_eq!(none.after_first(Some(&model("a/1"))), [model("b/1")]);
+        assert_eq!(none.fallbacks_after(Some(&model("a/1"))), [model("b/1")]);
         let off = ModelChain {
             fallback_disabled: true,
             ..none
         };
-        assert_eq!(off.after_first(Some(&model("a/1"))), []);
+        assert_eq!(off.fallbacks_after(Some(&model("a/1"))), []);
     }
 }

@@ -165,7 +165,7 @@ fn reminder_text(id: &WorkItemId, rounds: u32) -> String {
         "Reminder of the runtime: {} passed since a work item was last updated; the current one is {id}. If something \
          material happened, record it with UpdateWorkItem, and edit the plan file if your understanding changed. If \
          the objective is achieved, complete the item. Otherwise go on; this needs no answer.",
-        text::counted(u64::from(rounds), "model round"),
+        text::pluralize(u64::from(rounds), "model round"),
     )
 }
 

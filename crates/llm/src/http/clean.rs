@@ -13,7 +13,7 @@ pub(super) fn clean(text: &str, secret: Option<&SecretString>, bytes: usize) -> 
     };
     let visible: String = text
         .chars()
-        .map(|c| if text::is_steering(c) { ' ' } else { c })
+        .map(|c| if text::is_display_control(c) { ' ' } else { c })
         .collect();
     let words: Vec<&str> = visible.split_whitespace().collect();
     text::preview(&words.join(" "), bytes)

@@ -2,7 +2,7 @@
 
 use crate::samples::{Scribe, at, took};
 use crate::{apply, with_agent};
-use holon_domain::attempt::{TokenUsage, Tries};
+use holon_domain::attempt::{RoundAttempts, TokenUsage};
 use holon_domain::block::{Block, ToolCall};
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
@@ -28,7 +28,7 @@ fn frame(key: &str) -> LogEntry {
 }
 
 fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
-    let tries = Tries {
+    let tries = RoundAttempts {
         model_ref: "scripted/x".to_owned(),
         requested_model_ref: None,
         started_at: Timestamp::from_millis(5),
@@ -330,7 +330,7 @@ fn a_round_that_a_fallback_answered_shows_the_model_that_was_asked_for_and_the_c
             cache_write_tokens: 2,
             ..usage
         },
-        tries: Tries {
+        tries: RoundAttempts {
             requested_model_ref: Some("first/y".to_owned()),
             ..tries
         },
