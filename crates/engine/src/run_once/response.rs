@@ -156,7 +156,7 @@ impl FinishedRun {
 
 /// Builds the failure of a run that used up its rounds before it read the results of its tasks.
 fn cut_off_failure(rounds: u64) -> FailureArtifact {
-    let rounds = text::counted(rounds, "model round");
+    let rounds = text::pluralize(rounds, "model round");
     let summary = format!(
         "stopped after {rounds}, the most this request allowed, before it was told how its tasks ended; allow more \
          with --max-turns"

@@ -5,7 +5,7 @@ use crate::kernel::PostCommitWork;
 use holon_core::{Input, Stamp};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::intent::AfterRestart;
+use holon_domain::intent::RestartPolicy;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_store::Ledger;
 use tokio_util::sync::CancellationToken;
@@ -59,9 +59,9 @@ impl Shell {
         let Some(run) = self.tool_run(&record).await else {
             return;
         };
-        match run.action.after_restart() {
-            AfterRestart::TakenUp => return,
-            AfterRestart::Proven => {}
+        match run.action.restart_policy() {
+            RestartPolicy::Repeat => return,
+            RestartPolicy::ProveOutcome => {}
         }
         let error = ToolError::new(
             ToolErrorKind::NotStarted,

@@ -21,7 +21,11 @@ const FOLDERS_AT_ONCE: usize = 256;
 
 impl Shell {
     /// Writes the plan file of the item that a call creates. Idempotent: after a restart it writes the same file again.
-    pub(super) async fn write_plan(&self, run: &ToolRun) -> ToolRunOutcome {
+    pub(super) async fn write_plan(
+        &self,
+        run: &ToolRun,
+        cancel: CancellationToken,
+    ) -> ToolRunOutcome {
         let item = WorkItemId::of_call(&run.call.id);
         let text = create_work_item::plan_of(&run.call);
         let written = self

@@ -216,7 +216,13 @@ impl FileHost for QuietPorts {
 
 #[async_trait]
 impl PlanHost for QuietPorts {
-    async fn write(&self, _: &str, _: &WorkItemId, text: String) -> Result<PlanArtifact, String> {
+    async fn write(
+        &self,
+        _: &str,
+        _: &WorkItemId,
+        text: String,
+        _: CancellationToken,
+    ) -> Result<PlanArtifact, String> {
         Ok(PlanArtifact::of_content(
             text.as_bytes(),
             Timestamp::default(),
