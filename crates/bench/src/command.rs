@@ -15,7 +15,7 @@ use holon_domain::AgentId;
 use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_engine::ports::{HomeHost, ModelClient, Ports};
+use holon_engine::ports::{HomeHost, ModelClient, Ports, TextSink};
 use holon_engine::request::WorkspaceChoice;
 use holon_engine::{Host, HostConfig};
 use holon_process::{Image, Shims, start_latencies};
@@ -188,6 +188,7 @@ impl ModelClient for Asking {
     async fn call(
         &self,
         request: ModelRequest,
+        text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         let answered = self.lock().answered.take();
@@ -195,7 +196,7 @@ impl ModelClient for Asking {
             self.lock().between.add(answered.elapsed());
         }
         let asks = request.round == 1;
-        let reply = FixedModel::OneTool.call(request, cancel).await;
+        let reply = FixedModel::OneTool.call(request, text, cancel).await;
         if asks {
             self.lock().answered = Some(Instant::now());
         }

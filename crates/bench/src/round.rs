@@ -8,7 +8,7 @@ use crate::world;
 use async_trait::async_trait;
 use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, ProviderSpec, Transport};
-use holon_engine::ports::{ModelClient, Ports};
+use holon_engine::ports::{ModelClient, Ports, TextSink};
 use holon_llm::{Credential, Credentials, HttpLimits, Router};
 use holon_testkit::ports::{FixedModel, WIDE_POLICY};
 use serde_json::{Value, json};
@@ -90,9 +90,10 @@ impl ModelClient for Over {
     async fn call(
         &self,
         request: ModelRequest,
+        text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        self.0.call(&request, &cancel).await
+        self.0.call(&request, text, &cancel).await
     }
 
     async fn check(&self, _: &ModelRef) -> Result<(), ModelFailure> {
@@ -137,6 +138,7 @@ impl Provider {
             store_responses: false,
             context_management: None,
             reasoning_effort: None,
+            omit: std::collections::BTreeSet::new(),
         }
     }
 

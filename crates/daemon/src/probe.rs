@@ -62,7 +62,7 @@ async fn at_once<T: Send + 'static>(
 async fn probe_one(bound: &Bound, model: ModelRef) -> Probe {
     let began = Instant::now();
     let (request, cancel) = (question(&model), CancellationToken::new());
-    let answered = match tokio::time::timeout(PROBE, bound.call(&request, &cancel)).await {
+    let answered = match tokio::time::timeout(PROBE, bound.call(&request, &|_| {}, &cancel)).await {
         Ok(answer) => answer.map(|ModelReply { .. }| ()),
         Err(_) => Err(ModelFailure::new(
             ModelFailureKind::Timeout,
@@ -119,7 +119,7 @@ pub async fn local_models(
         connect: LOCAL_CONNECT,
         first_byte: LOCAL_ANSWER,
         idle: LOCAL_ANSWER,
-        total: LOCAL_ANSWER,
+        content: LOCAL_ANSWER,
         ..limits(settings)
     };
     let bound = Arc::new(Bound::new(settings, short, Secrets::default())?);

@@ -14,6 +14,7 @@ pub mod command;
 pub mod consequence;
 pub mod continuation;
 pub mod decision;
+pub mod delta;
 pub mod effect;
 pub mod event;
 pub mod explanation;

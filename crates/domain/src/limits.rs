@@ -266,6 +266,9 @@ pub const REQUEST_HEAD_BYTES: usize = 32 << 10;
 /// Milliseconds that a client may take to send the head of a request, and again for its body. Then the connection is
 /// closed or the request refused with 408.
 pub const REQUEST_READ_MS: u64 = 10_000;
+/// Pieces of streamed answers that wait for a slow subscriber. It misses the oldest beyond that; the stored round still
+/// has everything.
+pub const DELTAS_KEPT: usize = 1_024;
 /// Milliseconds between two heartbeats on an idle stream.
 pub const STREAM_HEARTBEAT_MS: u64 = 15_000;
 /// Milliseconds that the reader of a stream may accept no data. Then its connection is closed.
@@ -293,15 +296,16 @@ pub const PROVIDER_LOOKUP_MS: u64 = 5_000;
 /// Timeout of a connection to a provider, in milliseconds, DNS lookup and TLS included. A host that is up answers in
 /// far less; a slower one is retried.
 pub const PROVIDER_CONNECT_MS: u64 = 10_000;
-/// Timeout for the first byte of a provider's answer, in milliseconds. An answer in one piece begins when the model is
-/// done, so this bounds the time a model may think.
+/// Timeout for the first byte of a streamed answer, in milliseconds. An answer in one piece begins when the model is
+/// done, so for that the longer timeout without content applies.
 pub const PROVIDER_FIRST_BYTE_MS: u64 = 300_000;
 /// Timeout between two pieces of an answer that has begun, in milliseconds.
 pub const PROVIDER_IDLE_MS: u64 = 300_000;
 /// Timeout for the body of an error response, in milliseconds. The status has already decided the outcome.
 pub const PROVIDER_ERROR_MS: u64 = 3_000;
-/// Timeout of one attempt in total, in milliseconds, even if bytes keep arriving.
-pub const PROVIDER_TOTAL_MS: u64 = 900_000;
+/// Timeout without content in an answer, in milliseconds, even if comments or other signs of life keep arriving. There
+/// is no limit on the length of an answer in time.
+pub const PROVIDER_CONTENT_MS: u64 = 900_000;
 /// Largest answer of a provider after decompression, largest single event of a stream, and most bytes kept of a stream.
 /// The longest answers of today's models are below one MiB. A larger answer is refused, so a gzip bomb costs no more
 /// than a few times this.

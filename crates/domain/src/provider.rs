@@ -2,6 +2,7 @@
 //! providers belong to `config`.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Declares an enum of names with one stored spelling each.
 macro_rules! spelled {
@@ -34,6 +35,21 @@ macro_rules! spelled {
             }
         }
     };
+}
+
+spelled! {
+    /// An optional part of a request. A server that refuses it can be asked without it.
+    RequestOption {
+        /// The request for token counts at the end of a stream (Chat Completions).
+        StreamUsage = "stream_usage",
+        /// The answer in pieces; without it the answer comes whole.
+        Streaming = "streaming",
+        PromptCacheKey = "prompt_cache_key",
+        /// Reasoning effort, and the reasoning that is asked for and returned in encrypted form.
+        Reasoning = "reasoning",
+        /// Cache breakpoints on content blocks (Anthropic).
+        CacheMarks = "cache_marks",
+    }
 }
 
 spelled! {
@@ -147,6 +163,8 @@ pub struct ProviderSpec {
     pub context_management: Option<ContextManagement>,
     /// Default for its models. An agent's own choice overrides it.
     pub reasoning_effort: Option<ReasoningEffort>,
+    /// Optional parts of a request that are never sent to this provider.
+    pub omit: BTreeSet<RequestOption>,
 }
 
 impl ProviderSpec {

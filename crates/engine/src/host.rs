@@ -76,6 +76,7 @@ impl Host {
             epoch,
             shell.stalled.clone(),
             shell.store.subscribe(),
+            shell.deltas.clone(),
         );
         let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self {

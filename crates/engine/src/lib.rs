@@ -7,6 +7,7 @@
 
 pub mod acts;
 pub mod conduct;
+mod deltas;
 pub mod error;
 pub mod facts;
 pub mod finding;

@@ -23,6 +23,9 @@ pub use holon_domain::command::{
     LatePolicy, OutputRetention,
 };
 
+/// Receives the text of an answer in pieces while it arrives. It is provisional until the call returns.
+pub type TextSink<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
 /// Sends requests to model providers.
 #[async_trait]
 pub trait ModelClient: Send + Sync + std::fmt::Debug {
@@ -30,6 +33,7 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
     async fn call(
         &self,
         request: ModelRequest,
+        text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure>;
 

@@ -4,6 +4,7 @@ mod work;
 
 pub use work::{EntryFilter, WorkItemPage};
 
+use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::facts::SharedFacts;
 use crate::ports::ModelClient;
@@ -11,6 +12,7 @@ use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
+use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventPage, EventQuery, EventRecord, FeedNotice};
 use holon_domain::message::MessageLabels;
 use holon_domain::queue::{MessageSeq, QueueView};
@@ -34,6 +36,7 @@ pub struct Reads {
     stalled: StalledAgents,
     /// Kept only to make new receivers from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
+    deltas: Deltas,
 }
 
 impl Reads {
@@ -44,6 +47,7 @@ impl Reads {
         epoch: String,
         stalled: StalledAgents,
         feed: broadcast::Receiver<FeedNotice>,
+        deltas: Deltas,
     ) -> Self {
         Self {
             readers,
@@ -52,6 +56,7 @@ impl Reads {
             epoch,
             stalled,
             feed: Arc::new(feed),
+            deltas,
         }
     }
 
@@ -200,6 +205,12 @@ impl Reads {
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.feed.resubscribe()
+    }
+
+    /// Subscribes to the text of answers of all agents while they arrive. A receiver that lags misses pieces.
+    #[must_use]
+    pub fn deltas(&self) -> broadcast::Receiver<Arc<AssistantDelta>> {
+        self.deltas.subscribe()
     }
 
     /// Reads rows of one public agent in one transaction.

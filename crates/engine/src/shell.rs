@@ -28,6 +28,7 @@ use self::probe::PROBES_AT_ONCE;
 use self::submit::engine_error;
 pub(crate) use self::submit::{Sender, TouchedAgents};
 use crate::conduct::Conduct;
+use crate::deltas::Deltas;
 use crate::kernel::Kernel;
 use crate::ports::Ports;
 use crate::stalled::StalledAgents;
@@ -64,6 +65,7 @@ pub(crate) struct Inner {
     probes: Semaphore,
     /// Agents with an outcome that the full disk cannot take.
     pub(crate) stalled: StalledAgents,
+    pub(crate) deltas: Deltas,
     take_backs: TakeBackCounts,
     /// Temporary agents that this process created or found. With `Scope::Run` their work is performed too.
     temporary: Mutex<BTreeSet<AgentId>>,
@@ -108,6 +110,7 @@ impl Shell {
             patch_locks: PatchLocks::default(),
             probes: Semaphore::new(PROBES_AT_ONCE),
             stalled: StalledAgents::default(),
+            deltas: Deltas::new(),
             take_backs: TakeBackCounts::default(),
             temporary: Mutex::default(),
             warned: Mutex::default(),

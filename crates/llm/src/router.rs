@@ -4,7 +4,7 @@
 
 use crate::credential::Credentials;
 use crate::error::Error;
-use crate::http::{Http, HttpLimits, Provider};
+use crate::http::{Http, HttpLimits, Provider, TextSink};
 use crate::scripted::Scripted;
 use crate::secrets::Secrets;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
@@ -81,20 +81,22 @@ impl Router {
         }
     }
 
-    /// Runs one attempt at one round; returns at once when `cancel` fires. The outcome contains no known secret.
+    /// Runs one attempt at one round; returns at once when `cancel` fires. Text of the answer goes to `text` while it
+    /// arrives. It is provisional: only the returned reply is the answer. Neither contains a known secret.
     ///
     /// # Errors
     /// Returns the provider's classified failure.
     pub async fn call(
         &self,
         request: &ModelRequest,
+        text: TextSink<'_>,
         cancel: &CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         let served = self.served(&request.model)?;
         let answer = async {
             match served {
-                Served::Script => self.scripted.play(request).await,
-                Served::Http(provider) => self.http.call(provider, request).await,
+                Served::Script => self.scripted.play(request, text).await,
+                Served::Http(provider) => self.http.call(provider, request, text).await,
             }
         };
         self.secrets.clean(unless_cancelled(cancel, answer).await)

@@ -5,6 +5,7 @@
 //! fail again.
 
 use crate::error::Error;
+use crate::http::TextSink;
 use crate::placeholder::{self, Named, Placeholder};
 use crate::reading::{current_input, everything_said, last_tool_result, newest_id, tokens_written};
 use crate::script::{Expectation, Round, Script, ScriptedError};
@@ -57,8 +58,12 @@ impl Scripted {
         load_off_thread(self.base.join(script)).await.map(drop)
     }
 
-    /// Answers one request.
-    pub(crate) async fn play(&self, request: &ModelRequest) -> Result<ModelReply, ModelFailure> {
+    /// Answers one request. The text of the answer goes to `text` word by word.
+    pub(crate) async fn play(
+        &self,
+        request: &ModelRequest,
+        text: TextSink<'_>,
+    ) -> Result<ModelReply, ModelFailure> {
         let path = self.base.join(request.model.model());
         let script = load_off_thread(path.clone()).await?;
         let asked = request
@@ -92,6 +97,11 @@ impl Scripted {
         .answer()?;
         // The count is removed with the answer, so the same round starts from zero for a later agent of that name.
         self.failures().remove(&asked);
+        for block in &reply.blocks {
+            if let ReplyBlock::Text { text: words } = block {
+                words.split_inclusive(' ').for_each(text);
+            }
+        }
         Ok(reply)
     }
 

@@ -135,6 +135,19 @@ pub(crate) fn beginning_at_end(text: &str, needle: &Needle) -> Option<usize> {
     None
 }
 
+/// Returns the length of a text without an escape at its end that more text could complete.
+pub(crate) fn whole_escapes(text: &str) -> usize {
+    let digits = text
+        .trim_end_matches(|letter: char| letter.is_ascii_hexdigit())
+        .len();
+    let is_open = |head: &str, tail: &str| tail.len() < 4 && head.ends_with("\\u");
+    let head = match (text.get(..digits), text.get(digits..)) {
+        (Some(head), Some(tail)) if is_open(head, tail) => head.trim_end_matches('u'),
+        _ => text,
+    };
+    head.trim_end_matches('\\').len()
+}
+
 /// Removes spans from a text that starts `offset` bytes into the text they were found in. The placeholder is put where
 /// a span begins; for a span that began before this text nothing is inserted.
 pub(crate) fn without(

@@ -71,9 +71,7 @@ impl Secrets {
     /// Returns the length up to which a cut-off text may be read. Its end may be the beginning of a secret, which a
     /// search does not find.
     pub(crate) fn uncut(&self, text: &str) -> usize {
-        let begins = |needle: &Needle| search::beginning_at_end(text, needle);
-        let starts = self.needles().iter().filter_map(begins).min();
-        starts.unwrap_or(text.len())
+        uncut(text, &self.needles())
     }
 
     /// Removes the secrets from the outcome of an attempt.
@@ -127,6 +125,59 @@ impl Secrets {
         // A panic cannot leave a list half-written, so a poisoned lock is safe to use.
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+/// Removes the secrets from a text that arrives in pieces. The end of what has arrived is held back while it may be the
+/// beginning of a secret.
+pub(crate) struct TextScreen<'a> {
+    needles: Vec<Needle>,
+    held: String,
+    sink: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+impl<'a> TextScreen<'a> {
+    /// Starts a text that is passed on to `sink`.
+    pub(crate) fn new(secrets: &Secrets, sink: &'a (dyn Fn(&str) + Send + Sync)) -> Self {
+        Self {
+            needles: secrets.needles(),
+            held: String::new(),
+            sink,
+        }
+    }
+
+    /// Adds a piece and passes on what is certain.
+    pub(crate) fn push(&mut self, piece: &str) {
+        self.held.push_str(piece);
+        let until = uncut(&self.held, &self.needles);
+        let rest = self.held.split_off(until);
+        let certain = mem::replace(&mut self.held, rest);
+        self.pass(&certain);
+    }
+
+    /// Passes on the rest of a text that is complete.
+    pub(crate) fn finish(mut self) {
+        let rest = mem::take(&mut self.held);
+        self.pass(&rest);
+    }
+
+    fn pass(&self, text: &str) {
+        if !text.is_empty() {
+            (self.sink)(&hide(text, &self.needles));
+        }
+    }
+}
+
+/// Returns the length of a text without an end that may be the beginning of a secret.
+fn uncut(text: &str, needles: &[Needle]) -> usize {
+    if needles.is_empty() {
+        return text.len();
+    }
+    let begins = |needle: &Needle| search::beginning_at_end(text, needle);
+    let begun = needles.iter().filter_map(begins);
+    begun
+        .chain([search::whole_escapes(text)])
+        .min()
+        .unwrap_or(text.len())
 }
 
 /// Returns true if a text is long enough to be searched for in answers.

@@ -56,6 +56,7 @@ impl Builtin {
                 store_responses: false,
                 context_management: None,
                 reasoning_effort: self.reasoning_effort,
+                omit: std::collections::BTreeSet::new(),
             },
             auth: self.auth(),
             source: ProviderSource::BuiltIn,

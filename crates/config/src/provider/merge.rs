@@ -156,6 +156,7 @@ impl<'a> Fields<'a> {
                 store_responses: false,
                 context_management: None,
                 reasoning_effort: None,
+                omit: std::collections::BTreeSet::new(),
             },
             auth: AuthSpec::none(),
             source: ProviderSource::Config,

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
-use holon_engine::ports::ModelClient;
+use holon_engine::ports::{ModelClient, TextSink};
 use holon_llm::{HttpLimits, Router, Secrets};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -64,9 +64,10 @@ impl Bound {
     pub(crate) async fn call(
         &self,
         request: &ModelRequest,
+        text: TextSink<'_>,
         cancel: &CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let answer = self.router.call(request, cancel).await;
+        let answer = self.router.call(request, text, cancel).await;
         if let Err(failure) = &answer
             && failure.kind == ModelFailureKind::Auth
         {
@@ -127,9 +128,10 @@ impl ModelClient for Models {
     async fn call(
         &self,
         request: ModelRequest,
+        text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let answer = self.now().call(&request, &cancel).await;
+        let answer = self.now().call(&request, text, &cancel).await;
         if let Err(failure) = &answer
             && !cancel.is_cancelled()
         {

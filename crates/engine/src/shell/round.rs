@@ -7,6 +7,7 @@ use crate::model_request::RoundRequest;
 use holon_core::input::RoundTiming;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
+use holon_domain::delta::AssistantDelta;
 use holon_domain::model::ModelFailure;
 use holon_store::TurnRows;
 use tokio_util::sync::CancellationToken;
@@ -31,8 +32,18 @@ impl Shell {
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = round.request.clone();
+        let number = request.round;
+        let text = |piece: &str| {
+            self.deltas.send(AssistantDelta {
+                agent_id: agent_id.clone(),
+                turn_index,
+                round: number,
+                effect: stamp.effect,
+                text: piece.to_owned(),
+            });
+        };
         let reply = tokio::select! {
-            reply = self.ports.model.call(request, cancel.clone()) => reply,
+            reply = self.ports.model.call(request, &text, cancel.clone()) => reply,
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };

@@ -6,11 +6,13 @@
 mod cache;
 mod clearing;
 mod decode;
+mod stream;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decode::decode;
+pub(crate) use decode::answer;
+pub(crate) use stream::Assembler;
 
 use super::dialogue::{self, Answered, GO_ON, Said, Step};
 use cache::{Marks, Place};
@@ -50,6 +52,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
         put("output_config", json!({"effort": effort}));
     }
+    put("stream", json!(true));
     Value::Object(body)
 }
 

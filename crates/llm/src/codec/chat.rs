@@ -7,11 +7,13 @@
 mod decode;
 mod dialect;
 mod seal;
+mod stream;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decode::decode;
+pub(crate) use decode::answer;
+pub(crate) use stream::Assembler;
 
 use super::dialogue::{self, Answered, GO_ON, Said, Step};
 use super::responses::strict;
@@ -37,7 +39,10 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
         put("reasoning_effort", json!(effort));
     }
-    put("stream", Value::Bool(false));
+    put("stream", Value::Bool(true));
+    if dialect.takes_stream_options() {
+        put("stream_options", json!({"include_usage": true}));
+    }
     Value::Object(body)
 }
 

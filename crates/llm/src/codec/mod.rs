@@ -10,13 +10,16 @@ mod dialogue;
 pub(crate) mod json;
 mod reported;
 pub(crate) mod responses;
+pub(crate) mod stream;
 
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 pub(crate) mod sample;
 
-use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, StopReason};
+use holon_domain::model::{ModelFailureKind, ModelReply, ModelRequest, ReplyBlock, StopReason};
+use holon_domain::provider::{ProviderSpec, Transport};
+use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value};
 
 /// A decoded answer.
@@ -49,6 +52,40 @@ pub(crate) enum Fault {
 impl Fault {
     fn malformed(what: impl Into<String>) -> Self {
         Self::Malformed { what: what.into() }
+    }
+}
+
+/// Encodes a request in the provider's protocol, as a stream.
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+    match provider.transport {
+        Transport::OpenaiResponses => responses::encode(provider, request),
+        Transport::OpenaiCodexResponses => codex::encode(provider, request),
+        Transport::AnthropicMessages => anthropic::encode(provider, request),
+        Transport::OpenaiChatCompletions => chat::encode(provider, request),
+    }
+}
+
+/// Decodes the body of a successful response. `tools` are those the request offered.
+pub(crate) fn decode(
+    transport: Transport,
+    tools: &[OfferedTool],
+    body: &[u8],
+) -> Result<Decoded, Fault> {
+    answer(transport, tools, &Value::Object(json_object(body)?))
+}
+
+/// Decodes a document that came as a body or from a stream.
+pub(crate) fn answer(
+    transport: Transport,
+    tools: &[OfferedTool],
+    document: &Value,
+) -> Result<Decoded, Fault> {
+    match transport {
+        Transport::OpenaiResponses | Transport::OpenaiCodexResponses => {
+            responses::answer(tools, document)
+        }
+        Transport::AnthropicMessages => anthropic::answer(document),
+        Transport::OpenaiChatCompletions => chat::answer(document),
     }
 }
 

@@ -6,7 +6,7 @@ mod grammar;
 mod round_trip;
 mod transcripts;
 
-use super::{anthropic, chat, codex, dialogue, responses, sample};
+use super::{anthropic, chat, codex, decode, dialogue, responses, sample};
 use grammar::Seen;
 use holon_domain::block::Block;
 use holon_domain::model::{
@@ -172,16 +172,16 @@ proptest! {
     #[test]
     fn no_bytes_break_a_decoder(body in prop::collection::vec(any::<u8>(), 0..200)) {
         let offer = [sample::freeform_tool()];
-        prop_assert!(anthropic::decode(&body).is_err());
-        prop_assert!(chat::decode(&body).is_err());
-        prop_assert!(responses::decode(&offer, &body).is_err());
+        prop_assert!(decode(Transport::AnthropicMessages, &[], &body).is_err());
+        prop_assert!(decode(Transport::OpenaiChatCompletions, &[], &body).is_err());
+        prop_assert!(decode(Transport::OpenaiResponses, &offer, &body).is_err());
     }
 
     #[test]
     fn no_json_breaks_a_decoder(body in transcripts::any_answer()) {
         let bytes = body.to_string().into_bytes();
         let offer = [sample::freeform_tool()];
-        let decoded = [anthropic::decode(&bytes), chat::decode(&bytes), responses::decode(&offer, &bytes)];
+        let decoded = [decode(Transport::AnthropicMessages, &[], &bytes), decode(Transport::OpenaiChatCompletions, &[], &bytes), decode(Transport::OpenaiResponses, &offer, &bytes)];
         for decoded in decoded.into_iter().flatten() {
             assert_is_consistent(&decoded.reply);
         }

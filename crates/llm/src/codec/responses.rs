@@ -1,4 +1,4 @@
-//! OpenAI's Responses: encodes a request as one JSON document.
+//! OpenAI's Responses: encodes a request whose answer is streamed.
 //!
 //! `input` owns the items both Responses codecs send, `freeform` the tools that take free text, `output` the answer,
 //! `failure` the classes of reported errors, `continuation` the shorter form of a request. The codec keeps no state.
@@ -10,6 +10,7 @@ mod failure;
 mod freeform;
 mod input;
 mod output;
+mod stream;
 pub(super) mod strict;
 #[cfg(test)]
 pub(super) mod tests;
@@ -17,12 +18,11 @@ pub(super) mod tests;
 pub(crate) use continuation::{Snapshot, continuation};
 pub(super) use failure::{failed, told};
 pub(super) use input::{input, instructions, tools};
-pub(super) use output::answer;
+pub(crate) use output::answer;
+pub(crate) use stream::Assembler;
 
-use super::{Decoded, Fault, json_object};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::{PromptCapability, ProviderSpec, ReasoningEffort};
-use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
 /// Smallest output limit that the API accepts.
@@ -57,12 +57,8 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     body.insert("store".into(), json!(provider.store_responses));
     // The runtime shortens a request that does not fit; the provider must not drop items on its own.
     body.insert("truncation".into(), json!("disabled"));
+    body.insert("stream".into(), json!(true));
     Value::Object(body)
-}
-
-/// Decodes the body of a successful response. `tools` are those the request offered.
-pub(crate) fn decode(tools: &[OfferedTool], body: &[u8]) -> Result<Decoded, Fault> {
-    answer(tools, &Value::Object(json_object(body)?))
 }
 
 /// Returns the reasoning effort: the agent's setting, else the provider's.

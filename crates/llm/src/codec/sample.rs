@@ -19,6 +19,7 @@ pub(crate) fn provider(transport: Transport, base_url: &str) -> ProviderSpec {
         store_responses: false,
         context_management: None,
         reasoning_effort: None,
+        omit: std::collections::BTreeSet::new(),
     }
 }
 

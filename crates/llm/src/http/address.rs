@@ -59,6 +59,7 @@ mod tests {
             store_responses: false,
             context_management: None,
             reasoning_effort: None,
+            omit: std::collections::BTreeSet::new(),
         })
     }
 

@@ -1,4 +1,4 @@
-//! Time limits of one attempt: one per step, and one for all steps together.
+//! Time limits of one attempt: one per step, and one for the time without content.
 //!
 //! Uses the timer of the async runtime, so tests can pause the clock.
 
@@ -11,27 +11,32 @@ use tokio::time::Sleep;
 pub(super) enum Late {
     /// The limit of a single step.
     Step(Duration),
-    /// The limit of the whole attempt.
-    Attempt(Duration),
+    /// The limit of the time without content.
+    Content(Duration),
 }
 
-/// Remaining time of an attempt.
+/// Remaining time until content must arrive.
 #[derive(Debug)]
 pub(super) struct Deadline {
-    total: Duration,
+    content: Duration,
     over: Pin<Box<Sleep>>,
 }
 
 impl Deadline {
     /// Starts the clock of an attempt.
-    pub(super) fn starting(total: Duration) -> Self {
+    pub(super) fn starting(content: Duration) -> Self {
         Self {
-            total,
-            over: Box::pin(tokio::time::sleep(total)),
+            content,
+            over: Box::pin(tokio::time::sleep(content)),
         }
     }
 
-    /// Runs a step within `limit`, or within the rest of the attempt if that is shorter.
+    /// Starts the time without content again, because content has arrived.
+    pub(super) fn renew(&mut self) {
+        self.over = Box::pin(tokio::time::sleep(self.content));
+    }
+
+    /// Runs a step within `limit`, or within the rest of the time without content if that is shorter.
     pub(super) async fn step<T>(
         &mut self,
         limit: Duration,
@@ -39,7 +44,7 @@ impl Deadline {
     ) -> Result<T, Late> {
         tokio::select! {
             biased;
-            () = self.over.as_mut() => Err(Late::Attempt(self.total)),
+            () = self.over.as_mut() => Err(Late::Content(self.content)),
             done = tokio::time::timeout(limit, work) => done.map_err(|_| Late::Step(limit)),
         }
     }
@@ -52,16 +57,20 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn a_step_has_its_own_limit_and_shares_the_attempts() {
+    async fn a_step_has_its_own_limit_and_shares_the_one_for_content() {
         let mut deadline = Deadline::starting(5 * SECOND);
-        let mut wait = async |time| {
+        let wait = async |deadline: &mut Deadline, time| {
             let passing = tokio::time::timeout(time, std::future::pending::<()>());
             deadline.step(2 * SECOND, passing).await.map(drop)
         };
-        assert_eq!(wait(SECOND).await, Ok(()));
-        assert_eq!(wait(3 * SECOND).await, Err(Late::Step(2 * SECOND)));
-        assert_eq!(wait(SECOND).await, Ok(()));
-        assert_eq!(wait(SECOND * 3 / 2).await, Err(Late::Attempt(5 * SECOND)));
-        assert_eq!(wait(SECOND).await, Err(Late::Attempt(5 * SECOND)));
+        assert_eq!(wait(&mut deadline, SECOND).await, Ok(()));
+        let late = wait(&mut deadline, 3 * SECOND).await;
+        assert_eq!(late, Err(Late::Step(2 * SECOND)));
+        assert_eq!(wait(&mut deadline, SECOND).await, Ok(()));
+        let silent = Err(Late::Content(5 * SECOND));
+        assert_eq!(wait(&mut deadline, SECOND * 3 / 2).await, silent);
+        assert_eq!(wait(&mut deadline, SECOND).await, silent);
+        deadline.renew();
+        assert_eq!(wait(&mut deadline, SECOND * 3 / 2).await, Ok(()));
     }
 }

@@ -8,7 +8,7 @@ use super::deadline::Deadline;
 use super::report::{Asked, Stage};
 use super::said::Said;
 use crate::codec::Fault;
-use crate::codec::codex::Progress;
+use crate::codec::stream::Progress;
 use bytes::Bytes;
 use holon_domain::limits::PROVIDER_STREAM_FACTOR;
 use holon_domain::model::ModelFailure;
@@ -30,6 +30,8 @@ pub(super) enum Trouble {
         headers: HeaderMap,
         said: Said,
     },
+    /// The provider answered with success, but not with a usable answer.
+    Faulty { fault: Fault, status: StatusCode },
     /// Any other failure, already classified.
     Failed(Box<ModelFailure>),
 }
@@ -43,6 +45,7 @@ impl Trouble {
                 headers,
                 said,
             } => asked.refused(status, &headers, &said),
+            Self::Faulty { fault, status } => asked.fault(&fault, status),
             Self::Failed(failure) => *failure,
         }
     }
@@ -64,6 +67,15 @@ pub(super) struct Whole {
     pub(super) open_ended: bool,
 }
 
+/// The answer to a request for a stream.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// All events were passed on.
+    Streamed(StatusCode),
+    /// The server sent one document instead.
+    Whole(Whole),
+}
+
 /// State of one exchange.
 #[derive(Debug)]
 pub(super) struct Exchange<'a> {
@@ -80,12 +92,20 @@ impl Exchange<'_> {
         client: &Client,
         request: Request,
     ) -> Result<Whole, Trouble> {
-        let response = self.send(client, request).await?;
+        // A whole answer begins when the model is done.
+        let patience = self.limits.first_byte.max(self.limits.content);
+        let response = self.send(client, request, patience).await?;
+        self.body(response, Bytes::new()).await
+    }
+
+    /// Reads the whole body of a response, of which `first` has been read.
+    async fn body(&mut self, response: Response, first: Bytes) -> Result<Whole, Trouble> {
         let headers = response.headers();
         let open_ended =
             !headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING);
         let status = response.status();
-        let (bytes, end) = self.read(response, self.limits.answer_bytes).await?;
+        let cap = self.limits.answer_bytes;
+        let (bytes, end) = self.read(response, first, cap).await?;
         match end {
             End::Whole => Ok(Whole {
                 bytes,
@@ -100,19 +120,18 @@ impl Exchange<'_> {
     }
 
     /// Sends a request and passes name and data of every event to `take`, until `take` returns `Done` or the stream
-    /// ends.
+    /// ends. A server that does not stream answers with a whole body.
     pub(super) async fn events(
         &mut self,
         client: &Client,
         request: Request,
         mut take: impl FnMut(Option<&str>, &str) -> Result<Progress, Fault>,
-    ) -> Result<StatusCode, Trouble> {
-        let mut response = self.send(client, request).await?;
+    ) -> Result<Answer, Trouble> {
+        let mut response = self.send(client, request, self.limits.first_byte).await?;
         let status = response.status();
-        if !streams(response.headers()) {
-            let (bytes, _) = self.read(response, self.limits.error_bytes).await?;
-            let what = format!("no event stream but {:?}", Said::read(&bytes).message);
-            return Err(self.asked.fault(&Fault::Malformed { what }, status).into());
+        let first = self.chunk(&mut response).await?.unwrap_or_default();
+        if !is_stream(response.headers(), &first) {
+            return self.body(response, first).await.map(Answer::Whole);
         }
         let mut parser = Parser::new(self.limits.answer_bytes);
         let most = self
@@ -120,7 +139,8 @@ impl Exchange<'_> {
             .answer_bytes
             .saturating_mul(PROVIDER_STREAM_FACTOR);
         let (mut seen, mut frames) = (0_usize, Vec::new());
-        while let Some(chunk) = self.chunk(&mut response).await? {
+        let mut next = Some(first);
+        while let Some(chunk) = next {
             seen = seen.saturating_add(chunk.len());
             if seen > most {
                 return Err(self.asked.too_large(most, status).into());
@@ -129,17 +149,19 @@ impl Exchange<'_> {
             for frame in frames.drain(..) {
                 let Some(data) = &frame.data else { continue };
                 match take(frame.event.as_deref(), data) {
-                    Ok(Progress::More) => {}
+                    Ok(Progress::Idle) => {}
+                    Ok(Progress::More) => self.deadline.renew(),
                     Ok(Progress::Done) => {
                         self.drain(response).await;
-                        return Ok(status);
+                        return Ok(Answer::Streamed(status));
                     }
-                    Err(fault) => return Err(self.asked.fault(&fault, status).into()),
+                    Err(fault) => return Err(Trouble::Faulty { fault, status }),
                 }
             }
             pushed.map_err(|broken| self.no_events(broken, status))?;
+            next = self.chunk(&mut response).await?;
         }
-        Ok(status)
+        Ok(Answer::Streamed(status))
     }
 
     /// Reads the end of a stream after its answer, if it arrives at once. Only then can the connection be reused.
@@ -160,10 +182,15 @@ impl Exchange<'_> {
     }
 
     /// Sends a request and waits for the headers of a successful response.
-    async fn send(&mut self, client: &Client, request: Request) -> Result<Response, Trouble> {
+    async fn send(
+        &mut self,
+        client: &Client,
+        request: Request,
+        patience: Duration,
+    ) -> Result<Response, Trouble> {
         let sent = self
             .deadline
-            .step(self.limits.first_byte, client.execute(request))
+            .step(patience, client.execute(request))
             .await
             .map_err(|late| self.asked.late(Stage::Headers, late))?;
         let response = sent.map_err(|error| self.asked.broke(Stage::Headers, error))?;
@@ -201,13 +228,17 @@ impl Exchange<'_> {
         Said::read(&bytes)
     }
 
-    /// Reads a body of up to `cap` bytes.
+    /// Reads a body of up to `cap` bytes, of which `first` has been read.
     async fn read(
         &mut self,
         mut response: Response,
+        first: Bytes,
         cap: usize,
     ) -> Result<(Vec<u8>, End), ModelFailure> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::from(first);
+        if bytes.len() > cap {
+            return Ok((bytes, End::Capped));
+        }
         let end = self.fill(&mut response, cap, &mut bytes).await?;
         Ok((bytes, end))
     }
@@ -220,6 +251,10 @@ impl Exchange<'_> {
         bytes: &mut Vec<u8>,
     ) -> Result<End, ModelFailure> {
         while let Some(chunk) = self.chunk(response).await? {
+            // Some servers send spaces while the model thinks.
+            if !chunk.trim_ascii().is_empty() {
+                self.deadline.renew();
+            }
             let room = cap - bytes.len();
             if chunk.len() > room {
                 bytes.extend_from_slice(chunk.get(..room).unwrap_or_default());
@@ -246,10 +281,18 @@ enum End {
     Capped,
 }
 
-/// Returns true if a body may be an event stream: it says so, or names no other type.
-fn streams(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_none_or(|kind| {
-        let kind = String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase();
-        kind.starts_with(holon_sse::MEDIA_TYPE) || kind.starts_with("application/octet-stream")
-    })
+/// Returns true if a body is an event stream. It says so or names no other type, and it does not begin like a document,
+/// which no line of a stream does.
+fn is_stream(headers: &HeaderMap, first: &[u8]) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(|kind| {
+        let kind = String::from_utf8_lossy(kind.as_bytes());
+        kind.to_ascii_lowercase()
+    });
+    let is = |stream: &str| kind.as_ref().is_some_and(|kind| kind.starts_with(stream));
+    let says_nothing = kind.is_none() || is("application/octet-stream") || is("text/plain");
+    match first.trim_ascii_start().first() {
+        Some(b'{' | b'[' | b'<') => false,
+        Some(_) => is(holon_sse::MEDIA_TYPE) || says_nothing,
+        None => is(holon_sse::MEDIA_TYPE),
+    }
 }

@@ -52,6 +52,17 @@ pub(super) fn of(
     Ok(headers)
 }
 
+/// Asks for an event stream, and accepts a whole document from a server that does not stream.
+pub(super) fn accept_events(headers: &mut HeaderMap) {
+    const EITHER: &str = "text/event-stream, application/json";
+    if headers
+        .get(ACCEPT)
+        .is_none_or(|kind| kind != holon_sse::MEDIA_TYPE)
+    {
+        headers.insert(ACCEPT, HeaderValue::from_static(EITHER));
+    }
+}
+
 fn prove(
     headers: &mut HeaderMap,
     transport: Transport,
@@ -92,6 +103,7 @@ mod tests {
             store_responses: false,
             context_management: None,
             reasoning_effort: None,
+            omit: std::collections::BTreeSet::new(),
         }
     }
 

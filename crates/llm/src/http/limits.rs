@@ -1,8 +1,8 @@
 //! Time and byte limits of one attempt.
 
 use holon_domain::limits::{
-    PROVIDER_ANSWER_BYTES, PROVIDER_CONNECT_MS, PROVIDER_ERROR_BYTES, PROVIDER_ERROR_MS,
-    PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS, PROVIDER_LOOKUP_MS, PROVIDER_TOTAL_MS,
+    PROVIDER_ANSWER_BYTES, PROVIDER_CONNECT_MS, PROVIDER_CONTENT_MS, PROVIDER_ERROR_BYTES,
+    PROVIDER_ERROR_MS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS, PROVIDER_LOOKUP_MS,
 };
 use std::time::Duration;
 
@@ -19,8 +19,9 @@ pub struct HttpLimits {
     pub idle: Duration,
     /// For reading the body of a response with an error status.
     pub error: Duration,
-    /// For the whole attempt.
-    pub total: Duration,
+    /// Without content. Comments and other signs of life are not content, so an answer that trickles may take any
+    /// time and a connection that is only kept open may not.
+    pub content: Duration,
     /// Decompressed bytes of an answer, and bytes of one event of a stream.
     pub answer_bytes: usize,
     /// Bytes read of a response with an error status.
@@ -28,15 +29,15 @@ pub struct HttpLimits {
 }
 
 impl HttpLimits {
-    /// Returns the default limits with other times for the first byte and for silence. The total is three times the
-    /// first, or the default if that is longer.
+    /// Returns the default limits with other times for the first byte and for silence. The limit without
+    /// content is three times the first, or the default if that is longer.
     #[must_use]
     pub fn with_times(first_byte: Duration, idle: Duration) -> Self {
         let usual = Self::default();
         Self {
             first_byte,
             idle,
-            total: usual.total.max(first_byte.saturating_mul(3)),
+            content: usual.content.max(first_byte.saturating_mul(3)),
             ..usual
         }
     }
@@ -50,7 +51,7 @@ impl Default for HttpLimits {
             first_byte: Duration::from_millis(PROVIDER_FIRST_BYTE_MS),
             idle: Duration::from_millis(PROVIDER_IDLE_MS),
             error: Duration::from_millis(PROVIDER_ERROR_MS),
-            total: Duration::from_millis(PROVIDER_TOTAL_MS),
+            content: Duration::from_millis(PROVIDER_CONTENT_MS),
             answer_bytes: PROVIDER_ANSWER_BYTES,
             error_bytes: PROVIDER_ERROR_BYTES,
         }

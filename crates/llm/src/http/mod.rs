@@ -14,6 +14,7 @@ mod known;
 mod limits;
 mod listing;
 mod names;
+mod optional;
 mod provider;
 mod recent;
 mod report;
@@ -25,4 +26,4 @@ pub(crate) use address::Provider;
 pub use limits::HttpLimits;
 #[cfg(test)]
 pub(crate) use names::Lookup;
-pub(crate) use provider::Http;
+pub(crate) use provider::{Http, TextSink};

@@ -1,25 +1,27 @@
 //! Runs one attempt at one provider: encode, send, decode, by its protocol.
 //!
-//! The only state between attempts is the cache of stored answers (`snapshot_cache`).
+//! The only state between attempts is what providers have stored (`known`) and what they refuse (`optional`).
 
 use super::address::Provider;
 use super::classify::is_about_previous;
 use super::client::Clients;
 use super::deadline::Deadline;
-use super::exchange::{Exchange, Trouble, Whole};
+use super::exchange::{Answer, Exchange, Trouble, Whole};
 use super::headers;
 use super::known::{Known, Scope};
 use super::limits::HttpLimits;
 use super::listing;
 use super::names;
+use super::optional::{self, Refused};
 use super::report::{Asked, Stage};
 use super::said::{Said, is_html};
 use crate::codec::responses::Snapshot;
-use crate::codec::{Decoded, Fault, anthropic, chat, codex, responses};
+use crate::codec::stream::Assembler;
+use crate::codec::{self, Decoded, Fault};
 use crate::credential::{Credential, Credentials};
-use crate::secrets::Secrets;
+use crate::secrets::{Secrets, TextScreen};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{PromptCapability, Transport};
+use holon_domain::provider::PromptCapability;
 use reqwest::{Client, Method, Request};
 use serde_json::Value;
 use std::sync::Arc;
@@ -31,6 +33,8 @@ pub(crate) struct Http {
     credentials: Arc<dyn Credentials>,
     limits: HttpLimits,
     known: Known,
+    /// Optional parts of requests that servers have refused.
+    refused: Refused,
     secrets: Secrets,
 }
 
@@ -41,6 +45,7 @@ impl Http {
             credentials,
             limits,
             known: Known::new(),
+            refused: Refused::default(),
             secrets: Secrets::default(),
         }
     }
@@ -67,43 +72,36 @@ impl Http {
         })
     }
 
-    /// Runs one attempt at one round.
+    /// Runs one attempt at one round. Text of the answer goes to `text` while it arrives.
     pub(crate) async fn call(
         &self,
         provider: &Provider,
         request: &ModelRequest,
+        text: TextSink<'_>,
     ) -> Result<ModelReply, ModelFailure> {
-        let mut deadline = Deadline::starting(self.limits.total);
+        let mut deadline = Deadline::starting(self.limits.content);
         let bare = self.asked(provider, Some(&request.model));
         let credential = self.credential(&bare, &mut deadline).await?;
         let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
-        let decoded = match provider.spec.transport {
-            Transport::OpenaiResponses => attempt.responses(request).await?,
-            Transport::OpenaiCodexResponses => attempt.codex(request).await?,
-            Transport::AnthropicMessages => {
-                let body = anthropic::encode(&provider.spec, request);
-                attempt.json(&body, anthropic::decode).await?
-            }
-            Transport::OpenaiChatCompletions => {
-                let body = chat::encode(&provider.spec, request);
-                attempt.json(&body, chat::decode).await?
-            }
-        };
+        let question = Question { request, text };
+        let decoded = attempt.answer(question).await?;
         Ok(decoded.reply)
     }
 
     /// Fetches the ids of the models the provider lists.
     pub(crate) async fn models(&self, provider: &Provider) -> Result<Vec<String>, ModelFailure> {
-        let mut deadline = Deadline::starting(self.limits.total);
+        let mut deadline = Deadline::starting(self.limits.content);
         let bare = Asked {
             url: &provider.list,
             ..self.asked(provider, None)
         };
         let credential = self.credential(&bare, &mut deadline).await?;
         let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
-        let sent = attempt.send(Method::GET, None).await;
-        let whole = sent.map_err(|trouble| trouble.failure(&attempt.exchange.asked))?;
-        attempt.decoded(&whole, listing::ids)
+        let listed = match attempt.send(Method::GET, None).await {
+            Ok(whole) => attempt.decoded(&whole, listing::ids),
+            Err(trouble) => Err(trouble),
+        };
+        listed.map_err(|trouble| trouble.failure(&attempt.exchange.asked))
     }
 
     /// Checks that a credential can be obtained, if the provider needs one.
@@ -112,7 +110,7 @@ impl Http {
         provider: &Provider,
         model: &ModelRef,
     ) -> Result<(), ModelFailure> {
-        let mut deadline = Deadline::starting(self.limits.total);
+        let mut deadline = Deadline::starting(self.limits.content);
         let bare = self.asked(provider, Some(model));
         let credential = self.credential(&bare, &mut deadline).await?;
         headers::of(&provider.spec, credential.as_ref()).map_err(|_| unsendable(&bare))?;
@@ -146,7 +144,7 @@ impl Http {
     ) -> Result<Option<Credential>, ModelFailure> {
         let fetched = self.credentials.credential(&asked.provider.id);
         let credential = deadline
-            .step(self.limits.total, fetched)
+            .step(self.limits.content, fetched)
             .await
             .map_err(|late| asked.late(Stage::Credential, late))?
             .map_err(|sentence| asked.no_credential(&sentence))?;
@@ -167,6 +165,16 @@ impl Http {
     }
 }
 
+/// Receives the text of an answer in pieces while it is streamed.
+pub(crate) type TextSink<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
+/// A request and the receiver of its answer's text.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    request: &'a ModelRequest,
+    text: TextSink<'a>,
+}
+
 /// State of one attempt.
 struct Attempt<'a> {
     http: &'a Http,
@@ -175,87 +183,112 @@ struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// Sends a JSON document and decodes a JSON document.
-    async fn json(
-        &mut self,
-        body: &Value,
-        decode: impl Fn(&[u8]) -> Result<Decoded, Fault>,
-    ) -> Result<Decoded, ModelFailure> {
-        let sent = self.send(Method::POST, Some(body)).await;
-        let whole = sent.map_err(|trouble| trouble.failure(&self.exchange.asked))?;
-        self.decoded(&whole, decode)
-    }
-
-    /// Calls a Responses provider: in short form if it has stored the rest, and in full if it turns out to have lost
-    /// it.
-    async fn responses(&mut self, request: &ModelRequest) -> Result<Decoded, ModelFailure> {
-        let full = responses::encode(self.exchange.asked.provider, request);
-        let decode = |body: &[u8]| responses::decode(&request.tools, body);
-        if !self
-            .exchange
-            .asked
-            .provider
-            .can(PromptCapability::IncrementalResponses)
-        {
-            return self.json(&full, decode).await;
+    /// Asks the provider. A Responses provider is asked in short form if it has stored the rest, and in full if it turns
+    /// out to have lost it.
+    async fn answer(&mut self, question: Question<'_>) -> Result<Decoded, ModelFailure> {
+        let provider = self.exchange.asked.provider;
+        let full = codec::encode(provider, question.request);
+        if !provider.can(PromptCapability::IncrementalResponses) {
+            return self.full(&full, question).await;
         }
-        let scope = Scope::of(request);
+        let scope = Scope::of(question.request);
         let decoded = match self.http.known.short(&scope, &full) {
-            Some(short) => match self.short(&short, decode).await? {
+            Some(short) => match self.short(&short, question).await? {
                 Some(decoded) => decoded,
                 None => {
                     self.http.known.lost(&scope);
-                    self.json(&full, decode).await?
+                    self.full(&full, question).await?
                 }
             },
-            None => self.json(&full, decode).await?,
+            None => self.full(&full, question).await?,
         };
-        let snapshot = Snapshot::of(request, &full, &decoded);
+        let snapshot = Snapshot::of(question.request, &full, &decoded);
         self.http.known.keep(scope, snapshot);
         Ok(decoded)
+    }
+
+    async fn full(
+        &mut self,
+        body: &Value,
+        question: Question<'_>,
+    ) -> Result<Decoded, ModelFailure> {
+        let asked = self.ask(body, question).await;
+        asked.map_err(|trouble| trouble.failure(&self.exchange.asked))
     }
 
     /// Sends the short form; `None` means that the provider has lost the rest.
     async fn short(
         &mut self,
         short: &Value,
-        decode: impl Fn(&[u8]) -> Result<Decoded, Fault>,
+        question: Question<'_>,
     ) -> Result<Option<Decoded>, ModelFailure> {
-        let whole = match self.send(Method::POST, Some(short)).await {
-            Ok(whole) => whole,
+        match self.ask(short, question).await {
+            Ok(decoded) => Ok(Some(decoded)),
             Err(Trouble::Refused { status, said, .. })
                 if is_about_previous(status.as_u16(), &said) =>
             {
-                return Ok(None);
-            }
-            Err(trouble) => return Err(trouble.failure(&self.exchange.asked)),
-        };
-        match decode(&whole.bytes) {
-            Err(Fault::Reported { message, .. })
-                if is_about_previous(400, &Said::plain(&message)) =>
-            {
                 Ok(None)
             }
-            decoded => self.told(&whole, decoded).map(Some),
+            Err(Trouble::Faulty {
+                fault: Fault::Reported { message, .. },
+                ..
+            }) if is_about_previous(400, &Said::plain(&message)) => Ok(None),
+            Err(trouble) => Err(trouble.failure(&self.exchange.asked)),
         }
     }
 
-    /// Sends a JSON document and decodes an event stream.
-    async fn codex(&mut self, request: &ModelRequest) -> Result<Decoded, ModelFailure> {
-        let body = codex::encode(self.exchange.asked.provider, request);
-        let mut assembler = codex::Assembler::new(self.http.limits.answer_bytes);
-        let taken = async {
-            let request = self.request(Method::POST, Some(&body))?;
-            let client = self.client()?;
-            self.exchange
-                .events(client, request, |name, data| assembler.event(name, data))
-                .await
+    /// Sends a request without the optional parts that this server refuses, and once more without each part that it
+    /// turns out to refuse.
+    async fn ask(&mut self, body: &Value, question: Question<'_>) -> Result<Decoded, Trouble> {
+        let asked = self.exchange.asked;
+        let model = &question.request.model;
+        loop {
+            let omitted = self.http.refused.omitted(asked.provider, asked.url, model);
+            let body = optional::without(body, &omitted);
+            let trouble = match self.once(&body, question).await {
+                Err(trouble) => trouble,
+                answered => return answered,
+            };
+            let Trouble::Refused { status, said, .. } = &trouble else {
+                return Err(trouble);
+            };
+            let option = optional::named(*status, said, &body);
+            let is_new = |option| self.http.refused.learn(asked.url, model, option);
+            let Some(option) = option.filter(|option| is_new(*option)) else {
+                return Err(trouble);
+            };
+            tracing::info!(
+                provider = asked.provider.id, %model, option = option.as_str(),
+                "the provider refuses an optional part of requests; it is left out from now on"
+            );
+        }
+    }
+
+    /// Sends a request and reads its answer, streamed or whole.
+    async fn once(&mut self, body: &Value, question: Question<'_>) -> Result<Decoded, Trouble> {
+        let transport = self.exchange.asked.provider.transport;
+        let tools = &question.request.tools;
+        let decode = |bytes: &[u8]| codec::decode(transport, tools, bytes);
+        if body.get("stream") != Some(&Value::Bool(true)) {
+            let whole = self.send(Method::POST, Some(body)).await?;
+            return self.decoded(&whole, decode);
+        }
+        let mut request = self.request(Method::POST, Some(body))?;
+        headers::accept_events(request.headers_mut());
+        let client = self.client()?;
+        let mut assembler = Assembler::new(transport, self.http.limits.answer_bytes);
+        let mut screen = TextScreen::new(&self.http.secrets, question.text);
+        let take = |name: Option<&str>, data: &str| {
+            assembler.event(name, data, &mut |piece| screen.push(piece))
         };
-        let status = taken
-            .await
-            .map_err(|trouble| trouble.failure(&self.exchange.asked))?;
-        let answer = assembler.finish(&request.tools);
-        answer.map_err(|fault| self.exchange.asked.fault(&fault, status))
+        let status = match self.exchange.events(client, request, take).await? {
+            Answer::Streamed(status) => status,
+            Answer::Whole(whole) => return self.decoded(&whole, decode),
+        };
+        let document = assembler.finish();
+        let answer = document.and_then(|whole| codec::answer(transport, tools, &whole));
+        screen.finish();
+        answer.map_err(|fault| Trouble::Faulty { fault, status })
     }
 
     async fn send(&mut self, method: Method, body: Option<&Value>) -> Result<Whole, Trouble> {
@@ -284,12 +317,8 @@ impl<'a> Attempt<'a> {
         &self,
         whole: &Whole,
         decode: impl Fn(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, ModelFailure> {
-        self.told(whole, decode(&whole.bytes))
-    }
-
-    fn told<T>(&self, whole: &Whole, decoded: Result<T, Fault>) -> Result<T, ModelFailure> {
-        let fault = match decoded {
+    ) -> Result<T, Trouble> {
+        let fault = match decode(&whole.bytes) {
             Ok(decoded) => return Ok(decoded),
             Err(fault) => fault,
         };
@@ -301,7 +330,8 @@ impl<'a> Attempt<'a> {
             Fault::Malformed { .. } if whole.open_ended && is_cut(&whole.bytes) => Fault::CutOff,
             other => other,
         };
-        Err(self.exchange.asked.fault(&fault, whole.status))
+        let status = whole.status;
+        Err(Trouble::Faulty { fault, status })
     }
 }
 

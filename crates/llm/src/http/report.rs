@@ -172,12 +172,17 @@ impl Asked<'_> {
 
     /// A time limit expired.
     pub(super) fn late(&self, stage: Stage, late: Late) -> ModelFailure {
-        let (Late::Step(limit) | Late::Attempt(limit)) = late;
-        let sentence = format!(
-            "{} did not finish within {limit:?} (while {})",
-            self.provider.id,
-            stage.doing()
-        );
+        let id = &self.provider.id;
+        let sentence = match late {
+            Late::Step(limit) => format!(
+                "{id} did not finish within {limit:?} (while {})",
+                stage.doing()
+            ),
+            Late::Content(limit) => format!(
+                "{id} sent nothing of an answer for {limit:?} (while {})",
+                stage.doing()
+            ),
+        };
         self.failure(stage, kind(Kind::Timeout), &sentence, None)
     }
 

@@ -52,7 +52,9 @@ async fn failure(lookup: impl Lookup + 'static, limits: HttpLimits) -> ModelFail
         .unwrap();
     let router = Router::over("scripts".into(), vec![spec], http).unwrap();
     let request = sample::request("sample/model", Vec::new());
-    let answer = router.call(&request, &CancellationToken::new()).await;
+    let answer = router
+        .call(&request, &|_| {}, &CancellationToken::new())
+        .await;
     answer.unwrap_err()
 }
 

@@ -15,14 +15,16 @@ fn storing(provider: &Provider) -> Router {
 }
 
 async fn ask(router: &Router, request: &ModelRequest) -> String {
-    let reply = router.call(request, &CancellationToken::new()).await;
+    let reply = router
+        .call(request, &|_| {}, &CancellationToken::new())
+        .await;
     text_of(&reply.unwrap())
 }
 
 /// Sends a request and extends it by the answer and a following user text.
 async fn ask_and_go_on(router: &Router, request: &mut ModelRequest) -> String {
     let reply = router
-        .call(request, &CancellationToken::new())
+        .call(request, &|_| {}, &CancellationToken::new())
         .await
         .unwrap();
     let blocks = reply.blocks.iter().map(|block| match block {
@@ -126,7 +128,7 @@ async fn a_provider_that_forgot_is_asked_with_everything_then_and_from_then_on()
 async fn a_whole_request_is_not_sent_twice() {
     let provider = Provider::start(Script::of([Round::fault(Fault::UnknownPrevious)]));
     let failed = storing(&provider)
-        .call(&asking(), &CancellationToken::new())
+        .call(&asking(), &|_| {}, &CancellationToken::new())
         .await;
     assert!(failed.is_err());
     assert_eq!(provider.finish().len(), 1);
@@ -141,7 +143,9 @@ async fn a_failed_attempt_does_not_make_the_next_one_longer() {
     ]));
     let (router, mut request) = (storing(&provider), asking());
     ask_and_go_on(&router, &mut request).await;
-    let failed = router.call(&request, &CancellationToken::new()).await;
+    let failed = router
+        .call(&request, &|_| {}, &CancellationToken::new())
+        .await;
     assert!(failed.is_err());
     assert_eq!(ask(&router, &request).await, "two");
     let short: Vec<bool> = provider.finish().iter().map(is_short).collect();

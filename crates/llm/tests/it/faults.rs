@@ -3,12 +3,20 @@
 use crate::wire::{KEY, ask, impatient, patient, router, spec};
 use holon_domain::limits::FAILURE_SUMMARY_BYTES;
 use holon_domain::model::{ModelFailure, ModelFailureKind as Kind};
+use holon_domain::provider::RequestOption;
 use holon_llm::HttpLimits;
 use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
 use std::time::Duration;
 
+/// The form of the answer that the settings ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Streamed,
+    Whole,
+}
+
 /// Returns the expected class of a fault; `None` if the answer is good all the same.
-fn expected(fault: &Fault, protocol: Protocol) -> Option<Kind> {
+fn expected(fault: &Fault, protocol: Protocol, form: Form) -> Option<Kind> {
     match fault {
         Fault::Status { code: 418, .. } => Some(Kind::UnsupportedTransport),
         Fault::Status { .. } | Fault::OutputTooLong { .. } | Fault::UnknownPrevious => {
@@ -32,12 +40,12 @@ fn expected(fault: &Fault, protocol: Protocol) -> Option<Kind> {
         Fault::NoAnswer | Fault::StallAfterHeaders | Fault::StallInBody | Fault::Drip { .. } => {
             Some(Kind::Timeout)
         }
-        Fault::MissingTerminal => match protocol {
-            Protocol::Codex => Some(Kind::Connection),
+        Fault::MissingTerminal => match (protocol, form) {
+            (_, Form::Streamed) | (Protocol::Codex, Form::Whole) => Some(Kind::Connection),
             // The document itself says that it is incomplete.
-            Protocol::Responses => Some(Kind::InvalidResponse),
+            (Protocol::Responses, Form::Whole) => Some(Kind::InvalidResponse),
             // A document that arrived whole is complete, even without a stop reason.
-            Protocol::Messages | Protocol::Chat => None,
+            (Protocol::Messages | Protocol::Chat, Form::Whole) => None,
         },
         Fault::DuplicateCallIds
         | Fault::MissingCallIds
@@ -56,17 +64,21 @@ fn limits(fault: &Fault) -> HttpLimits {
             ..patient()
         },
         Fault::Drip { .. } => HttpLimits {
-            total: 3 * soon,
+            content: 3 * soon,
             ..patient()
         },
         _ => patient(),
     }
 }
 
-async fn outcome(fault: Fault, protocol: Protocol) -> Result<(), ModelFailure> {
+async fn outcome(fault: Fault, protocol: Protocol, form: Form) -> Result<(), ModelFailure> {
     let limits = limits(&fault);
     let provider = Provider::start(Script::of([Round::fault(fault)]));
-    let router = router(spec(protocol, &provider.base_url()), limits);
+    let mut spec = spec(protocol, &provider.base_url());
+    if form == Form::Whole {
+        spec.omit.insert(RequestOption::Streaming);
+    }
+    let router = router(spec, limits);
     let answer = ask(&router).await;
     assert_eq!(provider.violations(), Vec::<String>::new(), "{protocol:?}");
     assert_eq!(provider.requests().len(), 1, "one attempt is one request");
@@ -75,13 +87,21 @@ async fn outcome(fault: Fault, protocol: Protocol) -> Result<(), ModelFailure> {
 
 async fn each(faults: Vec<Fault>) {
     for fault in faults {
-        for protocol in Protocol::ALL {
-            let answer = outcome(fault.clone(), protocol).await;
+        let forms = [Form::Streamed, Form::Whole];
+        for (protocol, form) in Protocol::ALL
+            .into_iter()
+            .flat_map(|p| forms.map(|f| (p, f)))
+        {
+            // The Codex backend has no other form.
+            if (protocol, form) == (Protocol::Codex, Form::Whole) {
+                continue;
+            }
+            let answer = outcome(fault.clone(), protocol, form).await;
             let kind = answer.as_ref().err().map(|failure| failure.kind);
             assert_eq!(
                 kind,
-                expected(&fault, protocol),
-                "{protocol:?} {fault:?}: {answer:?}"
+                expected(&fault, protocol, form),
+                "{protocol:?} {form:?} {fault:?}: {answer:?}"
             );
             if let Err(failure) = answer {
                 sound(&failure, &format!("{protocol:?} {fault:?}"));
@@ -142,22 +162,34 @@ async fn waits_and_limits_come_with_the_failure() {
         let limited = Fault::RateLimited {
             retry_after: Some(pause),
         };
-        let limited = outcome(limited, protocol).await.unwrap_err();
+        let limited = outcome(limited, protocol, Form::Streamed)
+            .await
+            .unwrap_err();
         assert_eq!(limited.retry_after_ms, Some(1_500), "{protocol:?}");
         let quota = Fault::Quota {
             resets_in: Some(Duration::from_secs(7_200)),
         };
-        let quota = outcome(quota, protocol).await.unwrap_err();
+        let quota = outcome(quota, protocol, Form::Streamed).await.unwrap_err();
         assert_eq!(quota.retry_after_ms, Some(7_200_000), "{protocol:?}");
         assert!(
             quota.message.contains("renewed in 2 h"),
             "{}",
             quota.message
         );
-        let long = outcome(Fault::ContextTooLong { window: 9_000 }, protocol).await;
+        let long = outcome(
+            Fault::ContextTooLong { window: 9_000 },
+            protocol,
+            Form::Streamed,
+        )
+        .await;
         let learned = long.unwrap_err().learned.unwrap();
         assert_eq!(learned.context_window_tokens, Some(9_000), "{protocol:?}");
-        let long = outcome(Fault::OutputTooLong { limit: 700 }, protocol).await;
+        let long = outcome(
+            Fault::OutputTooLong { limit: 700 },
+            protocol,
+            Form::Streamed,
+        )
+        .await;
         let learned = long.unwrap_err().learned.unwrap();
         assert_eq!(learned.max_output_tokens, Some(700), "{protocol:?}");
     }
@@ -166,7 +198,9 @@ async fn waits_and_limits_come_with_the_failure() {
 #[tokio::test]
 async fn a_key_that_a_server_repeats_is_not_told_on() {
     for protocol in Protocol::ALL {
-        let failure = outcome(Fault::Unauthorized, protocol).await.unwrap_err();
+        let failure = outcome(Fault::Unauthorized, protocol, Form::Streamed)
+            .await
+            .unwrap_err();
         assert!(failure.message.contains("[secret]"), "{}", failure.message);
         let next = match protocol {
             Protocol::Codex => "codex login",

@@ -112,7 +112,7 @@ async fn a_cancelled_call_ends_and_hangs_up_wherever_it_is() {
                 there.open();
                 trigger.cancel();
             });
-            let failure = router.call(&asking(), &cancel).await.unwrap_err();
+            let failure = router.call(&asking(), &|_| {}, &cancel).await.unwrap_err();
             assert!(failure.message.contains("cancelled"), "{protocol:?}");
             firing.await.unwrap();
             // The server must notice that its client is gone although neither side has sent anything more.
@@ -128,7 +128,7 @@ async fn a_token_that_has_fired_lets_nothing_start() {
     let router = router(spec(Protocol::Chat, &provider.base_url()), patient());
     let cancel = CancellationToken::new();
     cancel.cancel();
-    assert!(router.call(&asking(), &cancel).await.is_err());
+    assert!(router.call(&asking(), &|_| {}, &cancel).await.is_err());
     assert!(router.models("acme", &cancel).await.is_err());
     assert!(provider.requests().is_empty());
 }
@@ -221,7 +221,7 @@ async fn a_total_limit_holds_while_a_credential_is_fetched() {
         }
     }
     let limits = HttpLimits {
-        total: Duration::from_millis(20),
+        content: Duration::from_millis(20),
         ..patient()
     };
     let spec = spec(Protocol::Chat, "http://127.0.0.1:9");

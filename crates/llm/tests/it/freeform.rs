@@ -71,13 +71,13 @@ async fn a_call_by_text_is_read_answered_and_told_again_in_its_own_kind() {
         let router = router(spec(protocol, &provider.base_url()), patient());
         let request = offering();
         let cancel = CancellationToken::new();
-        let reply = router.call(&request, &cancel).await.unwrap();
+        let reply = router.call(&request, &|_| {}, &cancel).await.unwrap();
         let [ReplyBlock::Call(call)] = &reply.blocks[..] else {
             panic!("{protocol:?}: {reply:?}");
         };
         assert_eq!(call.input, json!({ "cmd": NOTE }), "{protocol:?}");
         router
-            .call(&going_on(request, &reply), &cancel)
+            .call(&going_on(request, &reply), &|_| {}, &cancel)
             .await
             .unwrap();
         let asked = provider.finish();
@@ -102,9 +102,9 @@ async fn a_provider_that_keeps_answers_is_sent_only_what_came_of_a_call_by_text(
     spec.store_responses = true;
     let (router, request) = (router(spec, patient()), offering());
     let cancel = CancellationToken::new();
-    let reply = router.call(&request, &cancel).await.unwrap();
+    let reply = router.call(&request, &|_| {}, &cancel).await.unwrap();
     router
-        .call(&going_on(request, &reply), &cancel)
+        .call(&going_on(request, &reply), &|_| {}, &cancel)
         .await
         .unwrap();
     let asked = provider.finish();

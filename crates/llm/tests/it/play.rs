@@ -259,12 +259,12 @@ async fn a_cancelled_delay_ends_at_once() {
     let stage = Stage::with(&json!({ "rounds": [{ "text": "late", "delay_ms": 3_600_000 }] }));
     let cancel = CancellationToken::new();
     let asked = request(0, 1);
-    let (answer, ()) = tokio::join!(stage.router.call(&asked, &cancel), async {
+    let (answer, ()) = tokio::join!(stage.router.call(&asked, &|_| {}, &cancel), async {
         tokio::task::yield_now().await;
         cancel.cancel();
     });
     assert!(answer.unwrap_err().message.contains("cancelled"));
-    let again = stage.router.call(&asked, &cancel).await;
+    let again = stage.router.call(&asked, &|_| {}, &cancel).await;
     assert!(again.is_err(), "a token that has fired lets nothing start");
 }
 

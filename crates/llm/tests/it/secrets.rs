@@ -94,11 +94,11 @@ async fn a_key_of_one_provider_is_replaced_in_what_another_says() {
         router.unwrap().hiding(secrets.clone())
     });
     asked_first
-        .call(&asking(), &CancellationToken::new())
+        .call(&asking(), &|_| {}, &CancellationToken::new())
         .await
         .unwrap();
     let answer = asked_second
-        .call(&asking(), &CancellationToken::new())
+        .call(&asking(), &|_| {}, &CancellationToken::new())
         .await;
     let said = format!("{:?}", answer.unwrap().blocks);
     assert!(said.contains("[secret] [secret]"), "{said}");

@@ -50,7 +50,9 @@ impl Stage {
     }
 
     pub(crate) async fn call(&self, request: &ModelRequest) -> Result<ModelReply, ModelFailure> {
-        self.router.call(request, &CancellationToken::new()).await
+        self.router
+            .call(request, &|_| {}, &CancellationToken::new())
+            .await
     }
 
     pub(crate) async fn text(&self, request: &ModelRequest) -> String {

@@ -22,6 +22,7 @@ pub(crate) fn spec(protocol: Protocol, base_url: &str) -> ProviderSpec {
         store_responses: false,
         context_management: None,
         reasoning_effort: None,
+        omit: std::collections::BTreeSet::new(),
     }
 }
 
@@ -70,5 +71,7 @@ pub(crate) fn asking() -> ModelRequest {
 
 /// Runs one attempt without cancelling it.
 pub(crate) async fn ask(router: &Router) -> Result<ModelReply, ModelFailure> {
-    router.call(&asking(), &CancellationToken::new()).await
+    router
+        .call(&asking(), &|_| {}, &CancellationToken::new())
+        .await
 }

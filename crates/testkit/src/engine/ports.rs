@@ -6,7 +6,7 @@ use holon_domain::AgentId;
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_engine::ports::{HomeHost, ModelClient};
+use holon_engine::ports::{HomeHost, ModelClient, TextSink};
 use holon_engine::request::WorkspaceChoice;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +22,7 @@ impl ModelClient for ObligingModel {
     async fn call(
         &self,
         request: ModelRequest,
+        _text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         let asked = request.frame.context_blocks.last();

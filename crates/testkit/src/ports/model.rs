@@ -8,7 +8,7 @@ use holon_domain::model::{
     StopReason,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
-use holon_engine::ports::ModelClient;
+use holon_engine::ports::{ModelClient, TextSink};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -40,6 +40,7 @@ impl ModelClient for ScriptedModel {
     async fn call(
         &self,
         request: ModelRequest,
+        _text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         let answer = self.ask(request, &cancel).await;
@@ -71,6 +72,7 @@ impl ModelClient for FixedModel {
     async fn call(
         &self,
         request: ModelRequest,
+        _text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         match (self, request.round) {

@@ -152,22 +152,29 @@ fn event_pieces(events: &[Event], lines: Lines) -> Vec<Piece> {
     let numbered = events.iter().enumerate();
     numbered
         .map(|(number, event)| {
-            let mut data = event.data.clone();
-            data["type"] = event.name.into();
-            data["sequence_number"] = number.into();
+            let (name, data) = match event {
+                Event::Named { name, data } => {
+                    let mut data = data.clone();
+                    data["type"] = (*name).into();
+                    data["sequence_number"] = number.into();
+                    (Some(*name), data)
+                }
+                Event::Bare(data) => (None, data.clone()),
+                Event::Done => return Piece::Bytes(b"data: [DONE]\n\n".to_vec()),
+            };
             Piece::Bytes(match lines {
-                Lines::Usual => usual(event.name, &data),
-                Lines::Odd => odd(event.name, &data, number).into_bytes(),
+                Lines::Usual => usual(name, &data),
+                Lines::Odd => odd(name, &data, number).into_bytes(),
             })
         })
         .collect()
 }
 
-fn usual(name: &str, data: &Value) -> Vec<u8> {
+fn usual(name: Option<&str>, data: &Value) -> Vec<u8> {
     let data = data.to_string();
     let frame = Frame {
         id: None,
-        event: Some(name),
+        event: name,
         data: Some(data.as_str()),
         retry_ms: None,
     };
@@ -177,16 +184,22 @@ fn usual(name: &str, data: &Value) -> Vec<u8> {
 }
 
 /// Writes an event with all the unusual but valid syntax that a reader must accept.
-fn odd(name: &str, data: &Value, number: usize) -> String {
+fn odd(name: Option<&str>, data: &Value, number: usize) -> String {
     // Line breaks between JSON tokens mean nothing, so they can separate the data lines of an event.
     let pretty = format!("{data:#}");
     let lines: Vec<String> = pretty
         .lines()
         .map(|line| format!("data:{line}\r\n"))
         .collect();
+    let (event, keepalive) = match name {
+        Some(name) => (
+            format!("event:{name}\r\n"),
+            "event: keepalive\r\ndata: {\"type\":\"keepalive\"}\r\n\r\n",
+        ),
+        None => (String::new(), ": keepalive\r\n\r\n"),
+    };
     format!(
-        ": a comment\r\n\r\nid: {number}\r\nretry: 1\r\nevent:{name}\r\n{}\r\n\
-         event: keepalive\r\ndata: {{\"type\":\"keepalive\"}}\r\n\r\n",
+        ": a comment\r\n\r\nid: {number}\r\nretry: 1\r\n{event}{}\r\n{keepalive}",
         lines.concat()
     )
 }

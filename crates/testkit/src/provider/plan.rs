@@ -7,7 +7,7 @@ use super::mint::Mint;
 use super::packing;
 use super::protocol::Protocol;
 use super::recorded::Recorded;
-use super::render::{self, CallIds, Voice};
+use super::render::{self, CallIds, Form, Voice};
 use super::round::{Arguments, Connection, Packing, Part, Round, Spoken};
 use serde_json::json;
 
@@ -18,9 +18,10 @@ pub(super) fn reaction(
     mint: &Mint,
     request: &Recorded,
 ) -> Reaction {
+    let asked = Asked { mint, request };
     let reaction = match &round.fault {
-        None => Reaction::Answer(packed(said(protocol, round, mint), round)),
-        Some(fault) => faulty(protocol, fault, round, &Asked { mint, request }),
+        None => Reaction::Answer(packed(said(protocol, round, &asked), round)),
+        Some(fault) => faulty(protocol, fault, round, &asked),
     };
     match reaction {
         Reaction::Answer(answer) => Reaction::Answer(styled(answer, round)),
@@ -36,7 +37,7 @@ struct Asked<'a> {
 
 fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -> Reaction {
     let (mint, request) = (asked.mint, asked.request);
-    let good = || packed(said(protocol, round, mint), round);
+    let good = || packed(said(protocol, round, asked), round);
     let answer = match fault {
         Fault::NoAnswer => return Reaction::Silence,
         Fault::ResetBeforeAnswer => return Reaction::Reset,
@@ -55,7 +56,10 @@ fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -
         Fault::OutputTooLong { limit } => refuse::output_too_long(protocol, request, *limit),
         Fault::UnknownPrevious => refuse::unknown_previous(protocol, request),
         Fault::FailedInAnswer => {
-            let failed = render::failed(protocol, mint, "server_error", "Something broke.");
+            let failed = {
+                let form = form(round, request);
+                render::failed(protocol, form, mint, "server_error", "Something broke.")
+            };
             Answer::of(&failed, round.style.lines)
         }
         Fault::HtmlOk => html(),
@@ -69,9 +73,9 @@ fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -
         Fault::ResetInBody => good().half(Ending::Reset),
         Fault::ShortBody => good().half(Ending::Cut),
         Fault::Drip { every } => dripping(good(), *every),
-        Fault::TruncatedJson => truncated(said(protocol, round, mint)),
-        Fault::HugeBody { bytes } => huge(said(protocol, round, mint), *bytes),
-        Fault::GzipBomb => bomb(said(protocol, round, mint)),
+        Fault::TruncatedJson => truncated(said(protocol, round, asked)),
+        Fault::HugeBody { bytes } => huge(said(protocol, round, asked), *bytes),
+        Fault::GzipBomb => bomb(said(protocol, round, asked)),
         Fault::MissingTerminal
         | Fault::DuplicateCallIds
         | Fault::MissingCallIds
@@ -82,18 +86,28 @@ fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -
 }
 
 /// Builds the answer of a round, falsified if its fault is one of content.
-fn said(protocol: Protocol, round: &Round, mint: &Mint) -> Answer {
+fn said(protocol: Protocol, round: &Round, asked: &Asked<'_>) -> Answer {
+    let mint = asked.mint;
     let (spoken, ids) = spoken(round);
     let voice = Voice {
         spoken: &spoken,
         mint,
         ids,
     };
-    let mut rendered = render::answer(protocol, &voice);
+    let mut rendered = render::answer(protocol, form(round, asked.request), &voice);
     if round.fault == Some(Fault::MissingTerminal) {
         rendered = rendered.without_end(protocol);
     }
     Answer::of(&rendered, round.style.lines)
+}
+
+/// The form of the answer: as the request asks, unless the server of this round never streams.
+fn form(round: &Round, request: &Recorded) -> Form {
+    if request.body["stream"] == true && !round.style.never_streams {
+        Form::Streamed
+    } else {
+        Form::Whole
+    }
 }
 
 /// The output of a round, and the ids of its calls.
@@ -151,7 +165,13 @@ fn too_long(protocol: Protocol, window: u32, round: &Round, mint: &Mint) -> Answ
     match protocol {
         Protocol::Codex => {
             let words = refuse::too_long_words(protocol, window);
-            let failed = render::failed(protocol, mint, "context_length_exceeded", &words);
+            let failed = render::failed(
+                protocol,
+                Form::Streamed,
+                mint,
+                "context_length_exceeded",
+                &words,
+            );
             Answer::of(&failed, round.style.lines)
         }
         Protocol::Responses | Protocol::Messages | Protocol::Chat => {

@@ -5,13 +5,12 @@ use serde_json::Value;
 /// A wire protocol of model providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// OpenAI's Responses, answered with one JSON document.
+    /// OpenAI's Responses.
     Responses,
-    /// Responses in the variant of the Codex backend, answered with a stream of events.
+    /// Responses in the variant of the Codex backend, which always streams.
     Codex,
-    /// Anthropic's Messages, answered with one JSON document.
+    /// Anthropic's Messages.
     Messages,
-    /// Chat Completions, answered with one JSON document.
     Chat,
 }
 
@@ -54,8 +53,9 @@ impl Wanted {
         if path.ends_with("/models") {
             Some(Self::Models)
         } else if path.ends_with("/responses") {
-            let streamed = body["stream"] == true;
-            Some(Self::Answer(if streamed {
+            // Only requests to the public API say how to shorten them.
+            let is_codex = body["stream"] == true && body["truncation"].is_null();
+            Some(Self::Answer(if is_codex {
                 Protocol::Codex
             } else {
                 Protocol::Responses

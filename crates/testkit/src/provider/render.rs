@@ -17,11 +17,21 @@ pub(super) enum Rendered {
     Events(Vec<Event>),
 }
 
-/// One event of a stream. Its data repeats its name.
+/// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Event {
-    pub(super) name: &'static str,
-    pub(super) data: Value,
+pub(super) enum Event {
+    /// An event whose data repeats its name.
+    Named { name: &'static str, data: Value },
+    /// An event without a name.
+    Bare(Value),
+    /// The text that ends a stream of Chat Completions.
+    Done,
+}
+
+impl Event {
+    fn named(name: &'static str, data: Value) -> Self {
+        Self::Named { name, data }
+    }
 }
 
 /// The ids of the calls in an answer.
@@ -55,33 +65,61 @@ impl Voice<'_> {
     }
 }
 
+/// The form in which a request wants its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Whole,
+    Streamed,
+}
+
 /// Renders the answer in this protocol.
-pub(super) fn answer(protocol: Protocol, voice: &Voice<'_>) -> Rendered {
-    match protocol {
-        Protocol::Responses => Rendered::Document(responses::document(voice)),
-        Protocol::Codex => Rendered::Events(responses::events(voice)),
-        Protocol::Messages => Rendered::Document(messages::document(voice)),
-        Protocol::Chat => Rendered::Document(chat::document(voice)),
+pub(super) fn answer(protocol: Protocol, form: Form, voice: &Voice<'_>) -> Rendered {
+    match (protocol, form) {
+        (Protocol::Responses, Form::Whole) => Rendered::Document(responses::document(voice)),
+        (Protocol::Messages, Form::Whole) => Rendered::Document(messages::document(voice)),
+        (Protocol::Chat, Form::Whole) => Rendered::Document(chat::document(voice)),
+        (Protocol::Codex, _) => Rendered::Events(responses::codex_events(voice)),
+        (Protocol::Responses, Form::Streamed) => Rendered::Events(responses::events(voice)),
+        (Protocol::Messages, Form::Streamed) => Rendered::Events(messages::events(voice)),
+        (Protocol::Chat, Form::Streamed) => Rendered::Events(chat::events(voice)),
     }
 }
 
 /// Renders an answer with a good status that reports a failure.
-pub(super) fn failed(protocol: Protocol, mint: &Mint, code: &str, message: &str) -> Rendered {
-    match protocol {
-        Protocol::Responses => Rendered::Document(responses::failed(mint, code, message)),
-        Protocol::Codex => Rendered::Events(vec![
+pub(super) fn failed(
+    protocol: Protocol,
+    form: Form,
+    mint: &Mint,
+    code: &str,
+    message: &str,
+) -> Rendered {
+    match (protocol, form) {
+        (Protocol::Responses, Form::Whole) => {
+            Rendered::Document(responses::failed(mint, code, message))
+        }
+        (Protocol::Codex, _) | (Protocol::Responses, Form::Streamed) => Rendered::Events(vec![
             responses::created(mint),
-            Event {
-                name: "response.failed",
-                data: json!({ "response": responses::failed(mint, code, message) }),
-            },
+            Event::named(
+                "response.failed",
+                json!({ "response": responses::failed(mint, code, message) }),
+            ),
         ]),
-        Protocol::Messages => Rendered::Document(
-            json!({ "type": "error", "error": { "type": "overloaded_error", "message": message } }),
-        ),
-        Protocol::Chat => Rendered::Document(
-            json!({ "error": { "message": message, "type": code, "code": 502 } }),
-        ),
+        (Protocol::Messages, form) => {
+            let error = json!({ "type": "overloaded_error", "message": message });
+            match form {
+                Form::Whole => Rendered::Document(json!({ "type": "error", "error": error })),
+                Form::Streamed => {
+                    Rendered::Events(vec![Event::named("error", json!({ "error": error }))])
+                }
+            }
+        }
+        (Protocol::Chat, form) => {
+            let error = json!({ "error": { "message": message, "type": code, "code": 502 } });
+            match form {
+                Form::Whole => Rendered::Document(error),
+                Form::Streamed => Rendered::Events(vec![Event::Bare(error)]),
+            }
+        }
     }
 }
 
@@ -90,7 +128,18 @@ impl Rendered {
     pub(super) fn without_end(self, protocol: Protocol) -> Self {
         match self {
             Self::Events(mut events) => {
-                events.pop();
+                // A chat stream without its last line is complete if it told its reason to stop.
+                let is_end = |event: &Event| match event {
+                    Event::Done => true,
+                    Event::Bare(data) => !data["choices"][0]["finish_reason"].is_null(),
+                    Event::Named { .. } => false,
+                };
+                match protocol {
+                    Protocol::Chat => events.retain(|event| !is_end(event)),
+                    Protocol::Responses | Protocol::Codex | Protocol::Messages => {
+                        events.pop();
+                    }
+                }
                 Self::Events(events)
             }
             Self::Document(mut document) => {

@@ -89,6 +89,7 @@ pub(super) struct Style {
     pub(super) packing: Packing,
     pub(super) lines: Lines,
     pub(super) connection: Connection,
+    pub(super) never_streams: bool,
 }
 
 /// The compression of a body.
@@ -253,6 +254,13 @@ impl Round {
     #[must_use]
     pub fn odd_lines(mut self) -> Self {
         self.style.lines = Lines::Odd;
+        self
+    }
+
+    /// Answers with one document even if the request asks for a stream.
+    #[must_use]
+    pub fn never_stream(mut self) -> Self {
+        self.style.never_streams = true;
         self
     }
 

@@ -6,7 +6,7 @@ use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
     CommandRun, EntropySource, FileHost, HomeHost, InputRefusal, ModelClient, OutputRetention,
-    PlanHost, Ports,
+    PlanHost, Ports, TextSink,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
@@ -104,6 +104,7 @@ impl ModelClient for QuietPorts {
     async fn call(
         &self,
         request: ModelRequest,
+        _text: TextSink<'_>,
         _cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         let (answer, waiting) = oneshot::channel();

@@ -2,21 +2,23 @@
 //! skips content blocks of unknown types.
 
 use super::clearing::tell_applied;
-use crate::codec::{Decoded, Fault, finished, json_object, reported, without_calls};
+use crate::codec::{Decoded, Fault, finished, reported, without_calls};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
 
-/// Decodes the body of a successful response.
-pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
-    let answer = json_object(body)?;
+/// Decodes a message, whether it came as a body or from a stream.
+pub(crate) fn answer(document: &Value) -> Result<Decoded, Fault> {
+    let answer = document
+        .as_object()
+        .ok_or_else(|| Fault::malformed("the answer is JSON but no object"))?;
     if answer.get("type").and_then(Value::as_str) == Some("error") {
         return Err(reported::fault(answer.get("error").unwrap_or(&Value::Null)));
     }
     let Some(content) = answer.get("content").and_then(Value::as_array) else {
         return Err(Fault::malformed("the message has no content"));
     };
-    tell_applied(&answer);
+    tell_applied(answer);
     let mut blocks: Vec<ReplyBlock> = content.iter().filter_map(block).collect();
     let stop_reason = stop_reason(answer.get("stop_reason"), &blocks);
     if stop_reason == StopReason::Refusal {

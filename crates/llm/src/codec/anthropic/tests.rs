@@ -1,14 +1,18 @@
 //! Requests and answers of Anthropic's Messages API, compared with golden files and tested rule by rule.
 
-use super::{decode, encode};
+use super::encode;
 use crate::codec::sample::{self, *};
-use crate::codec::{Decoded, Fault};
+use crate::codec::{self, Decoded, Fault};
 use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelRequest, ReplyBlock, Stability, StopReason,
 };
 use holon_domain::provider::{ContextManagement, ProviderSpec, ReasoningEffort, Transport};
 use holon_tools::SchemaMode;
 use serde_json::{Value, json};
+
+fn decode(body: &[u8]) -> Result<Decoded, Fault> {
+    codec::decode(Transport::AnthropicMessages, &[], body)
+}
 
 const MODEL: &str = "anthropic/claude-sonnet-4-5";
 const OTHER: &str = "openai/gpt-5";

@@ -1,17 +1,17 @@
 //! Reads an answer of Chat Completions, in any of its dialects, into blocks.
 
 use super::seal::Seal;
-use crate::codec::{
-    Decoded, Fault, finished, json_object, reported, without_calls, written_arguments,
-};
+use crate::codec::{Decoded, Fault, finished, reported, without_calls, written_arguments};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
 
-/// Decodes the body of a successful response.
-pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
-    let answer = json_object(body)?;
-    if let Some(error) = stated_error(&answer) {
+/// Decodes a completion, whether it came as a body or from a stream.
+pub(crate) fn answer(document: &Value) -> Result<Decoded, Fault> {
+    let answer = document
+        .as_object()
+        .ok_or_else(|| Fault::malformed("the answer is JSON but no object"))?;
+    if let Some(error) = stated_error(answer) {
         return Err(reported::fault(&error));
     }
     let choice = answer
@@ -42,7 +42,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
 }
 
 /// Finds an error in place of choices: under `error`, or as the whole answer, which is how vLLM sends it.
-fn stated_error(answer: &Map<String, Value>) -> Option<Value> {
+pub(super) fn stated_error(answer: &Map<String, Value>) -> Option<Value> {
     match answer.get("error") {
         Some(Value::Null) | None => {}
         Some(error) => return Some(error.clone()),
@@ -132,7 +132,7 @@ fn reasoning(message: &Map<String, Value>) -> Option<String> {
 }
 
 /// Splits a message's content into its text and the reasoning among it.
-fn content(content: Option<&Value>) -> (Option<String>, Option<String>) {
+pub(super) fn content(content: Option<&Value>) -> (Option<String>, Option<String>) {
     match content {
         Some(Value::String(words)) => (None, Some(words.clone())),
         Some(Value::Array(parts)) => {

@@ -43,6 +43,14 @@ impl Dialect {
         }
     }
 
+    /// Returns true unless the server refuses `stream_options`; Mistral counts tokens without being asked.
+    pub(super) const fn takes_stream_options(self) -> bool {
+        match self {
+            Self::Mistral => false,
+            Self::Plain | Self::Openai | Self::Deepseek => true,
+        }
+    }
+
     /// Assistant text to insert between a tool message and a user message, where the server requires it.
     pub(super) const fn between_tool_and_user(self) -> Option<&'static str> {
         match self {

@@ -1,14 +1,18 @@
 //! Requests and answers of Chat Completions, compared with golden files and tested dialect by dialect.
 
-use super::{decode, encode};
-use crate::codec::Fault;
+use super::encode;
 use crate::codec::sample::{self, *};
+use crate::codec::{self, Decoded, Fault};
 use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock, StopReason,
 };
 use holon_domain::provider::{ReasoningEffort, Transport};
 use holon_tools::SchemaMode;
 use serde_json::{Value, json};
+
+fn decode(body: &[u8]) -> Result<Decoded, Fault> {
+    codec::decode(Transport::OpenaiChatCompletions, &[], body)
+}
 
 const MODEL: &str = "local/qwen";
 const OTHER: &str = "anthropic/claude-sonnet-4-5";

@@ -1,11 +1,12 @@
 //! The streamed codec, tested with golden files and with streams out of order.
 
-use super::{Assembler, Progress, encode};
+use super::encode;
 use crate::codec::responses::tests::support::{
     cases, golden, goldens, provider, request, violations,
 };
 use crate::codec::sample::assert_golden;
-use crate::codec::{Decoded, Fault, sample};
+use crate::codec::stream::{Assembler, Progress};
+use crate::codec::{Decoded, Fault, answer, sample};
 use holon_domain::model::{ModelFailureKind as Kind, ModelRequest, ReplyBlock, StopReason};
 use holon_domain::provider::{ReasoningEffort, Transport};
 use holon_domain::tool::OfferedTool;
@@ -34,12 +35,21 @@ fn tools() -> [OfferedTool; 2] {
     [sample::tool(), sample::freeform_tool()]
 }
 
+fn assembler(most: usize) -> Assembler {
+    Assembler::new(Transport::OpenaiCodexResponses, most)
+}
+
+fn finished(assembler: Assembler) -> Result<Decoded, Fault> {
+    let document = assembler.finish()?;
+    answer(Transport::OpenaiCodexResponses, &tools(), &document)
+}
+
 fn played(events: &[Event]) -> Result<Decoded, Fault> {
-    let mut assembler = Assembler::new(MOST);
+    let mut assembler = assembler(MOST);
     for (name, data) in events {
-        assembler.event(name.as_deref(), data)?;
+        assembler.event(name.as_deref(), data, &mut |_| {})?;
     }
-    assembler.finish(&tools())
+    finished(assembler)
 }
 
 fn event(data: &Value) -> Event {
@@ -97,11 +107,15 @@ fn streams_are_read_as_the_golden_files_say() {
 
 #[test]
 fn a_stream_is_done_at_its_terminal_event_and_what_follows_counts_for_nothing() {
-    let mut assembler = Assembler::new(MOST);
+    let mut assembler = assembler(MOST);
     let events = frames("codex/stream-tools.sse");
     let progress: Vec<Progress> = events
         .iter()
-        .map(|(name, data)| assembler.event(name.as_deref(), data).expect("no fault"))
+        .map(|(name, data)| {
+            assembler
+                .event(name.as_deref(), data, &mut |_| {})
+                .expect("no fault")
+        })
         .collect();
     let (last, before) = progress.split_last().expect("events");
     assert!(before.iter().all(|progress| *progress == Progress::More));
@@ -111,9 +125,9 @@ fn a_stream_is_done_at_its_terminal_event_and_what_follows_counts_for_nothing() 
         "no JSON",
         "[DONE]",
     ] {
-        assert_eq!(assembler.event(None, late), Ok(Progress::Done));
+        assert_eq!(assembler.event(None, late, &mut |_| {}), Ok(Progress::Done));
     }
-    assert_eq!(assembler.finish(&tools()), played(&events));
+    assert_eq!(finished(assembler), played(&events));
 }
 
 #[test]
@@ -231,17 +245,20 @@ fn an_incomplete_stream_keeps_what_was_complete() {
 
 #[test]
 fn an_event_that_is_no_json_is_malformed_unless_nobody_reads_it() {
-    let broken = |name: Option<&str>| Assembler::new(MOST).event(name, "{\"type\":");
+    let broken = |name: Option<&str>| assembler(MOST).event(name, "{\"type\":", &mut |_| {});
     assert!(matches!(broken(None), Err(Fault::Malformed { .. })));
     assert!(matches!(
         broken(Some("response.completed")),
         Err(Fault::Malformed { .. })
     ));
     assert_eq!(
-        broken(Some("response.output_text.delta")),
+        broken(Some("response.function_call_arguments.delta")),
         Ok(Progress::More)
     );
-    assert_eq!(Assembler::new(MOST).event(None, ""), Ok(Progress::More));
+    assert_eq!(
+        assembler(MOST).event(None, "", &mut |_| {}),
+        Ok(Progress::Idle)
+    );
 }
 
 #[test]
@@ -316,9 +333,9 @@ proptest! {
 
     #[test]
     fn no_event_makes_the_assembler_panic(name in proptest::option::of("[a-z._]{0,24}"), data in "\\PC{0,60}") {
-        let mut assembler = Assembler::new(MOST);
-        assembler.event(name.as_deref(), &data).ok();
-        prop_assert!(assembler.finish(&tools()).is_err());
+        let mut assembler = assembler(MOST);
+        assembler.event(name.as_deref(), &data, &mut |_| {}).ok();
+        prop_assert!(finished(assembler).is_err());
     }
 }
 
@@ -330,10 +347,12 @@ fn the_items_of_a_stream_are_bounded_in_sum_and_an_item_told_twice_counts_once()
             "item": {"type": "message", "id": id, "content": [{"type": "output_text", "text": text}]}}))
     };
     let play = |ids: &[String]| {
-        let mut assembler = Assembler::new(100_000);
+        let mut assembler = assembler(100_000);
         ids.iter().try_for_each(|id| {
             let (name, data) = item(id);
-            assembler.event(name.as_deref(), &data).map(drop)
+            assembler
+                .event(name.as_deref(), &data, &mut |_| {})
+                .map(drop)
         })
     };
     let ids: Vec<String> = (0..3).map(|n| format!("msg_{n}")).collect();
@@ -351,6 +370,6 @@ fn an_event_of_countless_small_values_is_refused() {
         r#"{{"type":"response.output_item.done","item":[{}0]}}"#,
         "0,".repeat(2_000_000)
     );
-    let taken = Assembler::new(8 << 20).event(None, &data);
+    let taken = assembler(8 << 20).event(None, &data, &mut |_| {});
     assert!(matches!(taken, Err(Fault::Malformed { what }) if what.contains("too large")));
 }

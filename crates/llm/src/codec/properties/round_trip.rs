@@ -1,6 +1,6 @@
 //! An answer that is decoded, stored and encoded again reaches the provider unchanged.
 
-use crate::codec::{anthropic, chat, sample};
+use crate::codec::{anthropic, chat, decode, sample};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ModelReply, ModelRequest, ReplyBlock};
@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn a_message_returns_to_messages_as_it_came(content in content()) {
         let answer = json!({"type": "message", "content": content, "stop_reason": "end_turn"});
-        let decoded = anthropic::decode(answer.to_string().as_bytes()).expect("an answer");
+        let decoded = decode(Transport::AnthropicMessages, &[], answer.to_string().as_bytes()).expect("an answer");
         let provider = sample::provider(Transport::AnthropicMessages, "https://api.anthropic.com");
         let body = anthropic::encode(&provider, &next(decoded.reply));
         prop_assert_eq!(&body["messages"][1]["content"], &answer["content"]);
@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn a_message_with_calls_returns_to_a_chat_server_as_it_came(message in message()) {
         let answer = json!({"choices": [{"finish_reason": "tool_calls", "message": message}]});
-        let decoded = chat::decode(answer.to_string().as_bytes()).expect("an answer");
+        let decoded = decode(Transport::OpenaiChatCompletions, &[], answer.to_string().as_bytes()).expect("an answer");
         let provider = sample::provider(Transport::OpenaiChatCompletions, "http://127.0.0.1:8000/v1");
         let body = chat::encode(&provider, &next(decoded.reply));
         prop_assert_eq!(&body["messages"][2], &message);

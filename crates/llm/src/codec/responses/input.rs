@@ -66,7 +66,8 @@ fn piece(said: &Said<'_>, tools: &[OfferedTool]) -> Option<Value> {
         Said::Text(text) => Some(json!({
             "type": "message",
             "role": "assistant",
-            "content": [{"type": "output_text", "text": text}],
+            // A list of `output_text` would need the id of the item it came in, which is not kept.
+            "content": text,
         })),
         Said::Sealed { data, .. } => unseal(data),
         Said::Call { id, name, input } => Some(call(id, name, input, tools)),

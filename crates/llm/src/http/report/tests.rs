@@ -12,6 +12,7 @@ fn provider(transport: Transport) -> ProviderSpec {
         store_responses: false,
         context_management: None,
         reasoning_effort: None,
+        omit: std::collections::BTreeSet::new(),
     }
 }
 

@@ -8,7 +8,6 @@ use serde_json::Value;
 /// Checks all rules of the protocol.
 pub(super) fn check(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     let body = &request.body;
-    wrong.unless(body["stream"] != true, "nobody asked for a stream here");
     let (old, new) = (&body["max_tokens"], &body["max_completion_tokens"]);
     wrong.unless(
         at_least(old, 1) && at_least(new, 1),

@@ -19,7 +19,6 @@ pub(super) fn check(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
         body["max_tokens"].as_u64().is_some_and(|most| most > 0),
         "max_tokens is no number from 1 on",
     );
-    wrong.unless(body["stream"] != true, "nobody asked for a stream here");
     let beta = request.header("anthropic-beta").unwrap_or_default();
     wrong.unless(
         body["context_management"].is_null() || beta.contains("context-management"),

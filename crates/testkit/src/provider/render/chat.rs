@@ -1,6 +1,6 @@
 //! Answers in the format of Chat Completions.
 
-use super::{Voice, arguments_text, with_id};
+use super::{Event, Voice, arguments_text, with_id};
 use crate::provider::round::{Part, Stop};
 use serde_json::{Value, json};
 
@@ -28,6 +28,62 @@ pub(super) fn document(voice: &Voice<'_>) -> Value {
         });
     }
     document
+}
+
+/// The chunks of a stream: the role, the content in pieces, the stop reason, the token counts, the end.
+pub(super) fn events(voice: &Voice<'_>) -> Vec<Event> {
+    let whole = document(voice);
+    let message = &whole["choices"][0]["message"];
+    let chunk = |delta: Value, finish_reason: &Value| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish_reason });
+        Event::Bare(json!({
+            "id": whole["id"], "object": "chat.completion.chunk", "created": whole["created"],
+            "model": whole["model"], "choices": [choice],
+        }))
+    };
+    let mut events = vec![chunk(json!({ "role": "assistant" }), &Value::Null)];
+    for delta in deltas(message) {
+        events.push(chunk(delta, &Value::Null));
+    }
+    events.push(chunk(json!({}), &whole["choices"][0]["finish_reason"]));
+    if whole.get("usage").is_some() {
+        events.push(Event::Bare(
+            json!({ "object": "chat.completion.chunk", "choices": [], "usage": whole["usage"] }),
+        ));
+    }
+    events.push(Event::Done);
+    events
+}
+
+fn deltas(message: &Value) -> Vec<Value> {
+    let mut deltas = Vec::new();
+    for member in ["reasoning_content", "content"] {
+        let words = message[member].as_str().unwrap_or_default();
+        let pieces = words.split_inclusive(' ');
+        deltas.extend(pieces.map(|piece| json!({ member: piece })));
+    }
+    for (index, call) in message["tool_calls"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let mut begun = call.clone();
+        begun["index"] = json!(index);
+        let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
+        begun["function"]["arguments"] = json!("");
+        deltas.push(json!({ "tool_calls": [begun] }));
+        let cut = arguments
+            .char_indices()
+            .nth(3)
+            .map_or(arguments.len(), |(at, _)| at);
+        let (first, rest) = arguments.split_at(cut);
+        for piece in [first, rest] {
+            let call = json!({ "index": index, "function": { "arguments": piece } });
+            deltas.push(json!({ "tool_calls": [call] }));
+        }
+    }
+    deltas
 }
 
 /// The one message, with separate places for text, reasoning and calls.

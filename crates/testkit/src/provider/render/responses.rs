@@ -13,22 +13,29 @@ pub(super) fn document(voice: &Voice<'_>) -> Value {
     document
 }
 
-/// The events of a stream. The last one omits the output, as the Codex backend may, because the events of the items
-/// contain it.
+/// The events of a stream, with the whole response in the last one.
 pub(super) fn events(voice: &Voice<'_>) -> Vec<Event> {
+    stream(voice, document(voice))
+}
+
+/// The events of a stream whose last one omits the output, as the Codex backend may, because the events of the items
+/// contain it.
+pub(super) fn codex_events(voice: &Voice<'_>) -> Vec<Event> {
+    let mut response = terminal(voice);
+    response["output"] = json!([]);
+    stream(voice, response)
+}
+
+fn stream(voice: &Voice<'_>, response: Value) -> Vec<Event> {
     let mut events = vec![created(voice.mint)];
     for (place, item) in items(voice).into_iter().enumerate() {
         item_events(place, &item, &mut events);
     }
-    let mut response = terminal(voice);
-    response["output"] = json!([]);
-    events.push(Event {
-        name: match voice.spoken.stop {
-            Stop::Done | Stop::Refusal => "response.completed",
-            Stop::MaxOutputTokens => "response.incomplete",
-        },
-        data: json!({ "response": response }),
-    });
+    let name = match voice.spoken.stop {
+        Stop::Done | Stop::Refusal => "response.completed",
+        Stop::MaxOutputTokens => "response.incomplete",
+    };
+    events.push(Event::named(name, json!({ "response": response })));
     events
 }
 
@@ -36,10 +43,7 @@ pub(super) fn events(voice: &Voice<'_>) -> Vec<Event> {
 pub(super) fn created(mint: &Mint) -> Event {
     let mut response = head(mint);
     response["status"] = json!("in_progress");
-    Event {
-        name: "response.created",
-        data: json!({ "response": response }),
-    }
+    Event::named("response.created", json!({ "response": response }))
 }
 
 /// An answer that reports a failure.
@@ -135,7 +139,7 @@ fn item(voice: &Voice<'_>, place: usize, part: &Part) -> Value {
 fn item_events(place: usize, item: &Value, events: &mut Vec<Event>) {
     let mut tell = |name, mut data: Value| {
         data["output_index"] = json!(place);
-        events.push(Event { name, data });
+        events.push(Event::named(name, data));
     };
     let mut begun = item.clone();
     begun["status"] = json!("in_progress");

@@ -1,7 +1,7 @@
 //! Decoding of answers.
 
-use super::super::{decode, told};
-use super::support::{golden, goldens};
+use super::super::told;
+use super::support::{decode, golden, goldens};
 use crate::codec::{Fault, sample};
 use holon_domain::model::{ModelFailureKind as Kind, ReplyBlock};
 use holon_domain::tool::OfferedTool;

@@ -1,7 +1,9 @@
 //! Conditions under which a request may be shortened.
 
-use super::super::{Snapshot, continuation, decode, encode};
-use super::support::{kept, model, offered, provider, request, result, said, user, violations};
+use super::super::{Snapshot, continuation, encode};
+use super::support::{
+    decode, kept, model, offered, provider, request, result, said, user, violations,
+};
 use crate::codec::Decoded;
 use holon_domain::block::Block;
 use holon_domain::model::{ConversationItem, ModelRequest, PromptBlock, Stability, StopReason};

@@ -42,7 +42,7 @@ fn the_schema_refuses_what_the_api_refuses() {
         ),
         ("max_output_tokens", json!(1)),
         ("prompt_cache_key", json!("k".repeat(65))),
-        ("stream", json!(true)),
+        ("stream", json!(false)),
         (
             "input",
             json!([{"type": "custom_tool_call", "call_id": "c", "name": "A", "arguments": "x"}]),

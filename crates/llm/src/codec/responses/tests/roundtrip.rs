@@ -1,7 +1,7 @@
 //! An answer is sent back to its model unchanged, and its sealed data to no other model.
 
-use super::super::{Snapshot, continuation, decode, encode};
-use super::support::{kept, model, provider, request, violations};
+use super::super::{Snapshot, continuation, encode};
+use super::support::{decode, kept, model, provider, request, violations};
 use crate::codec::{codex, sample};
 use holon_domain::model::{ConversationItem, ModelRef, ModelRequest};
 use holon_domain::provider::Transport;
@@ -72,7 +72,10 @@ fn essence(item: &Value) -> Value {
         Some("reasoning") => pick(&["id", "encrypted_content", "summary"]),
         Some("function_call") => pick(&["call_id", "name", "arguments"]),
         Some("custom_tool_call") => pick(&["type", "call_id", "name", "input"]),
-        _ => item["content"][0]["text"].clone(),
+        _ => match &item["content"] {
+            words @ Value::String(_) => words.clone(),
+            parts => parts[0]["text"].clone(),
+        },
     }
 }
 

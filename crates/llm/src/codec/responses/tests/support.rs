@@ -1,6 +1,6 @@
 //! Requests, golden files and the schema that the tests of both Responses codecs share.
 
-use crate::codec::sample;
+use crate::codec::{self, Decoded, Fault, sample};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{
@@ -14,6 +14,10 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
+pub(in crate::codec) fn decode(tools: &[OfferedTool], body: &[u8]) -> Result<Decoded, Fault> {
+    codec::decode(Transport::OpenaiResponses, tools, body)
+}
+
 pub(in crate::codec) fn provider(transport: Transport) -> ProviderSpec {
     ProviderSpec {
         id: "openai".into(),
@@ -22,6 +26,7 @@ pub(in crate::codec) fn provider(transport: Transport) -> ProviderSpec {
         store_responses: true,
         context_management: None,
         reasoning_effort: None,
+        omit: std::collections::BTreeSet::new(),
     }
 }
 

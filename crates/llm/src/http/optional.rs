@@ -1,0 +1,174 @@
+//! Optional parts of a request that some servers refuse, and the memory of who refused which.
+//!
+//! A refusal that names an optional part is answered by the same request without it, and the part is left out from then
+//! on for this provider, endpoint and model. Nothing else is ever left out: `store`, the tools and the limits decide
+//! what a request means. The memory lives as long as the router, so reloading the settings clears it.
+
+use super::said::Said;
+use holon_domain::model::ModelRef;
+use holon_domain::provider::{ProviderSpec, RequestOption};
+use reqwest::{StatusCode, Url};
+use serde_json::{Map, Value};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{PoisonError, RwLock};
+
+/// Most endpoints and models whose refusals are remembered. Beyond it nothing more is learned; the cost is one refused
+/// request per round.
+const MOST: usize = 1_000;
+
+/// Parts that servers have refused, by endpoint and model.
+#[derive(Debug, Default)]
+pub(super) struct Refused(RwLock<HashMap<(Url, ModelRef), BTreeSet<RequestOption>>>);
+
+impl Refused {
+    /// Returns the parts to leave out: those the settings name and those that were refused.
+    pub(super) fn omitted(
+        &self,
+        provider: &ProviderSpec,
+        url: &Url,
+        model: &ModelRef,
+    ) -> BTreeSet<RequestOption> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let refused = known.get(&(url.clone(), model.clone()));
+        let refused = refused.into_iter().flatten();
+        refused.chain(&provider.omit).copied().collect()
+    }
+
+    /// Remembers a refusal. Returns false if it was known, because leaving the part out again would change nothing.
+    pub(super) fn learn(&self, url: &Url, model: &ModelRef, option: RequestOption) -> bool {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let key = (url.clone(), model.clone());
+        if known.len() >= MOST && !known.contains_key(&key) {
+            return false;
+        }
+        known.entry(key).or_default().insert(option)
+    }
+}
+
+/// Returns the optional part of `body` that a refusal names as unsupported.
+pub(super) fn named(status: StatusCode, said: &Said, body: &Value) -> Option<RequestOption> {
+    if !matches!(status.as_u16(), 400 | 404 | 422 | 501) {
+        return None;
+    }
+    let words = said.message.to_ascii_lowercase();
+    RequestOption::ALL
+        .iter()
+        .copied()
+        .find(|option| is_in(*option, body) && names(&words, *option))
+}
+
+/// Returns a copy of the body without these parts.
+pub(super) fn without(body: &Value, omitted: &BTreeSet<RequestOption>) -> Value {
+    let mut body = body.clone();
+    for option in omitted {
+        remove(*option, &mut body);
+    }
+    body
+}
+
+/// Members of the body that a part consists of.
+const fn members(option: RequestOption) -> &'static [&'static str] {
+    match option {
+        RequestOption::StreamUsage => &["stream_options"],
+        RequestOption::Streaming => &["stream", "stream_options"],
+        RequestOption::PromptCacheKey => &["prompt_cache_key"],
+        RequestOption::Reasoning => &[
+            "reasoning",
+            "reasoning_effort",
+            "include",
+            "output_config",
+            "thinking",
+        ],
+        RequestOption::CacheMarks => &["cache_control"],
+    }
+}
+
+/// Returns true if a server's message is about this part: it repeats the name of a member as a word.
+fn names(words: &str, option: RequestOption) -> bool {
+    let is_word_byte = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    members(option).iter().any(|member| {
+        words.match_indices(member).any(|(at, found)| {
+            let before = words.as_bytes().get(at.wrapping_sub(1));
+            let after = words.as_bytes().get(at + found.len());
+            !before.is_some_and(is_word_byte) && !after.is_some_and(is_word_byte)
+        })
+    }) && is_refusal(words)
+}
+
+/// Returns true if a message says that something cannot be taken at all, not that its value is wrong.
+fn is_refusal(words: &str) -> bool {
+    [
+        "unsupported",
+        "not supported",
+        "unknown",
+        "unrecognized",
+        "unrecognised",
+        "unexpected",
+        "not permitted",
+        "not allowed",
+        "extra input",
+        "extra_forbidden",
+        "extra fields",
+        "additional propert",
+        "does not support",
+        "doesn't support",
+        "not available",
+        "not implemented",
+        "no such",
+        "invalid parameter",
+        "cannot be used",
+    ]
+    .iter()
+    .any(|sign| words.contains(sign))
+}
+
+fn is_in(option: RequestOption, body: &Value) -> bool {
+    match option {
+        RequestOption::CacheMarks => has_marks(body),
+        RequestOption::Streaming => body.get("stream") == Some(&Value::Bool(true)),
+        RequestOption::StreamUsage | RequestOption::PromptCacheKey | RequestOption::Reasoning => {
+            members(option)
+                .iter()
+                .any(|member| body.get(member).is_some_and(|value| !value.is_null()))
+        }
+    }
+}
+
+fn remove(option: RequestOption, body: &mut Value) {
+    if option == RequestOption::CacheMarks {
+        return remove_marks(body);
+    }
+    if let Value::Object(body) = body {
+        for member in members(option) {
+            body.remove(*member);
+        }
+    }
+}
+
+fn has_marks(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => {
+            members.contains_key("cache_control") || members.values().any(has_marks)
+        }
+        Value::Array(items) => items.iter().any(has_marks),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Removes the marks from content blocks. The arguments of calls are the model's and stay as they are.
+fn remove_marks(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.remove("cache_control");
+            let inner = |(name, _): &(&String, &mut Value)| name.as_str() != "input";
+            for (_, member) in Map::iter_mut(members).filter(inner) {
+                remove_marks(member);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_marks),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Refusals that name an optional part, and bodies without it.
+
+use super::*;
+use serde_json::json;
+
+fn body() -> Value {
+    json!({
+        "model": "m", "stream": true, "stream_options": {"include_usage": true}, "store": false,
+        "prompt_cache_key": "k", "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
+        "tools": [{"name": "t", "cache_control": {"type": "ephemeral"}}],
+        "messages": [{"content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
+            {"type": "tool_use", "input": {"cache_control": "the model's own"}}]}],
+    })
+}
+
+#[test]
+fn a_refusal_names_the_part_to_leave_out() {
+    let named = |status: u16, words: &str| {
+        named(
+            StatusCode::from_u16(status).unwrap(),
+            &Said::plain(words),
+            &body(),
+        )
+    };
+    for (status, words, expected) in [
+        (
+            400,
+            "Unsupported parameter: 'prompt_cache_key'",
+            Some(RequestOption::PromptCacheKey),
+        ),
+        (
+            400,
+            "Unrecognized request argument supplied: stream_options",
+            Some(RequestOption::StreamUsage),
+        ),
+        (
+            422,
+            "body.stream_options: Extra inputs are not permitted",
+            Some(RequestOption::StreamUsage),
+        ),
+        (
+            400,
+            "This model does not support `stream`",
+            Some(RequestOption::Streaming),
+        ),
+        (
+            400,
+            "reasoning is not supported with this model",
+            Some(RequestOption::Reasoning),
+        ),
+        (
+            400,
+            "messages.0.content.0.cache_control: Extra inputs are not permitted",
+            Some(RequestOption::CacheMarks),
+        ),
+        (400, "Unsupported parameter: 'store'", None),
+        (400, "Unknown parameter: 'tools'", None),
+        (400, "prompt_cache_key must be a string", None),
+        (400, "the stream_optionsX is unknown", None),
+        (500, "Unsupported parameter: 'prompt_cache_key'", None),
+        (401, "unknown prompt_cache_key", None),
+    ] {
+        assert_eq!(named(status, words), expected, "{status} {words}");
+    }
+}
+
+#[test]
+fn a_part_that_is_not_sent_is_not_blamed() {
+    let said = Said::plain("Unsupported parameter: 'prompt_cache_key'");
+    let bare = json!({"model": "m"});
+    assert_eq!(named(StatusCode::BAD_REQUEST, &said, &bare), None);
+}
+
+#[test]
+fn leaving_out_every_part_keeps_what_decides_the_answer() {
+    let bare = without(&body(), &RequestOption::ALL.iter().copied().collect());
+    let expected = json!({
+        "model": "m", "store": false, "tools": [{"name": "t"}],
+        "messages": [{"content": [{"type": "text", "text": "a"},
+            {"type": "tool_use", "input": {"cache_control": "the model's own"}}]}],
+    });
+    assert_eq!(bare, expected);
+}
+
+#[test]
+fn a_refusal_is_learned_once_for_one_endpoint_and_model() {
+    let refused = Refused::default();
+    let url = Url::parse("http://127.0.0.1:1/v1").unwrap();
+    let other = Url::parse("http://127.0.0.1:2/v1").unwrap();
+    let model: ModelRef = ModelRef::parse("a/b").unwrap();
+    assert!(refused.learn(&url, &model, RequestOption::Reasoning));
+    assert!(!refused.learn(&url, &model, RequestOption::Reasoning));
+    let mut provider = crate::codec::sample::provider(
+        holon_domain::provider::Transport::OpenaiResponses,
+        "http://127.0.0.1:1/v1",
+    );
+    provider.omit = [RequestOption::PromptCacheKey].into();
+    let omitted = refused.omitted(&provider, &url, &model);
+    assert_eq!(
+        omitted.into_iter().collect::<Vec<_>>(),
+        [RequestOption::PromptCacheKey, RequestOption::Reasoning]
+    );
+    assert_eq!(refused.omitted(&provider, &other, &model).len(), 1);
+}
