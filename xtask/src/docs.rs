@@ -10,10 +10,11 @@ mod refusals;
 mod rust;
 mod settings;
 mod tools;
+mod types;
 
 use crate::Failure;
 use crate::build::Build;
-use crate::repo::{Generated, Repo};
+use crate::repo::{Generated, Repo, Source};
 
 /// The pages that need a build: refusals, and commands if the program has any.
 pub(crate) fn built_pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
@@ -25,16 +26,21 @@ pub(crate) fn built_pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
 
 /// Every page that can be made from the sources.
 pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
-    let mut event_source = repo.read("crates/domain/src/event.rs")?;
-    for part in ["message", "provider", "state", "task", "turn", "work"] {
-        event_source += &repo.read(&format!("crates/domain/src/event/{part}.rs"))?;
-    }
+    let is_domain = |source: &Source| {
+        source.path.starts_with("crates/domain/src/") && source.path.ends_with(".rs")
+    };
+    let domain_source: String = repo
+        .texts()?
+        .into_iter()
+        .filter(is_domain)
+        .map(|source| source.text)
+        .collect();
     let limit_source = repo.read("crates/domain/src/limits.rs")?;
     // The crate of patches needs nothing of ours, so its bounds stand there.
     let patch_source = repo.read("crates/patch/src/lib.rs")?;
     let limit_sources = [("", limit_source.as_str()), ("patch::", &patch_source)];
     Ok(vec![
-        page("events", &events::render(&event_source)?),
+        page("events", &events::render(&domain_source)?),
         page("limits", &limits::render(&limit_sources)?),
         page("settings", &settings::render()),
         page("tools", &tools::render()),
@@ -50,7 +56,10 @@ fn page(name: &str, body: &str) -> Generated {
     }
 }
 
-/// A cell of a Markdown table: on one line, its bars escaped.
+/// A cell of a Markdown table: on one line, its bars escaped, links to items as plain code.
 fn cell(text: &str) -> String {
-    text.replace('\n', " ").replace('|', "\\|")
+    text.replace('\n', " ")
+        .replace('|', "\\|")
+        .replace("[`", "`")
+        .replace("`]", "`")
 }

@@ -1,19 +1,19 @@
-//! Making agents and deciding whether they may run.
+//! Requests that create an agent, and that start or stop it.
 
 use holon_domain::AgentId;
 use serde::{Deserialize, Serialize};
 
-/// `POST /control/agents/{id}/create`.
+/// Body of `POST /control/agents/{id}/create`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateAgentRequest {
-    /// The project it works in, as an absolute path; its own home when absent.
+    /// Absolute path of the project; the agent's own home when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_root: Option<String>,
-    /// The directory inside the project; its root when absent.
+    /// Working directory inside the project; the project root when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The model it asks, as `provider/model`.
+    /// Model override as `provider/model`; the host's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Reserved; refused until templates exist.
@@ -21,22 +21,22 @@ pub struct CreateAgentRequest {
     pub template: Option<String>,
 }
 
-/// What a control request does.
+/// Action of a control request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlAction {
-    /// Let the agent run.
+    /// Allows the agent to run turns.
     Start,
-    /// Do not let it run.
+    /// Aborts the current run and takes up no more messages.
     Stop,
-    /// The older name of `stop`.
+    /// Deprecated name of `stop`.
     Pause,
-    /// The older name of `start`.
+    /// Deprecated name of `start`.
     Resume,
 }
 
 impl ControlAction {
-    /// The name to use instead, where this one is old.
+    /// Returns the current name of a deprecated action, and `None` for a current one.
     #[must_use]
     pub const fn replacement(self) -> Option<&'static str> {
         match self {
@@ -46,7 +46,7 @@ impl ControlAction {
         }
     }
 
-    /// The name as it is sent.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,30 +58,27 @@ impl ControlAction {
     }
 }
 
-/// `POST /control/agents/{id}/control`.
+/// Body of `POST /control/agents/{id}/control`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControlRequest {
-    /// What to do.
     pub action: ControlAction,
 }
 
-/// Its answer.
+/// Response to a [`ControlRequest`] that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlResponse {
-    /// Always true.
     pub ok: bool,
-    /// Whom it was about.
     pub agent_id: AgentId,
-    /// Something the caller should change, though the request was carried out.
+    /// Deprecation notice for the caller; absent when the action has its current name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }
 
 impl ControlResponse {
-    /// The answer to a request that was carried out.
+    /// Builds the response, with a notice if the action's name is deprecated.
     #[must_use]
-    pub fn done(agent_id: AgentId, action: ControlAction) -> Self {
+    pub fn new(agent_id: AgentId, action: ControlAction) -> Self {
         let notice = action.replacement().map(|name| {
             format!(
                 "the action \"{}\" is deprecated; send \"{name}\" instead",
@@ -104,7 +101,7 @@ mod tests {
     fn old_action_names_are_understood_and_answered_with_a_notice() {
         let request: ControlRequest =
             serde_json::from_str(r#"{"action":"pause"}"#).expect("parses");
-        let answer = ControlResponse::done(AgentId::parse("main").expect("valid"), request.action);
+        let answer = ControlResponse::new(AgentId::parse("main").expect("valid"), request.action);
         assert!(
             answer
                 .notice
@@ -115,7 +112,7 @@ mod tests {
     #[test]
     fn current_action_names_carry_no_notice() {
         let answer =
-            ControlResponse::done(AgentId::parse("main").expect("valid"), ControlAction::Start);
+            ControlResponse::new(AgentId::parse("main").expect("valid"), ControlAction::Start);
         assert_eq!(
             serde_json::to_string(&answer).expect("serialises"),
             r#"{"ok":true,"agent_id":"main"}"#

@@ -1,19 +1,18 @@
-//! The one shape of every refusal.
+//! The JSON body of every error response.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What went wrong, under which code, and what to do next.
+/// Error response: a message, a stable code, and the next step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorBody {
-    /// Always false.
     pub ok: bool,
-    /// In words.
+    /// Message for people; its wording may change between releases.
     pub error: String,
-    /// Stable and machine-readable.
+    /// Stable, machine-readable name of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The next step.
+    /// The next step for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Facts that belong to the code: an agent id, sequence numbers, a position in the request.
@@ -22,7 +21,7 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// A refusal with its code.
+    /// Creates an error without hint and facts.
     #[must_use]
     pub fn new(code: impl Into<String>, error: impl Into<String>) -> Self {
         Self {
@@ -34,14 +33,14 @@ impl ErrorBody {
         }
     }
 
-    /// The same with a next step.
+    /// Adds the next step for the caller.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with one more fact.
+    /// Adds a fact under a key of its own.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.extra.insert(name.to_owned(), value.into());

@@ -1,4 +1,4 @@
-//! Events as a client sees them: the envelope, the page, and the frame that says some were missed.
+//! Events as a client sees them: the envelope, the page, and the gap frame of a stream whose reader fell behind.
 
 use crate::provenance::Provenance;
 use holon_domain::authority::{AuthorityClass, TrustLevel};
@@ -9,37 +9,36 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Header of a stream's answer: identity of the store its positions belong to.
+/// Response header of a stream: identity of the store its cursors belong to.
 pub const EPOCH_HEADER: &str = "holon-epoch";
 
-/// Stream event by which the host says that it failed; its data is an [`crate::ErrorBody`].
+/// Stream event that reports a failure of the host; its data is an [`crate::ErrorBody`].
 pub const STREAM_ERROR: &str = "error";
 
-/// How much of an event is shown.
+/// Amount of detail in a shown event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Projection {
-    /// The standard payload.
+    /// The standard payload for operators.
     #[default]
     Operator,
-    /// For diagnosis on the host itself. The standard payload holds all that is stored, so this holds nothing more today,
-    /// and says so by `raw_payload_included`.
+    /// Diagnosis on the host itself. The standard payload holds all that is stored, so this projection holds nothing
+    /// more today; `raw_payload_included` says so.
     LocalDebug,
 }
 
-/// What was done to an event before it was shown.
+/// Description of the projection an event was shown with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectionInfo {
-    /// Which projection.
     pub name: Projection,
-    /// Whether raw diagnostics are in it beyond the standard payload. No kind stores any, so it is false.
+    /// True if the payload holds raw diagnostics beyond the standard payload. No kind stores any, so it is false.
     pub raw_payload_included: bool,
-    /// Fields that were taken out. None are: secrets are not stored.
+    /// Names of fields that were removed. None are: secrets are not stored.
     pub redactions: Vec<String>,
 }
 
 impl ProjectionInfo {
-    /// What a projection does.
+    /// Returns the description of a projection.
     #[must_use]
     pub const fn of(name: Projection) -> Self {
         Self {
@@ -50,35 +49,32 @@ impl ProjectionInfo {
     }
 }
 
-/// One event, in pages and streams alike.
+/// One event, in the same shape in pages and in streams.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EventEnvelope {
-    /// Unique on this host: agent and position.
+    /// Unique on this host: made of agent id and sequence number.
     pub id: String,
-    /// Its position among the agent's events; the cursor to go on from.
+    /// Position among the agent's events; the cursor from which a reader resumes.
     pub event_seq: u64,
-    /// When it was committed.
+    /// Time of the commit.
     pub ts: Timestamp,
-    /// Whose.
     pub agent_id: AgentId,
-    /// Its kind.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Version of its payload.
+    /// Version of the payload's schema.
     pub version: u32,
-    /// How it is shown.
     pub projection: ProjectionInfo,
-    /// Where what happened came from.
+    /// Ids and labels of the message and run that caused the event.
     pub provenance: Provenance,
-    /// What happened, as it is stored.
+    /// The stored payload with derived fields added.
     pub payload: Box<RawValue>,
 }
 
 impl EventEnvelope {
-    /// A stored event, ready to be sent.
+    /// Builds the envelope of a stored event.
     ///
     /// # Errors
-    /// Only if a payload holds something JSON cannot, which no payload type does.
+    /// Only if a payload holds something JSON cannot express, which no payload type does.
     pub fn new(
         agent_id: &AgentId,
         record: &EventRecord,
@@ -97,14 +93,14 @@ impl EventEnvelope {
         })
     }
 
-    /// The typed event; a kind or version this build does not know comes as data.
+    /// Decodes the payload; a kind or version that this build does not know becomes `Event::Unknown`.
     #[must_use]
     pub fn event(&self) -> Event {
         Event::decode(&self.kind, self.version, self.payload.get())
     }
 }
 
-/// The payload as readers get it: as stored, and with what follows from what is stored spelled out.
+/// Encodes the stored payload and adds the fields that are derived from it. A stored field wins over a derived one.
 fn payload_of(record: &EventRecord) -> Result<String, serde_json::Error> {
     let stored = record.event.encode()?;
     let mut derived = derived_fields(record);
@@ -156,13 +152,12 @@ fn round_fields(round: &ProviderRoundCompleted) -> Vec<(&'static str, Value)> {
     fields
 }
 
-/// Order of a page, as it is spelled.
+/// Order of an event page on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageOrder {
-    /// Oldest first.
     Asc,
-    /// Newest first.
+    /// Newest event first, the default of a page.
     #[default]
     Desc,
 }
@@ -176,50 +171,46 @@ impl From<PageOrder> for EventOrder {
     }
 }
 
-/// `GET /agents/{id}/events`.
+/// Response of `GET /agents/{id}/events`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EventsPage {
-    /// In the order asked for.
+    /// In the requested order.
     pub events: Vec<EventEnvelope>,
-    /// The oldest there is.
+    /// Sequence number of the oldest stored event; absent if there are no events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_seq: Option<u64>,
-    /// The newest there is.
+    /// Sequence number of the newest stored event; absent if there are no events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newest_seq: Option<u64>,
-    /// Whether there are older ones than these.
+    /// True if older events exist than those in this page.
     pub has_older: bool,
-    /// Whether there are newer ones than these.
+    /// True if newer events exist than those in this page.
     pub has_newer: bool,
-    /// The order they are in.
     pub order: PageOrder,
-    /// The most there could have been.
+    /// Upper bound on the number of events in this page.
     pub limit: u64,
-    /// Identity of the store the positions belong to.
+    /// Identity of the store the sequence numbers belong to.
     pub epoch: String,
 }
 
-/// What a page was asked for, to be repeated in it.
+/// Parameters of an event page; the response repeats them.
 #[derive(Debug, Clone, Copy)]
-pub struct PageOf<'a> {
-    /// Whose events.
+pub struct PageQuery<'a> {
     pub agent_id: &'a AgentId,
-    /// From which store.
+    /// Identity of the store that is read.
     pub epoch: &'a str,
-    /// In which order.
     pub order: PageOrder,
-    /// At most how many.
+    /// Upper bound on the number of events.
     pub limit: u64,
-    /// Shown how.
     pub projection: Projection,
 }
 
 impl EventsPage {
-    /// A page as it was read, ready to be sent.
+    /// Builds the response from a page that the store returned.
     ///
     /// # Errors
-    /// Only if a payload holds something JSON cannot, which no payload type does.
-    pub fn new(of: PageOf<'_>, page: &EventPage) -> Result<Self, serde_json::Error> {
+    /// Only if a payload holds something JSON cannot express, which no payload type does.
+    pub fn new(of: PageQuery<'_>, page: &EventPage) -> Result<Self, serde_json::Error> {
         let envelope = |record| EventEnvelope::new(of.agent_id, record, of.projection);
         Ok(Self {
             events: page.events.iter().map(envelope).collect::<Result<_, _>>()?,
@@ -234,21 +225,21 @@ impl EventsPage {
     }
 }
 
-/// Data of the stream event `gap`: the reader fell behind, the stream ends, and the cursor is still good
-/// unless `oldest_seq` says otherwise.
+/// Data of the stream event `gap`: the reader fell behind and the stream ends. The cursor is still valid unless
+/// `oldest_seq` is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// The last event that was sent.
+    /// Sequence number of the last event that was sent.
     pub after_seq: u64,
-    /// The newest there is.
+    /// Sequence number of the newest stored event.
     pub newest_seq: u64,
-    /// The oldest that is kept, when that is newer than the cursor.
+    /// Sequence number of the oldest kept event; present only if it is newer than the cursor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_seq: Option<u64>,
 }
 
 impl Gap {
-    /// Name of the stream event.
+    /// Name of the stream event that carries a gap.
     pub const EVENT: &str = "gap";
 }
 
@@ -279,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn an_envelope_of_a_newer_host_is_read_without_the_labels_nobody_knows_here() {
+    fn an_envelope_of_a_newer_host_is_read_without_unknown_labels() {
         let sent = json!({
             "id": "evt_main_9", "event_seq": 9, "ts": "2026-11-15T00:00:00.123Z", "agent_id": "main",
             "type": "agent_dreamed", "version": 7,

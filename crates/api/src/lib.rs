@@ -1,8 +1,8 @@
-//! The control plane on the wire: requests, responses and stream frames.
+//! JSON shapes of the control plane: requests, responses and stream frames.
 //!
-//! Owns the JSON shapes a client sends and gets, and nothing that moves them: no socket, no routing, no clock.
-//! Records that exist in `domain` already (status, briefs, transcript, run answers) are sent as they are.
-//! Requests refuse fields they do not know; answers may grow fields, so readers must ignore what they do not know.
+//! This crate has no socket, no routing and no clock. Records that exist in `domain` already (status, briefs,
+//! transcript, run answers) are sent as they are. Requests refuse unknown fields. Responses may gain fields, so readers
+//! must ignore unknown ones.
 
 pub mod agent;
 pub mod error;

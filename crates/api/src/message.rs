@@ -1,7 +1,7 @@
-//! Putting messages into an agent's queue.
+//! Requests that put messages into an agent's queue.
 //!
-//! Who vouches for a message is decided by the door it came through. The fields below that speak of trust exist
-//! only so that a caller who sends one is told why it is refused.
+//! The route a message is delivered through decides its authority. The trust fields below exist only so that the server
+//! can refuse them with a reason.
 
 use holon_domain::message::{Body, MessageKind, Origin, Priority};
 use holon_domain::{AgentId, MessageId};
@@ -9,99 +9,95 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// `POST /control/agents/{id}/prompt`.
+/// Body of `POST /control/agents/{id}/prompt`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PromptRequest {
-    /// The operator's words.
     pub text: String,
-    /// Its band; `interject` when absent.
+    /// Queue priority; `interject` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// The most model rounds its turn may take, at least 1.
+    /// Upper bound on the model rounds of its turn, at least 1; `ROUNDS_PER_TURN` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
 }
 
-/// `POST /agents/{id}/enqueue`. Exactly one of `body`, `text` and `json` is given.
+/// Body of `POST /agents/{id}/enqueue`. Exactly one of `body`, `text` and `json` is given.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnqueueRequest {
-    /// `webhook_event` when neither it nor an origin is given.
+    /// `webhook_event` when both kind and origin are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MessageKind>,
     /// `next`, `normal` or `background`; `normal` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// The payload with its type.
+    /// Payload with its type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// The payload as text.
+    /// Payload as plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The payload as a JSON value.
+    /// Payload as a JSON value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
-    /// Whatever else belongs to it.
+    /// Caller's data about the message; stored and shown, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// Ties related messages together.
+    /// Caller-supplied id that links related messages; copied unchanged, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
-    /// What caused it.
+    /// Caller-supplied id of the cause; copied unchanged, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
     /// A channel or a webhook; `webhook` with source `http` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// Not accepted.
+    /// Refused when present, as the route decides the authority.
     #[serde(default, skip_serializing)]
-    pub trust: Supplied,
-    /// Not accepted.
+    pub trust: FieldPresence,
+    /// Refused when present, as `trust` is.
     #[serde(default, skip_serializing)]
-    pub authority: Supplied,
-    /// Not accepted.
+    pub authority: FieldPresence,
+    /// Refused when present, as `trust` is.
     #[serde(default, skip_serializing)]
-    pub authority_class: Supplied,
+    pub authority_class: FieldPresence,
 }
 
 impl EnqueueRequest {
-    /// The name of the first field by which the caller tried to say how far it is to be trusted.
+    /// Returns the name of the first field by which the caller claims an authority, if it sent one.
     #[must_use]
     pub const fn claimed_authority(&self) -> Option<&'static str> {
         match (self.trust, self.authority, self.authority_class) {
-            (Supplied::Yes, _, _) => Some("trust"),
-            (Supplied::No, Supplied::Yes, _) => Some("authority"),
-            (Supplied::No, Supplied::No, Supplied::Yes) => Some("authority_class"),
-            (Supplied::No, Supplied::No, Supplied::No) => None,
+            (FieldPresence::Present, _, _) => Some("trust"),
+            (FieldPresence::Absent, FieldPresence::Present, _) => Some("authority"),
+            (FieldPresence::Absent, FieldPresence::Absent, FieldPresence::Present) => {
+                Some("authority_class")
+            }
+            (FieldPresence::Absent, FieldPresence::Absent, FieldPresence::Absent) => None,
         }
     }
 }
 
-/// Whether a field that is not accepted was sent, with whatever value.
+/// Records that a field was sent, without its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Supplied {
-    /// It was not.
+pub enum FieldPresence {
     #[default]
-    No,
-    /// It was.
-    Yes,
+    Absent,
+    Present,
 }
 
-impl<'de> Deserialize<'de> for Supplied {
+impl<'de> Deserialize<'de> for FieldPresence {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Self::Yes)
+        IgnoredAny::deserialize(deserializer).map(|_| Self::Present)
     }
 }
 
-/// The message is on disk.
+/// Response to a message that is stored in the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdmittedResponse {
-    /// Always true.
     pub ok: bool,
-    /// Whose queue it is in.
     pub agent_id: AgentId,
-    /// Its id.
     pub message_id: MessageId,
 }
 
@@ -110,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_of_trust_is_noticed_whatever_its_value() {
+    fn a_claim_of_trust_is_noticed_with_any_value() {
         for (text, field) in [
             (r#"{"text":"x","trust":null}"#, "trust"),
             (r#"{"text":"x","authority":{"a":[1]}}"#, "authority"),

@@ -1,76 +1,73 @@
-//! Which models there are, which of them can be asked, and which one an agent asks.
+//! The model catalog, the availability of its models, and the requests that change an agent's model.
 
-use crate::message::Supplied;
+use crate::message::FieldPresence;
 use holon_domain::AgentId;
 use holon_domain::provider::{ModelPolicy, ReasoningEffort};
 use holon_domain::summary::AgentModelState;
 use serde::{Deserialize, Serialize};
 
-/// `POST /control/agents/{id}/model`. Counts from the agent's next turn on.
+/// Body of `POST /control/agents/{id}/model`. Takes effect at the agent's next turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetModelRequest {
-    /// The model, as `provider/model`.
+    /// Reference in the form `provider/model`.
     pub model: String,
-    /// How hard it should think; the provider's setting when absent.
+    /// Reasoning effort; the provider's setting when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// Read for the sake of older clients, and without effect: authority follows from the route.
+    /// Accepted from older clients and ignored: the route decides the authority.
     #[serde(default, skip_serializing)]
-    pub trust: Supplied,
+    pub trust: FieldPresence,
 }
 
-/// `POST /control/agents/{id}/model/clear`. The agent asks the host's default again.
+/// Body of `POST /control/agents/{id}/model/clear`. The agent uses the host's default model again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClearModelRequest {
-    /// Read for the sake of older clients, and without effect: authority follows from the route.
+    /// Accepted from older clients and ignored: the route decides the authority.
     #[serde(default, skip_serializing)]
-    pub trust: Supplied,
+    pub trust: FieldPresence,
 }
 
-/// The answer to both.
+/// Response to [`SetModelRequest`] and [`ClearModelRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentModelResponse {
-    /// Always true.
     pub ok: bool,
-    /// Whose.
     pub agent_id: AgentId,
-    /// What it asks from now on, and why.
+    /// Model in use from the next turn on, with the source of that choice.
     pub model: AgentModelState,
 }
 
-/// One row of the catalog.
+/// One model of the catalog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelMetadata {
-    /// The model, as `provider/model`.
+    /// Reference in the form `provider/model`.
     pub model_ref: String,
-    /// Its name for people.
+    /// Name shown to people.
     pub display_name: String,
-    /// What it is for; empty when nobody wrote it down.
+    /// Purpose of the model; empty when the catalog has no text for it.
     #[serde(default)]
     pub description: String,
-    /// Tokens of request and answer together, where known.
+    /// Size in tokens of request and response together; absent when unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window_tokens: Option<u32>,
-    /// How much of it a prompt may take.
+    /// Share of the context window that a prompt may fill.
     pub effective_context_window_percent: u8,
-    /// What it may write in one answer unless the settings say otherwise.
+    /// Output limit in tokens for one response; the settings can override it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_max_output_tokens: Option<u32>,
-    /// The most its provider lets it write, where known.
+    /// Provider's hard limit on output tokens; absent when unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens_upper_limit: Option<u32>,
-    /// What it can do.
     pub capabilities: ModelCapabilities,
-    /// Where these figures come from.
+    /// Origin of these figures, for example the built-in catalog or the settings.
     pub source: String,
-    /// What it costs; absent means that nobody knows, not that it is free.
+    /// Absent means that the price is unknown, not that the model is free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<ModelPrice>,
 }
 
-/// What a model can do.
+/// Optional features that a model supports.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is a published field of its own"
@@ -78,87 +75,81 @@ pub struct ModelMetadata {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelCapabilities {
-    /// It may ask for several tools at once.
+    /// The model may call several tools in one response.
     pub parallel_tool_calls: bool,
-    /// It thinks before it answers, and what it tells of that is kept.
+    /// The model reasons before it answers, and the runtime stores its summary.
     pub reasoning_summaries: bool,
-    /// It looks at pictures.
+    /// The model accepts images as input.
     pub image_input: bool,
-    /// It may write to commands that run, as every model here that takes tools.
+    /// The model may write to running commands. True for every model here that accepts tools.
     pub interactive_exec: bool,
-    /// It takes tools whose arguments are free text under a grammar.
+    /// The model accepts tools whose arguments are free text under a grammar.
     pub freeform_tools: bool,
 }
 
-/// US dollars for a million tokens.
+/// Price in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ModelPrice {
-    /// Of a request.
     pub input: f64,
-    /// Of an answer.
     pub output: f64,
-    /// Of what the provider had cached.
+    /// Price of tokens read from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
-    /// Of what it puts into its cache.
+    /// Price of tokens written to the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
 }
 
-/// Whether a model can be asked, and why not.
+/// Availability of a model on this host, with the reason if it is unavailable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelAvailability {
-    /// The model, as `provider/model`.
+    /// Reference in the form `provider/model`.
     pub model: String,
-    /// Its provider.
     pub provider: String,
-    /// Its name for people.
+    /// Name shown to people.
     pub display_name: String,
-    /// What it is for.
+    /// Purpose of the model; absent when the catalog has no text for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where its figures come from.
+    /// Origin of the model's figures.
     pub metadata_source: String,
-    /// Whether this host knows the provider.
+    /// True if this host knows the provider.
     pub provider_configured: bool,
-    /// Who says what the provider is.
+    /// Origin of the provider's definition; absent for an unknown provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_source: Option<String>,
-    /// How the provider is spoken to.
+    /// Wire protocol of the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// Where its credential comes from.
+    /// Place the credential is read from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential_source: Option<String>,
-    /// What its credential is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential_kind: Option<String>,
-    /// Whether there is one, or none is needed.
+    /// True if the credential exists or none is needed.
     pub credential_configured: bool,
-    /// Whether the model can be asked.
     pub available: bool,
-    /// Why not.
+    /// Present only for an unavailable model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable_reason: Option<String>,
-    /// What to do about it.
+    /// The operator's next step; present only for an unavailable model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
-    /// What it can do beside text and tools.
+    /// Features beyond text and tools, by name.
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// What it costs; absent means that nobody knows, not that it is free.
+    /// Absent means that the price is unknown, not that the model is free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_usd_per_million_tokens: Option<ModelPrice>,
-    /// The figures it is asked by.
+    /// Limits and settings that requests to this model use.
     pub policy: ModelPolicy,
 }
 
-/// `GET /models`.
+/// Response of `GET /models`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelsResponse {
-    /// The catalog.
     pub available_models: Vec<ModelMetadata>,
-    /// Which of these can be asked here and now.
+    /// Availability of the same models on this host, at the time of the response.
     pub model_availability: Vec<ModelAvailability>,
 }
 
@@ -184,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effort_nobody_knows_and_a_field_nobody_knows_are_refused() {
+    fn an_unknown_effort_and_an_unknown_field_are_refused() {
         for text in [
             r#"{"model":"a/b","reasoning_effort":"extreme"}"#,
             r#"{"model":"a/b","effort":"low"}"#,

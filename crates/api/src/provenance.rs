@@ -1,8 +1,8 @@
 //! Provenance of an event: the ids and labels by which a client groups and judges it, taken from its typed payload and
 //! from the message it is about.
 //!
-//! Nothing is guessed: what neither says is absent. An event of another build has none. A reader that does not know a
-//! label finds it absent too.
+//! Nothing is guessed: an id or label that neither source has is absent. An event of an unknown kind has none. A reader
+//! that does not know a label's value reads it as absent.
 
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::event::Event;
@@ -13,83 +13,79 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// Where something came from and what it belongs to.
+/// Origin of an event, and the message, run, task and work item it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Provenance {
-    /// The message's origin.
+    /// Origin of the message.
     #[serde(
         default,
-        deserialize_with = "known",
+        deserialize_with = "decode_known",
         skip_serializing_if = "Option::is_none"
     )]
     pub origin: Option<Origin>,
-    /// The older label for the authority class.
+    /// Older label for the authority class.
     #[serde(
         default,
-        deserialize_with = "known",
+        deserialize_with = "decode_known",
         skip_serializing_if = "Option::is_none"
     )]
     pub trust: Option<TrustLevel>,
-    /// How its content is treated.
+    /// Degree to which the agent may follow the message's content.
     #[serde(
         default,
-        deserialize_with = "known",
+        deserialize_with = "decode_known",
         skip_serializing_if = "Option::is_none"
     )]
     pub authority_class: Option<AuthorityClass>,
-    /// The door it came through.
+    /// Route or transport that delivered the message.
     #[serde(
         default,
-        deserialize_with = "known",
+        deserialize_with = "decode_known",
         skip_serializing_if = "Option::is_none"
     )]
     pub delivery_surface: Option<DeliverySurface>,
-    /// That door's posture.
+    /// Authentication of that route.
     #[serde(
         default,
-        deserialize_with = "known",
+        deserialize_with = "decode_known",
         skip_serializing_if = "Option::is_none"
     )]
     pub admission_context: Option<AdmissionContext>,
-    /// By what means the message came: `http`, `local_process`, `operator_transport`, or `runtime` for what the runtime
-    /// made itself.
+    /// `http`, `local_process`, `operator_transport`, or `runtime` for a message that the runtime made itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// What the sender is called, where its origin names one: the outside system, the channel, the part of the runtime.
+    /// Name of the sender where the origin has one: the outside system, the channel, the subsystem of the runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The route an answer takes. Only messages of a bound operator transport have one.
+    /// Route that a reply takes. Only messages of a bound operator transport have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_route: Option<String>,
-    /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// The run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// The work item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// Correlation.
+    /// Copied unchanged from the message, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
-    /// Causation.
+    /// Copied unchanged from the message, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
 }
 
-/// A label this build knows.
-fn known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+/// Decodes a label, and reads a value that this build does not know as absent.
+fn decode_known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Ok(T::deserialize(&Value::deserialize(deserializer)?).ok())
 }
 
 impl Provenance {
-    /// What is known of an event: what it says itself, and the labels of its message where they were read.
+    /// Collects the provenance of an event: from its payload first, then from the labels of its message where they are
+    /// known.
     #[must_use]
     pub fn of(record: &EventRecord) -> Self {
         let own = Self::of_payload(&record.event);
@@ -99,7 +95,6 @@ impl Provenance {
         }
     }
 
-    /// What a message's labels say.
     fn of_message(labels: &MessageLabels) -> Self {
         Self {
             reply_route: labels.reply_route.clone(),
@@ -108,7 +103,7 @@ impl Provenance {
             work_item_id: labels.work_item_id.clone(),
             correlation_id: labels.correlation_id.clone(),
             causation_id: labels.causation_id.clone(),
-            ..Self::door(
+            ..Self::from_admission(
                 &labels.origin,
                 labels.authority_class,
                 labels.delivery_surface,
@@ -117,8 +112,8 @@ impl Provenance {
         }
     }
 
-    /// What follows from the door a message came through.
-    fn door(
+    /// Returns the fields that the admission of a message determines.
+    fn from_admission(
         origin: &Origin,
         authority_class: AuthorityClass,
         delivery_surface: DeliverySurface,
@@ -136,7 +131,7 @@ impl Provenance {
         }
     }
 
-    /// This, and where it says nothing, the other.
+    /// Fills absent fields from the other provenance.
     fn or(self, other: Self) -> Self {
         Self {
             origin: self.origin.or(other.origin),
@@ -156,7 +151,6 @@ impl Provenance {
         }
     }
 
-    /// What the event says about itself.
     fn of_payload(event: &Event) -> Self {
         match event {
             Event::MessageAdmitted(e) => Self {
@@ -165,7 +159,7 @@ impl Provenance {
                 work_item_id: e.work_item_id.clone(),
                 correlation_id: e.correlation_id.clone(),
                 causation_id: e.causation_id.clone(),
-                ..Self::door(
+                ..Self::from_admission(
                     &e.origin,
                     e.authority_class,
                     e.delivery_surface,

@@ -1,33 +1,33 @@
-//! One request, one answer: `POST /control/run`. The answer is `domain::run::RunOnceResponse`.
+//! Request of `POST /control/run`. The response is `domain::run::RunOnceResponse`.
 
 use holon_domain::AgentId;
 use serde::{Deserialize, Serialize};
 
-/// A one-shot run. It is answered when its outcome is on disk, which may take as long as the work does.
+/// A one-shot run. The response arrives when the outcome is stored, which may take as long as the work does.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
-    /// What to do.
+    /// Instruction to the agent.
     pub text: String,
-    /// By whom; a temporary agent when absent.
+    /// Agent that runs it; a temporary agent when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<AgentId>,
-    /// Whether to make that agent if there is none.
+    /// True if the named agent is created when it does not exist.
     #[serde(default)]
     pub create_agent: bool,
-    /// The model to ask, as `provider/model`.
+    /// Model override as `provider/model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The most model rounds, at least 1.
+    /// Upper bound on the model rounds of the run, at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// Whether a temporary agent's run ends with its answer, whatever still runs: its tasks are stopped.
+    /// True if a temporary agent's run ends with its answer; tasks that still run are cancelled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_wait_for_tasks: bool,
-    /// The project, as an absolute path; unchanged when the agent exists.
+    /// Absolute path of the project. An existing agent moves to it; when absent, its project stays unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_root: Option<String>,
-    /// The directory inside it.
+    /// Working directory inside the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }

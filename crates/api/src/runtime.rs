@@ -1,20 +1,19 @@
-//! The host itself: is it there, what does it speak, whom does it let in, and please go down.
+//! Requests about the host itself: health, handshake, reload and shutdown.
 
 use holon_domain::AgentId;
 use holon_domain::attempt::StoredWord;
 use serde::{Deserialize, Serialize};
 
-/// `GET /healthz`. Public.
+/// Response of `GET /healthz`, which needs no token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
-    /// Always true.
     pub ok: bool,
-    /// Always `live`.
+    /// Always `live`, the only state that can respond.
     pub status: String,
 }
 
 impl Health {
-    /// The only answer there is; no answer is the other one.
+    /// Returns the only response there is; a host that is down does not respond.
     #[must_use]
     pub fn live() -> Self {
         Self {
@@ -24,31 +23,28 @@ impl Health {
     }
 }
 
-/// `GET /`.
+/// Response of `GET /`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
-    /// Always true.
     pub ok: bool,
-    /// The agent that is meant when none is named.
+    /// Agent used when a request names none.
     pub default_agent: AgentId,
 }
 
-/// What is spoken here.
+/// Name and version of the control protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProtocolInfo {
-    /// Always `holon-control`.
     pub name: String,
-    /// Raised only by a change an older client would misread.
+    /// Raised only by a change that an older client would misread.
     pub version: u32,
 }
 
 impl ProtocolInfo {
-    /// The name of this protocol.
     pub const NAME: &str = "holon-control";
-    /// The version this build speaks.
+    /// Version that this build speaks.
     pub const VERSION: u32 = 1;
 
-    /// The protocol this build speaks.
+    /// Returns the protocol of this build.
     #[must_use]
     pub fn current() -> Self {
         Self {
@@ -58,27 +54,27 @@ impl ProtocolInfo {
     }
 }
 
-/// How a caller shows who it is.
+/// Means by which a caller authenticates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthMode {
-    /// With the control token.
+    /// The caller sends the control token.
     Bearer,
-    /// By being the same user on this machine.
+    /// The caller is the same user on this machine, which the socket proves.
     Local,
 }
 
-/// Whom the host lets in on this connection.
+/// Authentication that the host requires on this connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthInfo {
-    /// How; another host may know other ways.
+    /// Spelled out, as another host may know other modes.
     pub mode: StoredWord<AuthMode>,
-    /// Whether a token must be sent.
+    /// True if a token must be sent.
     pub required: bool,
 }
 
 impl AuthInfo {
-    /// The rule of a mode.
+    /// Returns the requirements of a mode.
     #[must_use]
     pub const fn of(mode: AuthMode) -> Self {
         let required = match mode {
@@ -92,69 +88,63 @@ impl AuthInfo {
     }
 }
 
-/// Facts about the host, for callers it knows.
+/// Facts about the host, shown to authenticated callers only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeInfo {
-    /// The agent that is meant when none is named.
+    /// Agent used when a request names none.
     pub default_agent: AgentId,
-    /// Where agents work that were given no project: each in a directory of its own below it.
+    /// Parent directory of the workspaces of agents that were given no project.
     #[serde(default)]
     pub workspace_dir: String,
-    /// Where it keeps its state.
+    /// Directory of the host's state.
     pub home_dir: String,
-    /// The TCP address it listens on, if it does.
+    /// TCP address the host listens on; absent if it listens on its socket only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
-    /// The address it tells others to use; null where it tells of none.
+    /// Base URL the host advertises to clients; null if none is configured.
     #[serde(default)]
     pub advertise_url: Option<String>,
-    /// Identity of its store; cursors of another epoch mean nothing here.
+    /// Identity of the store; cursors of another epoch are invalid here.
     pub epoch: String,
 }
 
-/// `GET /handshake`. Strangers get protocol and auth; known callers all of it.
+/// Response of `GET /handshake`. An unauthenticated caller gets only `protocol` and `auth`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handshake {
-    /// Always true.
     pub ok: bool,
-    /// What is spoken.
     pub protocol: ProtocolInfo,
-    /// Whom it lets in.
     pub auth: AuthInfo,
-    /// What it can do.
+    /// Names of optional features of this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<String>>,
-    /// Facts about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeInfo>,
 }
 
-/// `POST /control/runtime/shutdown`.
+/// Response of `POST /control/runtime/shutdown`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShutdownResponse {
-    /// Always true.
     pub ok: bool,
-    /// The process that goes down.
+    /// Process that shuts down.
     pub pid: u32,
-    /// The home it gives up.
+    /// Home directory it releases.
     pub home_dir: String,
-    /// Always true: it goes down after this answer.
+    /// Always true: the process shuts down after this response.
     pub shutdown_requested: bool,
 }
 
-/// `POST /control/runtime/reload`: the settings file and the credentials were read again.
+/// Response of `POST /control/runtime/reload`, sent after the settings file and the credentials were read again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReloadResponse {
-    /// Always true.
     pub ok: bool,
-    /// Settings that have another value now, by key. They count from each agent's next turn on.
+    /// Keys of settings with a new value. The value takes effect at each agent's next turn.
     pub changed: Vec<String>,
-    /// Settings that have another value now and count from the next start on.
+    /// Keys of settings with a new value that takes effect only at the next start.
     pub restart_needed: Vec<String>,
-    /// The model that agents without a choice of their own ask.
+    /// Model of agents without an override.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_model: Option<String>,
-    /// Then these.
+    /// Models tried in this order after the default model.
     pub fallback_models: Vec<String>,
 }
 

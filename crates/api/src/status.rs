@@ -1,4 +1,4 @@
-//! One agent on the wire: its summary, and the lists of what this build has none of.
+//! Response with one agent's summary, and the empty lists of features that this build does not have.
 
 use holon_domain::summary::AgentSummary;
 use holon_domain::wait::WaitRecord;
@@ -6,49 +6,46 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// `GET /agents/{id}/status`.
+/// Response of `GET /agents/{id}/status`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StatusResponse {
-    /// The summary; its fields stand beside the others.
+    /// Its fields are flattened into the response.
     #[serde(flatten)]
     pub summary: AgentSummary,
-    /// The active waits under the name that readers of the contract know.
+    /// The active waits again, under the name that clients of the contract read.
     pub active_waiting_intents: Vec<WaitRecord>,
-    /// What readers of the contract iterate over.
+    /// Empty lists that clients of the contract iterate over.
     #[serde(flatten)]
     pub planes: Planes,
 }
 
-/// Lists and tables of the contract whose subjects this build does not have. They are empty, so that a reader that
-/// iterates over them finds what is true: nothing.
+/// Lists and tables of the contract whose features this build does not have. They are always empty, so that a client
+/// can iterate over them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Planes {
-    /// Files of instructions that were loaded, by scope.
+    /// Instruction files that were loaded, by scope.
     pub loaded_agents_md: BTreeMap<String, Value>,
-    /// Skills, by how they were found.
+    /// Skills by the way they were discovered.
     pub skills: Skills,
-    /// Agents it made and supervises.
+    /// Agents that this agent created and supervises.
     pub active_children: Vec<Value>,
-    /// Conditions these wait for.
+    /// Conditions the children wait for.
     pub active_wait_conditions: Vec<Value>,
-    /// Addresses it can be woken by.
+    /// Callback addresses that wake the agent.
     pub active_external_triggers: Vec<Value>,
-    /// What it told its operator beside its briefs.
+    /// Notices sent to the operator beside the briefs.
     pub recent_operator_notifications: Vec<Value>,
 }
 
-/// Skills of an agent.
+/// Skills of an agent by state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Skills {
-    /// Templates it could be made from.
+    /// Templates an agent can be created from.
     pub agent_templates_catalog: Vec<Value>,
-    /// Where skills were looked for.
+    /// Directories searched for skills.
     pub discovered_roots: Vec<Value>,
-    /// What was found there.
     pub discoverable_skills: Vec<Value>,
-    /// What it has.
     pub attached_skills: Vec<Value>,
-    /// What it uses.
     pub active_skills: Vec<Value>,
 }
 

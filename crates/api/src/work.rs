@@ -1,30 +1,30 @@
-//! Work items, waits, timers and wakes on the wire.
+//! Requests about work items, waits, timers and wakes.
 //!
-//! `trust` is read in these requests for the sake of older clients and has no effect: authority follows from the route.
+//! `trust` is accepted from older clients and ignored: the route decides the authority.
 
-use crate::message::Supplied;
+use crate::message::FieldPresence;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::MissedSlotPolicy;
 use holon_domain::work_item::{PlanStatus, TodoItem, WorkItemView};
 use holon_domain::{AgentId, Timestamp, WorkItemId};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// `POST /control/agents/{id}/work-items`. The answer is the item.
+/// Body of `POST /control/agents/{id}/work-items`. The response is the item.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateWorkItemRequest {
-    /// What is to be reached, in at most 2,000 bytes.
+    /// Goal of the item, at most 2,000 bytes.
     pub objective: String,
-    /// `draft` when absent.
+    /// `draft` is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_status: Option<PlanStatus>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub todo_list: Vec<TodoItem>,
     #[serde(default, skip_serializing)]
-    pub trust: Supplied,
+    pub trust: FieldPresence,
 }
 
-/// `POST /control/agents/{id}/work-items/{item}`. An absent field leaves the item as it is; the answer is the item.
+/// Body of `POST /control/agents/{id}/work-items/{item}`. An absent field stays unchanged. The response is the item.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateWorkItemRequest {
@@ -35,68 +35,70 @@ pub struct UpdateWorkItemRequest {
     /// Replaces the whole checklist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todo_list: Option<Vec<TodoItem>>,
-    /// `null` and an empty text clear the blocker. Only the agent itself names one, so a text is refused.
+    /// `null` and an empty text clear the blocker. Only the agent itself sets one, so any other text is refused.
     #[serde(
         default,
-        deserialize_with = "present",
+        deserialize_with = "decode_nullable",
         skip_serializing_if = "Option::is_none"
     )]
     pub blocked_by: Option<Option<String>>,
-    /// Milliseconds until the agent is reminded of a blocker. Only beside a blocker.
+    /// Milliseconds until the agent is reminded of a blocker. Valid only together with a blocker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recheck_after_ms: Option<u64>,
     #[serde(default, skip_serializing)]
-    pub trust: Supplied,
+    pub trust: FieldPresence,
 }
 
-/// Tells a field that is `null` from one that is absent.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+/// Decodes a present field to `Some`, so that `null` differs from an absent field.
+fn decode_nullable<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// `GET /agents/{id}/work-items`.
+/// Response of `GET /agents/{id}/work-items`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkItemsResponse {
     pub context: WorkItemsContext,
     pub filter: WorkItemFilter,
-    /// Items in this answer.
+    /// Number of items in this response.
     pub returned: u64,
-    /// Items that match the filter, in this answer or not.
+    /// Number of items that match the filter, including those beyond the limit.
     pub total_matching: u64,
     pub limit: u64,
-    /// Newest change first.
+    /// Most recently changed first.
     pub work_items: Vec<WorkItemView>,
 }
 
-/// The focus at the time of the answer.
+/// The agent's focus at the time of the response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkItemsContext {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_work_item_id: Option<WorkItemId>,
 }
 
-/// Whether a list of waits or timers holds those that are over.
+/// Filter of a list of waits or timers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ListFilter {
-    /// Those that are active, oldest first.
+    /// Active entries, oldest first.
     Active,
-    /// Those that are kept, newest first.
+    /// All kept entries, newest first.
     All,
 }
 
-/// `POST /control/agents/{id}/timers`. Exactly one of `duration_ms`, `at` and `cron` says when the timer first fires.
-/// The answer is the timer.
+/// Body of `POST /control/agents/{id}/timers`. Exactly one of `duration_ms`, `at` and `cron` defines the first slot.
+/// The response is the timer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTimerRequest {
     /// Milliseconds until the first slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// The first slot.
+    /// Time of the first slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// Milliseconds between slots, beside `duration_ms` or `at`. Absent: the timer fires once.
+    /// Milliseconds between slots, together with `duration_ms` or `at`. Absent: the timer fires once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ms: Option<u64>,
     /// Five fields: minute, hour, day of the month, month, day of the week.
@@ -105,23 +107,23 @@ pub struct CreateTimerRequest {
     /// IANA zone in which `cron` is read; `UTC` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
-    /// What happens to slots that pass while the host is down; `once` when absent.
+    /// Handling of slots that pass while the host is down; `once` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<MissedSlotPolicy>,
-    /// What the tick says to the agent.
+    /// Text of the tick that the agent reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     #[serde(default, skip_serializing)]
-    pub trust: Supplied,
+    pub trust: FieldPresence,
 }
 
-/// `POST /control/agents/{id}/wake`.
+/// Body of `POST /control/agents/{id}/wake`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WakeRequest {
-    /// Why the agent should look. The agent reads it.
+    /// Text that tells the agent why to look.
     pub reason: String,
-    /// Names the outside system that changed. Wakes of one source coalesce, and waits for that source end.
+    /// Name of the outside system that changed. Wakes of one source coalesce, and waits for that source end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,31 +132,30 @@ pub struct WakeRequest {
     pub causation_id: Option<String>,
 }
 
-/// What became of a wake.
+/// Effect of a wake request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WakeDisposition {
-    /// The agent is told of it as soon as it can take a tick.
+    /// The scheduler delivers it as soon as the agent can take a tick.
     Triggered,
-    /// It joined a wake of the same source that the agent was not told of yet.
+    /// It joined a pending wake of the same source.
     Coalesced,
 }
 
-/// The wake is on disk.
+/// Response to a wake that is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeResponse {
-    /// Always true.
     pub ok: bool,
     pub agent_id: AgentId,
     pub disposition: WakeDisposition,
 }
 
-/// An empty body, for commands that need only their path.
+/// An empty body, for commands whose path says everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmptyRequest {
     #[serde(default, skip_serializing)]
-    pub trust: Supplied,
+    pub trust: FieldPresence,
 }
 
 #[cfg(test)]

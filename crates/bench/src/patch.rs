@@ -6,7 +6,7 @@
 
 use crate::stats::{Sample, round};
 use holon_patch::{Applied, Patch};
-use holon_workspace::{After, Replace, Tree, forget};
+use holon_workspace::{FileChange, NewContent, Tree, forget};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::fs::{self, File};
@@ -147,11 +147,11 @@ fn patched(root: &Path, journal: &Path, change: &Change) -> Fallible<Sample> {
         let tree = Tree::open(root)?;
         let found = tree.read(FILE, holon_patch::MAX_BYTES as u64)?;
         let found = found.ok_or("the file is gone")?;
-        let after = After {
+        let after = NewContent {
             content: applied(change.nth(n), &found.content)?,
             mode: Some(found.mode),
         };
-        let replace = Replace {
+        let replace = FileChange {
             path: FILE.to_owned(),
             before: Some(found.content),
             after: Some(after),

@@ -1,4 +1,4 @@
-//! The command line. What each word means is said here once and shown by `--help`.
+//! The command line. The doc comments of options and subcommands are their help texts.
 
 mod config;
 mod work;
@@ -15,14 +15,14 @@ use clap::{Parser, Subcommand};
 use holon_domain::limits::LIST_PAGE_MAX;
 use std::path::PathBuf;
 
-/// Keeps LLM agents at work: they run commands, rest, wake, survive crashes, and tell you what came of it.
+/// Run long-lived LLM agents that execute commands, wait, wake up, survive crashes, and report results.
 #[derive(Debug, Parser)]
 #[command(name = "holon", version, after_help = exit::HELP)]
 pub(crate) struct Args {
-    /// Print the answer as JSON.
+    /// Print the result as JSON [default: text for people].
     #[arg(long, global = true)]
     json: bool,
-    /// Directory that holds everything of the host [default: HOLON_HOME, or ~/.holon].
+    /// Directory of the host's settings and state [default: HOLON_HOME, or ~/.holon].
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
     #[command(subcommand)]
@@ -30,7 +30,6 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Who reads the answer.
     pub(crate) const fn format(&self) -> Format {
         if self.json {
             Format::Json
@@ -40,200 +39,199 @@ impl Args {
     }
 }
 
-/// What to do.
+/// The subcommands of `holon`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find a model on this machine, test it and set it up.
+    /// Find a usable model on this machine, test it, and set it as the default.
     Init(InitArgs),
-    /// Run a host in the foreground until it is told to go down.
+    /// Run a host in the foreground until it is shut down.
     Serve(ServeArgs),
-    /// Ask one question and wait for the answer, through the host if one is running.
+    /// Send one request and wait for the answer, through the running host if there is one.
     Run(RunArgs),
-    /// Put a message into an agent's queue and return when it is on disk.
+    /// Put a message into an agent's queue, and return when it is stored.
     Prompt(PromptArgs),
-    /// Show where an agent stands, and what would wake it.
+    /// Show an agent's state and what will wake it.
     Status(AgentArg),
-    /// Show what an agent has told its operator.
+    /// Show the briefs that an agent wrote for its operator.
     Tail(TailArgs),
-    /// Show what was said and done.
+    /// Show an agent's messages, model rounds and tool calls.
     Transcript(TranscriptArgs),
-    /// Say why an agent rests or runs, what will wake it and when, and what was decided last.
+    /// Explain why an agent runs or waits, what will wake it, and the last decision of its scheduler.
     Explain {
-        /// Which agent [default: the host's default agent].
+        /// Id of the agent [default: the host's default agent].
         agent: Option<String>,
     },
-    /// Look at what an agent is to reach, and change it.
+    /// List, show, create and change an agent's work items.
     Work {
         #[command(subcommand)]
         command: WorkCommand,
     },
-    /// Look at what an agent waits for, and end a wait.
+    /// List and cancel an agent's waits.
     Wait {
         #[command(subcommand)]
         command: WaitCommand,
     },
-    /// Set timers that wake an agent, look at them and cancel them.
+    /// Create, list and cancel timers that wake an agent.
     Timer {
         #[command(subcommand)]
         command: TimerCommand,
     },
-    /// Ask an agent to look, although no message has come.
+    /// Wake an agent without a message, with a reason that it reads.
     Wake(WakeArgs),
-    /// Make, list, start and stop agents, and choose their models.
+    /// Create, list, start and stop agents, and choose their models.
     #[command(visible_alias = "agents")]
     Agent {
         #[command(subcommand)]
         command: Option<AgentCommand>,
     },
-    /// Look at settings, providers, credentials and models, and change them.
+    /// Show and change settings, providers, credentials and models.
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Watch an agent at work and see it survive a crash; needs no key and no host.
+    /// Show an agent at work that survives a crash; needs no API key and no host.
     Demo(DemoArgs),
-    /// Print completions for a shell.
+    /// Print the completion script of a shell.
     Completions {
-        /// Which shell.
+        /// Name of the shell to print completions for.
         shell: clap_complete::Shell,
     },
 }
 
-/// Which agent.
+/// Option that selects an agent.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AgentArg {
-    /// Which agent [default: the host's default agent].
+    /// Id of the agent [default: the host's default agent].
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
 }
 
-/// Options of `serve`.
+/// Options of the `serve` subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
     /// Loopback address to listen on [default: HOLON_HTTP_ADDR, or 127.0.0.1:7878].
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "port")]
     pub(crate) listen: Option<String>,
-    /// Port on 127.0.0.1 to listen on; 0 takes any free one.
+    /// Port on 127.0.0.1 to listen on; 0 picks any free port.
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
-    /// Model that agents ask unless they have their own, as provider/model.
+    /// Default model of agents without their own, as provider/model [default: HOLON_MODEL, or model.default].
     #[arg(long, value_name = "REF")]
     pub(crate) model: Option<String>,
 }
 
-/// Where an agent works.
+/// Workspace options of a new agent or run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WorkspaceArgs {
-    /// The project to work in [default: the agent's own home].
+    /// Directory of the project to work in [default: the agent's own home].
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace_root: Option<PathBuf>,
-    /// The directory inside the project [default: its root].
+    /// Directory inside the project in which commands start [default: the project's root].
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 }
 
-/// Options of `run`.
+/// Options of the `run` subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// What to do; - reads it from standard input.
+    /// Text of the request; - reads it from standard input.
     pub(crate) text: String,
-    /// Which agent answers [default: a temporary one, removed afterwards].
+    /// Id of the agent that answers [default: a temporary agent, removed afterwards].
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
-    /// Make that agent if there is none.
+    /// Create the agent if it does not exist.
     #[arg(long, requires = "agent")]
     pub(crate) create_agent: bool,
-    /// Model to ask, as provider/model; a named agent keeps it.
+    /// Model to use, as provider/model; a named agent keeps it for later turns.
     #[arg(long, value_name = "REF")]
     pub(crate) model: Option<String>,
-    /// The most model rounds. A run that would need more fails, and what its temporary agent still has running is
-    /// stopped.
+    /// Upper bound on model rounds [default: 500, the limit of a turn]. A run that needs more fails, and the tasks of its temporary agent are cancelled.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
-    /// End with the answer, also while commands the agent started still run; those are stopped. Without it a run with a
-    /// temporary agent goes on until they have ended and the agent was told.
+    /// End the run with the answer and cancel tasks that still run. Without this option, a run with a temporary agent
+    /// waits until its tasks have ended and the agent has read their results.
     #[arg(long, conflicts_with = "agent")]
     pub(crate) no_wait_for_tasks: bool,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArgs,
 }
 
-/// Options of `prompt`.
+/// Options of the `prompt` subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PromptArgs {
-    /// What to say; - reads it from standard input.
+    /// Text of the message; - reads it from standard input.
     pub(crate) text: String,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }
 
-/// Options of `tail`.
+/// Options of the `tail` subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TailArgs {
-    /// How many, newest last.
+    /// Number of briefs to show, newest last.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
     pub(crate) limit: u64,
-    /// Go on showing what comes until interrupted.
+    /// Keep printing new briefs until interrupted.
     #[arg(long, short)]
     pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }
 
-/// Options of `transcript`.
+/// Options of the `transcript` subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TranscriptArgs {
-    /// How many entries, newest last.
+    /// Number of entries to show, newest last.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
     pub(crate) limit: u64,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }
 
-/// What to do with agents.
+/// Subcommands of `holon agent`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
-    /// Make an agent; the same again is harmless.
+    /// Create an agent; repeating the same command has no effect.
     Create {
-        /// Its name.
+        /// Id of the new agent.
         id: String,
-        /// Model it asks, as provider/model [default: the host's].
+        /// Model of the agent, as provider/model [default: the host's default model].
         #[arg(long, value_name = "REF")]
         model: Option<String>,
         #[command(flatten)]
         workspace: WorkspaceArgs,
     },
-    /// Show every agent.
+    /// List all agents with their state.
     List,
     /// Let a stopped agent run again.
     Start {
-        /// Which [default: the host's default agent].
+        /// Id of the agent [default: the host's default agent].
         id: Option<String>,
     },
-    /// Stop an agent: its turn is aborted, its commands and tasks end, its queue is kept, new messages are refused.
+    /// Stop an agent: abort its turn, end its commands and tasks, keep its queue, and refuse new messages.
     Stop {
-        /// Which [default: the host's default agent].
+        /// Id of the agent [default: the host's default agent].
         id: Option<String>,
     },
-    /// Show or choose the model an agent asks.
+    /// Show or change the model of an agent.
     Model {
         #[command(subcommand)]
         command: AgentModelCommand,
     },
-    /// Show where an agent stands.
+    /// Show an agent's state and what will wake it.
     Status {
-        /// Which [default: the host's default agent].
+        /// Id of the agent [default: the host's default agent].
         id: Option<String>,
     },
 }
 
-/// Options of `demo`.
+/// Options of the `demo` subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Keep the directory it plays in, and say where it is.
+    /// Keep the demo's directory and print its path [default: the directory is removed].
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Do not pause between steps.
+    /// Run without pauses between the steps.
     #[arg(long)]
     pub(crate) fast: bool,
 }

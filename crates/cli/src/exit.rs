@@ -1,25 +1,23 @@
-//! Exit codes and the one shape of failure every command ends in.
+//! Exit codes, and the error type of every command.
 
 use holon_api::ErrorBody;
 use holon_config::CredentialError;
 use std::process::ExitCode;
 
-/// What the exit code tells a script.
+/// Outcome of a command as an exit code for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It is done.
     Done,
-    /// It failed or was refused.
+    /// The command failed or was refused.
     Failed,
-    /// The command line is wrong.
+    /// The command line is invalid.
     Usage,
-    /// No host can be reached.
     Unreachable,
-    /// The run waits for someone.
+    /// The run ended in a wait, so its outcome is still open.
     Waiting,
 }
 
-/// The exit codes, for `--help`.
+/// Description of the exit codes for `--help`.
 pub(crate) const HELP: &str = "\
 Exit codes:
   0  done
@@ -40,17 +38,16 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do what was asked, and what to do next.
+/// Error of a command, with its exit code and the next step.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// The exit code.
     pub(crate) exit: Exit,
-    /// What is told.
+    /// Message, code and hint in the shape of an error response.
     pub(crate) body: Box<ErrorBody>,
 }
 
 impl Failure {
-    /// A failure without a next step.
+    /// Creates a failure without a next step.
     pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
         Self {
             exit,
@@ -58,18 +55,18 @@ impl Failure {
         }
     }
 
-    /// A wrong command line.
+    /// Creates a failure for an invalid command line.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "usage", message)
     }
 
-    /// The same with another next step.
+    /// Replaces the next step.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.body.hint = Some(hint.into());
         self
     }
 
-    /// Whether it is this failure.
+    /// Returns true if the failure has this code.
     pub(crate) fn is(&self, code: &str) -> bool {
         self.body.code.as_deref() == Some(code)
     }
@@ -137,7 +134,7 @@ impl From<holon_client::Error> for Failure {
         let words = error.to_string();
         match error {
             Error::Unreachable { .. } => Self::new(Exit::Unreachable, "unreachable", words),
-            // Not "unreachable": what was asked may have been taken, and whoever tries again would double it.
+            // Not `unreachable`: the request may have taken effect, and a retry could repeat it.
             Error::Interrupted { .. } => Self::new(Exit::Failed, "interrupted", words),
             Error::Protocol { .. } => Self::new(Exit::Failed, "protocol", words),
             Error::Token => Self::new(Exit::Failed, "token_unusable", words),

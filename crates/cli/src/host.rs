@@ -1,4 +1,4 @@
-//! Finding the host of a home, and the agent that is meant.
+//! Finds the host of a home and the selected agent.
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -8,19 +8,19 @@ use holon_config::{Flags, Source};
 use holon_domain::AgentId;
 use std::path::{Path, PathBuf};
 
-/// The host of a home, and the agent the command line or the environment names.
+/// The host of a home, and the agent that the command line or the environment names.
 #[derive(Debug)]
 pub(crate) struct Host {
     client: Client,
     home: PathBuf,
-    /// How a host for this home is started.
+    /// Command line that starts a host for this home.
     start: String,
     agent: Option<AgentId>,
 }
 
 impl Host {
-    /// The host of the home the settings name. Nothing is connected yet. A settings file that cannot be used is told
-    /// and left out: the host that runs may be healthy.
+    /// Creates the client of the home's host; nothing is connected yet. An invalid settings file is reported and
+    /// ignored, because a running host does not depend on it.
     pub(crate) fn find(
         home: Option<PathBuf>,
         agent: Option<String>,
@@ -31,12 +31,12 @@ impl Host {
             agent,
             ..Flags::default()
         };
-        let (settings, problem) = settings::of_client(&flags)?;
+        let (settings, problem) = settings::load_for_client(&flags)?;
         if let Some(problem) = problem {
-            settings::warn_of_file(&problem, output);
+            settings::warn_about_file(&problem, output);
         }
         let agent = match settings.default_agent.source {
-            // The host may have another default than this build has.
+            // The host may have another default than this build.
             Source::Builtin => None,
             Source::Flag | Source::Environment | Source::File | Source::Credentials => {
                 Some(settings.default_agent.value)
@@ -60,21 +60,24 @@ impl Host {
         &self.client
     }
 
-    /// The agent that was named; none means the host's default.
+    /// Returns the named agent; `None` means the host's default agent.
     pub(crate) const fn agent(&self) -> Option<&AgentId> {
         self.agent.as_ref()
     }
 
-    /// The agent that is meant, by name.
+    /// Returns the id of the selected agent; asks the host for its default agent if none is named.
     pub(crate) async fn agent_id(&self) -> Result<AgentId, Failure> {
         match &self.agent {
             Some(agent) => Ok(agent.clone()),
-            None => Ok(self.asked(self.client.root().await)?.default_agent),
+            None => Ok(self.check_answer(self.client.root().await)?.default_agent),
         }
     }
 
-    /// What the host answered, or that there is none.
-    pub(crate) fn asked<T>(&self, answer: Result<T, holon_client::Error>) -> Result<T, Failure> {
+    /// Converts an unreachable host to a failure that says how to start one.
+    pub(crate) fn check_answer<T>(
+        &self,
+        answer: Result<T, holon_client::Error>,
+    ) -> Result<T, Failure> {
         answer.map_err(|error| match error {
             holon_client::Error::Unreachable { .. } => Failure::new(
                 Exit::Unreachable,
@@ -87,7 +90,7 @@ impl Host {
     }
 }
 
-/// A client of whatever host serves this home.
+/// Creates a client for the host that serves this home.
 pub(crate) fn client(home: &Path) -> Client {
     Client::unix(holon_daemon::socket_path(home))
 }

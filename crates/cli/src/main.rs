@@ -1,14 +1,14 @@
-//! Entry of the `holon` command: parse, dispatch, exit. Starts nothing before the command line is understood.
+//! Entry point of the `holon` command: parses the command line, runs the command, and exits.
 //!
-//! The same program is the shim that commands run under, which is decided before anything else.
+//! The same program is the shim that commands run under. That is decided before the command line is parsed.
 
-mod applied;
 mod args;
 mod command;
 mod exit;
 mod host;
 mod output;
 mod path;
+mod reload;
 mod render;
 mod report;
 mod secret;
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(said) => {
-            // Help and version come this way too; clap knows which stream and which code each deserves.
+            // Help and version arrive here too; clap knows the stream and exit code of each.
             if said.use_stderr() {
                 Output::new(Format::Text).complain(&said);
                 return Exit::Usage.into();
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             let printed = said.print();
             return match printed {
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                    let failure = output::unwritten(&error);
+                    let failure = output::output_failure(&error);
                     Output::new(Format::Text).failure(&failure);
                     failure.exit.into()
                 }

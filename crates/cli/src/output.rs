@@ -1,8 +1,8 @@
-//! Printing: the answer to standard output, everything else to standard error.
+//! Prints results to standard output and everything else to standard error.
 //!
-//! Words of models, tools and strangers may hold what steers a terminal: control sequences, and marks that turn the
-//! direction of writing. In words for people it is made visible instead of obeyed; in JSON it is always escaped, which
-//! reads the same. A reader that went away is not an error; an answer that could not be written is one, told at once.
+//! Texts of models, tools and outside senders may hold terminal control sequences and bidirectional marks. In text for
+//! people they are made visible; in JSON they are escaped, which decodes to the same value. A closed pipe is not an
+//! error. Any other failed write is reported once and fails the command.
 
 use crate::exit::{Exit, Failure};
 use holon_domain::text::is_display_control;
@@ -11,20 +11,18 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::OnceLock;
 
-/// Who reads the answer.
+/// Format of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// People.
     Text,
-    /// Programs.
     Json,
 }
 
-/// Where everything is printed.
+/// Printer of results, remarks and failures.
 #[derive(Debug)]
 pub(crate) struct Output {
     format: Format,
-    /// Set once some of the answer could not be written.
+    /// Set once a part of the result could not be written.
     lost: OnceLock<()>,
 }
 
@@ -40,7 +38,7 @@ impl Output {
         self.format
     }
 
-    /// The answer: the value itself for programs, words for people.
+    /// Prints the result: the value itself as JSON, or words for people.
     pub(crate) fn answer<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
         match self.format {
             Format::Text => self.say(&words(value)),
@@ -48,7 +46,7 @@ impl Output {
         }
     }
 
-    /// One of many answers: one line each for programs.
+    /// Prints one of several results; one line each as JSON.
     pub(crate) fn item<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
         match self.format {
             Format::Text => self.say(&words(value)),
@@ -56,16 +54,16 @@ impl Output {
         }
     }
 
-    /// Words to standard output.
+    /// Prints words for people to standard output.
     pub(crate) fn say(&self, words: &str) {
         if io::stdout().is_terminal() {
-            self.put(&visible(words));
+            self.put(&show_controls(words));
         } else {
             self.put(words);
         }
     }
 
-    /// The exit code of a command that ends so, unless its answer was lost.
+    /// Returns the exit code of the command, which is a failure if its result was lost.
     pub(crate) fn exit(&self, exit: Exit) -> Exit {
         match self.lost.get() {
             Some(()) => Exit::Failed,
@@ -73,40 +71,40 @@ impl Output {
         }
     }
 
-    /// Puts a piece of the answer out. What is lost of it is told once.
+    /// Prints a part of the result. Reports a failed write once.
     fn put(&self, words: &str) {
         if let Err(error) = print(io::stdout(), words)
             && self.lost.set(()).is_ok()
         {
-            self.failure(&unwritten(&error));
+            self.failure(&output_failure(&error));
         }
     }
 
-    /// A remark beside the answer.
+    /// Prints a remark to standard error.
     pub(crate) fn note(&self, words: &str) {
-        complain(&visible(words));
+        complain(&show_controls(words));
     }
 
-    /// What is wrong with a command line. It repeats what was typed, or pasted, which may steer a terminal; then it is
-    /// told without colours.
+    /// Prints an error of the command line parser. The error repeats the typed text; if that holds terminal control
+    /// characters, it is printed without colours.
     pub(crate) fn complain(&self, said: &clap::Error) {
         let words = said.render().to_string();
         if words.contains(|c| c != '\n' && is_display_control(c)) {
             self.note(&words);
         } else {
-            // Nobody is left to tell if even that cannot be printed.
+            // A failure to print has no other place to be reported.
             drop(said.print());
         }
     }
 
-    /// A remark only a person at a terminal wants.
+    /// Prints a remark only if a person reads standard error.
     pub(crate) fn aside(&self, words: &str) {
         if self.format == Format::Text && io::stderr().is_terminal() {
             self.note(words);
         }
     }
 
-    /// Why the command failed.
+    /// Prints a failure in the selected format.
     pub(crate) fn failure(&self, failure: &Failure) {
         match self.format {
             Format::Json => complain(&json(&failure.body, serde_json::to_string)),
@@ -123,12 +121,12 @@ impl Output {
 fn json<T: Serialize>(value: &T, spell: impl Fn(&T) -> serde_json::Result<String>) -> String {
     let spelled = spell(value)
         .unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":\"cannot be shown: {error}\"}}"));
-    escaped(&spelled)
+    escape_controls(&spelled)
 }
 
-/// JSON with what steers a terminal as `\uXXXX`. Such characters stand in strings only, apart from the line ends between
-/// members, and none of them has more than four hex digits.
-fn escaped(json: &str) -> String {
+/// Escapes terminal control characters in JSON as `\uXXXX`. They occur only inside strings, apart from the line ends
+/// between members, and each fits into four hex digits.
+fn escape_controls(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for c in json.chars() {
         if c != '\n' && is_display_control(c) {
@@ -141,8 +139,8 @@ fn escaped(json: &str) -> String {
     shown
 }
 
-/// One block of words and a line end, in one piece, so that lines of several processes do not mix.
-/// A closed pipe means that the reader has seen enough.
+/// Writes one block with a line end in a single write, so that lines of several processes do not mix. A closed pipe is
+/// not an error.
 fn print(mut to: impl Write, words: &str) -> io::Result<()> {
     let end = if words.ends_with('\n') { "" } else { "\n" };
     let block = format!("{words}{end}");
@@ -153,21 +151,21 @@ fn print(mut to: impl Write, words: &str) -> io::Result<()> {
 }
 
 fn complain(words: &str) {
-    // Nobody is left to tell if even that cannot be printed.
+    // A failure to print has no other place to be reported.
     drop(print(io::stderr(), words));
 }
 
-/// Why a command whose answer was lost has failed, although its work is done.
-pub(crate) fn unwritten(error: &io::Error) -> Failure {
+/// Returns the failure of a command whose result could not be printed, although its work is done.
+pub(crate) fn output_failure(error: &io::Error) -> Failure {
     let words = format!("the answer could not be written to standard output: {error}");
     Failure::new(Exit::Failed, "output_lost", words).hint(
         "what was asked may be done: look with holon status or holon transcript before you ask again",
     )
 }
 
-/// Control characters, apart from line ends and tabs, as pictures of themselves; what else steers a terminal as the
-/// mark of a character that cannot be shown.
-pub(crate) fn visible(words: &str) -> String {
+/// Replaces control characters, apart from line ends and tabs, by their pictures, and other steering characters by the
+/// replacement character.
+pub(crate) fn show_controls(words: &str) -> String {
     words
         .chars()
         .map(|c| match c {
@@ -188,11 +186,11 @@ mod tests {
     #[test]
     fn control_sequences_are_shown_and_not_obeyed() {
         assert_eq!(
-            visible("a\u{1b}[31mred\u{7}\u{9b}2J\r\n\tb"),
+            show_controls("a\u{1b}[31mred\u{7}\u{9b}2J\r\n\tb"),
             "a␛[31mred␇\u{fffd}2J␍\n\tb"
         );
         assert_eq!(
-            visible("user\u{202e}nimda\u{2066}\u{200f}é漢"),
+            show_controls("user\u{202e}nimda\u{2066}\u{200f}é漢"),
             "user\u{fffd}nimda\u{fffd}\u{fffd}é漢"
         );
     }

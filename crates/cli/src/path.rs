@@ -1,10 +1,10 @@
-//! Paths as people type them, made absolute before they travel to a process that stands elsewhere.
+//! Makes typed paths absolute before they are sent to a host, which has another working directory.
 
 use crate::exit::Failure;
 use holon_domain::model::ModelRef;
 use std::path::Path;
 
-/// The path seen from where this command was started.
+/// Makes a path absolute, relative to the directory in which this command was started.
 pub(crate) fn absolute(flag: &str, path: &Path) -> Result<String, Failure> {
     let full = std::path::absolute(path)
         .map_err(|error| Failure::usage(format!("{flag} {}: {error}", path.display())))?;
@@ -17,7 +17,7 @@ pub(crate) fn absolute(flag: &str, path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// The model as the host must know it: a relative script is seen from where this command was started.
+/// Makes the path of a scripted model absolute; other models stay unchanged.
 pub(crate) fn model(flag: &str, text: &str) -> Result<String, Failure> {
     let model =
         ModelRef::parse(text).map_err(|error| Failure::usage(format!("{flag}: {error}")))?;

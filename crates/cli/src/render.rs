@@ -1,6 +1,6 @@
-//! Words for people, made from what the host answered. Pure: nothing here prints.
+//! Renders responses as text for people. Nothing here prints.
 //!
-//! A host may be newer than this program: a word that is not known here is shown as the host spelled it.
+//! A host may be newer than this program. An unknown word is shown as the host spelled it.
 
 pub(crate) mod attempt;
 pub(crate) mod config;
@@ -10,15 +10,15 @@ pub(crate) mod model;
 pub(crate) mod run;
 pub(crate) mod work;
 
-use holon_client::Told;
-use holon_client::view::{Agent, Brief, Entry, Listed, Task};
+use holon_client::Answer;
+use holon_client::view::{Agent, AgentListEntry, Brief, Task, TranscriptEntry};
 use holon_domain::text;
 use serde_json::Value;
 
-/// Bytes of one line's words in a transcript.
+/// Upper bound on the bytes of one line of a transcript.
 const LINE_BYTES: usize = 400;
 
-/// One brief: when, what kind, the words.
+/// Renders one brief: time, kind, text.
 pub(crate) fn brief(brief: &Brief) -> String {
     let mark = match brief.kind.as_str() {
         "ack" if brief.action_required.is_some() => "ACTION REQUIRED",
@@ -28,8 +28,8 @@ pub(crate) fn brief(brief: &Brief) -> String {
     format!("{} {mark}: {}", brief.created_at, brief.text.trim_end())
 }
 
-/// Briefs, oldest first.
-pub(crate) fn briefs(briefs: &[Told<Brief>]) -> String {
+/// Renders briefs, oldest first.
+pub(crate) fn briefs(briefs: &[Answer<Brief>]) -> String {
     if briefs.is_empty() {
         return "nothing yet; wait for it with --follow".to_owned();
     }
@@ -37,8 +37,8 @@ pub(crate) fn briefs(briefs: &[Told<Brief>]) -> String {
     lines.join("\n")
 }
 
-/// One agent, one line.
-pub(crate) fn agents(agents: &[Told<Listed>]) -> String {
+/// Renders agents, one line each.
+pub(crate) fn agents(agents: &[Answer<AgentListEntry>]) -> String {
     if agents.is_empty() {
         return "no agents yet; make one with: holon agent create ID".to_owned();
     }
@@ -50,7 +50,8 @@ pub(crate) fn agents(agents: &[Told<Listed>]) -> String {
     let lines: Vec<String> = agents
         .iter()
         .map(|agent| {
-            // Why an agent was put aside, or what it waits for, matters more than where it works.
+            // The reason for which an agent was put aside, or the event it waits for, is more useful than its
+            // directory.
             let last = match agent.scheduling_posture.posture.as_str() {
                 "archived" | "active_turn" | "has_queued_input" | "has_runnable_work"
                 | "waiting_for_task" | "blocked" | "idle" => &agent.active_workspace_entry.cwd,
@@ -65,7 +66,7 @@ pub(crate) fn agents(agents: &[Told<Listed>]) -> String {
     lines.join("\n")
 }
 
-/// Where an agent stands, in a few lines.
+/// Renders an agent's state in a few lines.
 pub(crate) fn summary(summary: &Agent) -> String {
     let Agent {
         identity,
@@ -120,7 +121,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
     lines.join("\n")
 }
 
-/// A task that is not over, in one line.
+/// Renders an active task in one line.
 fn task(task: &Task) -> String {
     let what = task.summary.as_deref().unwrap_or_default();
     format!(
@@ -132,8 +133,8 @@ fn task(task: &Task) -> String {
     )
 }
 
-/// The transcript, one block per entry.
-pub(crate) fn transcript(entries: &[Told<Entry>]) -> String {
+/// Renders the transcript, one block per entry.
+pub(crate) fn transcript(entries: &[Answer<TranscriptEntry>]) -> String {
     if entries.is_empty() {
         return "nothing yet".to_owned();
     }
@@ -141,13 +142,13 @@ pub(crate) fn transcript(entries: &[Told<Entry>]) -> String {
     blocks.join("\n")
 }
 
-fn entry(entry: &Entry) -> String {
+fn entry(entry: &TranscriptEntry) -> String {
     let said = match entry.kind.as_str() {
         "incoming_message" => incoming(&entry.data),
-        "assistant_round" | "subagent_assistant_round" => answered(&entry.data),
+        "assistant_round" | "subagent_assistant_round" => model_round(&entry.data),
         "tool_results" => results(&entry.data),
         "continuation_prompt" | "subagent_prompt" => words_at(&entry.data, "/text"),
-        // Of a kind that is not known here, whatever there is.
+        // An unknown kind shows the text it has.
         _ => failure(&entry.data),
     };
     let round = entry
@@ -169,10 +170,10 @@ fn incoming(data: &Value) -> String {
     }
 }
 
-/// What a model said, after who said it when it is not the one that was asked for.
-fn answered(data: &Value) -> String {
+/// Renders the text of a model round, with the model's name if a fallback answered.
+fn model_round(data: &Value) -> String {
     let blocks = data.pointer("/blocks").and_then(Value::as_array);
-    let note = attempt::fell_over_in(data).map(|note| format!("({note})"));
+    let note = attempt::round_fallback_note(data).map(|note| format!("({note})"));
     let said = blocks.into_iter().flatten().map(block);
     let lines: Vec<String> = note.into_iter().chain(said).collect();
     lines.join("\n")

@@ -1,12 +1,12 @@
-//! What commands about settings found, as it is printed in JSON or put into words by `render`.
+//! Results of the commands about settings, as they are printed in JSON or rendered as text.
 
-use crate::applied::Applied;
+use crate::reload::ReloadOutcome;
 use holon_config::DoctorReport;
 use holon_daemon::Probe;
 use holon_domain::model::ModelRef;
 use serde::Serialize;
 
-/// A setting with the value that counts.
+/// A setting with its effective value.
 #[derive(Debug, Serialize)]
 pub(crate) struct Setting {
     pub(crate) key: String,
@@ -14,9 +14,9 @@ pub(crate) struct Setting {
     pub(crate) source: &'static str,
 }
 
-/// What came of asking one model.
+/// Result of a probe of one model.
 #[derive(Debug, Serialize)]
-pub(crate) struct Probed {
+pub(crate) struct ProbeResult {
     pub(crate) model: String,
     pub(crate) ok: bool,
     pub(crate) latency_ms: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Probed {
     pub(crate) error: Option<String>,
 }
 
-impl From<Probe> for Probed {
+impl From<Probe> for ProbeResult {
     fn from(probe: Probe) -> Self {
         let failure = probe.answered.err();
         Self {
@@ -39,30 +39,29 @@ impl From<Probe> for Probed {
     }
 }
 
-/// The report, and what came of asking.
+/// The report of `config doctor` with the results of the probes.
 #[derive(Serialize)]
 pub(crate) struct Diagnosis {
     #[serde(flatten)]
     pub(crate) report: DoctorReport,
     pub(crate) waiting_failure_kinds: Vec<String>,
-    /// What is amiss with the store of the home.
+    /// Problems of the home's store.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) store_findings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) probes: Vec<Probed>,
+    pub(crate) probes: Vec<ProbeResult>,
 }
 
-/// A model that may work.
+/// A model that `init` may set.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Candidate {
-    /// Which.
     pub(crate) model: String,
-    /// How it was found.
+    /// Place the model was found in, for people.
     pub(crate) from: String,
 }
 
 impl Candidate {
-    /// The one somebody named.
+    /// Creates the candidate that the operator named.
     pub(crate) fn named(model: &ModelRef) -> Self {
         Self {
             model: model.to_string(),
@@ -71,24 +70,23 @@ impl Candidate {
     }
 }
 
-/// What was found, tried and set.
+/// Result of `init`: candidates, probes and the chosen model.
 #[derive(Debug, Serialize)]
-pub(crate) struct Setup {
+pub(crate) struct InitReport {
     pub(crate) ok: bool,
-    /// The model that is set now.
+    /// Model that is set now; absent if none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
-    /// Whether this command set it.
+    /// True if this command set the model.
     pub(crate) set: bool,
-    /// What there is, in the order it was looked at.
+    /// In the order they were examined.
     pub(crate) found: Vec<Candidate>,
-    /// What came of asking.
-    pub(crate) probes: Vec<Probed>,
+    pub(crate) probes: Vec<ProbeResult>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub(crate) applied: Option<Applied>,
-    /// How to get a model, when there is none.
+    pub(crate) applied: Option<ReloadOutcome>,
+    /// Ways to get a model; filled only if none was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) ways: Vec<String>,
-    /// What to do next.
+    /// Next steps of the operator.
     pub(crate) next: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The settings as a host of this home would have them.
+//! Loads the settings that a host of this home would use.
 
 use crate::exit::Failure;
 use crate::output::Output;
@@ -7,24 +7,24 @@ use holon_config::{Env, Flags, Settings, Source, resolve};
 use holon_domain::model::ModelRef;
 use std::path::PathBuf;
 
-/// The settings, with a model derived from credentials if nobody chose one.
+/// Loads the settings, with a model derived from credentials if none is chosen.
 pub(crate) fn load(flags: &Flags) -> Result<Settings, Failure> {
     let env = Env::from_process();
     let settings = Settings::load_from(&env, flags)?;
     with_absolute_models(settings.with_derived_model(&env, holon_daemon::wall_clock()))
 }
 
-/// The settings of a home.
-pub(crate) fn of(home: Option<PathBuf>) -> Result<Settings, Failure> {
+/// Loads the settings of a home.
+pub(crate) fn load_home(home: Option<PathBuf>) -> Result<Settings, Failure> {
     load(&Flags {
         home,
         ..Flags::default()
     })
 }
 
-/// What a client of a host needs: the settings, or where the file cannot be used those of the command line and the
-/// environment, with what is wrong with the file. A host that runs need not care about it.
-pub(crate) fn of_client(flags: &Flags) -> Result<(Settings, Option<Failure>), Failure> {
+/// Loads the settings for a client of a host. If the file is invalid, returns those of the command line and the
+/// environment together with the problem, because a running host does not depend on the file.
+pub(crate) fn load_for_client(flags: &Flags) -> Result<(Settings, Option<Failure>), Failure> {
     let env = Env::from_process();
     let problem = match Settings::load_from(&env, flags) {
         Ok(settings) => return Ok((with_absolute_models(settings)?, None)),
@@ -32,15 +32,15 @@ pub(crate) fn of_client(flags: &Flags) -> Result<(Settings, Option<Failure>), Fa
     };
     match resolve(&env, flags, None) {
         Ok(settings) => Ok((with_absolute_models(settings)?, Some(problem))),
-        // Not the file's fault.
+        // The cause is not the file.
         Err(_) => Err(problem),
     }
 }
 
-/// Says in one line that the file is left out, and why.
-pub(crate) fn warn_of_file(problem: &Failure, output: &Output) {
+/// Warns in one line that the settings file is ignored.
+pub(crate) fn warn_about_file(problem: &Failure, output: &Output) {
     let words = &problem.body.error;
-    // A parser shows the line it stumbled over, with marks in the margin.
+    // A parser shows the faulty line with marks in the margin.
     let is_excerpt = |line: &&str| {
         let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
         !line.starts_with('|')
@@ -52,8 +52,8 @@ pub(crate) fn warn_of_file(problem: &Failure, output: &Output) {
     ));
 }
 
-/// Where the home is. Needs no settings file that can be read, so that one can be put right.
-pub(crate) fn home(home: Option<PathBuf>) -> Result<PathBuf, Failure> {
+/// Returns the path of the home. Needs no valid settings file, so that commands can repair one.
+pub(crate) fn home_dir(home: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let flags = Flags {
         home,
         ..Flags::default()
@@ -62,7 +62,7 @@ pub(crate) fn home(home: Option<PathBuf>) -> Result<PathBuf, Failure> {
     Ok(settings.home.value)
 }
 
-/// A relative script in the environment is seen from where the command was started, as on the command line.
+/// Makes scripted models of the environment absolute, as on the command line.
 fn with_absolute_models(mut settings: Settings) -> Result<Settings, Failure> {
     let seen_from_here = |name: &str, model: &mut ModelRef| -> Result<(), Failure> {
         let text = path::model(name, &model.to_string())?;

@@ -1,11 +1,13 @@
-//! The routes as methods. Each is one request; nothing is kept between them.
+//! The client and its methods, one per route. Each method is one request; no state is kept between requests.
 
+use crate::answer::Answer;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::exchange::{Ask, Patience, ask};
+use crate::exchange::{HttpRequest, ReadTimeout, send_request};
 use crate::stream::EventStream;
-use crate::told::Told;
-use crate::view::{Agent, Brief, Chosen, Entry, Identity, Listed, Models, Run};
+use crate::view::{
+    Agent, AgentListEntry, Brief, Identity, ModelChange, Models, Run, TranscriptEntry,
+};
 use holon_api::{
     AdmittedResponse, ClearModelRequest, ControlAction, ControlRequest, ControlResponse,
     CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health, PageOrder, Projection,
@@ -19,24 +21,22 @@ use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One host's control plane. Cheap to clone; holds no connection.
+/// Client of one host's control plane. Cheap to clone; holds no connection.
 #[derive(Debug, Clone)]
 pub struct Client {
     endpoint: Endpoint,
 }
 
-/// Which page of events. Everything left out is the server's choice.
+/// Filter and order of a page of events. The server chooses a default for each absent field.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EventsQuery {
-    /// Only older than this.
+    /// Returns only events before this sequence number.
     pub before_seq: Option<u64>,
-    /// Only newer than this.
+    /// Returns only events after this sequence number.
     pub after_seq: Option<u64>,
-    /// At most this many.
+    /// Upper bound on the number of events.
     pub limit: Option<u64>,
-    /// In which order.
     pub order: Option<PageOrder>,
-    /// How much of each.
     pub projection: Option<Projection>,
 }
 
@@ -51,7 +51,7 @@ impl EventsQuery {
             Projection::LocalDebug => "local_debug".to_owned(),
         });
         let number = |value: Option<u64>| value.map(|value| value.to_string());
-        query(
+        with_query(
             &format!("/agents/{agent_id}/events"),
             [
                 ("before_seq", number(self.before_seq)),
@@ -64,8 +64,12 @@ impl EventsQuery {
     }
 }
 
-/// Names and values here are numbers and words of ours, so nothing needs escaping. Agent ids do not either.
-pub(crate) fn query<const N: usize>(path: &str, params: [(&str, Option<String>); N]) -> String {
+/// Appends the given parameters to a path. Names and values are numbers and fixed words, and agent ids are restricted,
+/// so nothing needs escaping.
+pub(crate) fn with_query<const N: usize>(
+    path: &str,
+    params: [(&str, Option<String>); N],
+) -> String {
     let given = params
         .into_iter()
         .filter_map(|(name, value)| value.map(|value| format!("{name}={value}")));
@@ -78,7 +82,7 @@ pub(crate) fn query<const N: usize>(path: &str, params: [(&str, Option<String>);
 }
 
 impl Client {
-    /// The host behind a socket of this user on this machine.
+    /// Creates a client that connects to the host's unix socket, which is open to the same user only.
     #[must_use]
     pub fn unix(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -86,19 +90,19 @@ impl Client {
         }
     }
 
-    /// The host at `host:port`, with its control token.
+    /// Creates a client for the host at `host:port`, with its control token.
     ///
     /// # Errors
-    /// When the token cannot be sent.
+    /// When the token cannot stand in a header.
     pub fn tcp(address: impl Into<String>, token: &str) -> Result<Self, Error> {
         Ok(Self {
             endpoint: Endpoint::tcp(address.into(), token)?,
         })
     }
 
-    /// The same address as a stranger, who may ask for health and handshake only.
+    /// Creates a client for the same address that sends no token. Such a client may call only `health` and `handshake`.
     #[must_use]
-    pub fn stranger(address: impl Into<String>) -> Self {
+    pub fn tcp_without_token(address: impl Into<String>) -> Self {
         Self {
             endpoint: Endpoint::Tcp {
                 address: address.into(),
@@ -107,21 +111,21 @@ impl Client {
         }
     }
 
-    /// Where this client asks, as it is shown to people.
+    /// Returns the host's address as it is shown to people.
     #[must_use]
     pub fn endpoint(&self) -> String {
         self.endpoint.to_string()
     }
 
-    /// Whether the host is up.
+    /// Checks that the host is up.
     ///
     /// # Errors
-    /// When it is not.
+    /// When it is unreachable or does not answer.
     pub async fn health(&self) -> Result<Health, Error> {
         self.get("/healthz".into()).await
     }
 
-    /// What the host speaks and whom it lets in.
+    /// Reads the protocol version and the authentication mode of the host.
     ///
     /// # Errors
     /// When it does not answer.
@@ -129,7 +133,7 @@ impl Client {
         self.get("/handshake".into()).await
     }
 
-    /// The agent that is meant when none is named.
+    /// Reads the id of the default agent.
     ///
     /// # Errors
     /// See [`Error`].
@@ -137,23 +141,23 @@ impl Client {
         self.get("/".into()).await
     }
 
-    /// Every public agent.
+    /// Lists every public agent of the host.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn agents(&self) -> Result<Vec<Told<Listed>>, Error> {
+    pub async fn agents(&self) -> Result<Vec<Answer<AgentListEntry>>, Error> {
         self.get("/agents/list".into()).await
     }
 
-    /// One agent; without a name, the default one.
+    /// Reads one agent's status; that of the default agent if `agent_id` is absent.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn status(&self, agent_id: Option<&AgentId>) -> Result<Told<Agent>, Error> {
-        self.get(of(agent_id, "status")).await
+    pub async fn status(&self, agent_id: Option<&AgentId>) -> Result<Answer<Agent>, Error> {
+        self.get(agent_path(agent_id, "status")).await
     }
 
-    /// Its newest briefs, oldest of them first.
+    /// Reads an agent's newest briefs, in ascending order.
     ///
     /// # Errors
     /// See [`Error`].
@@ -161,15 +165,15 @@ impl Client {
         &self,
         agent_id: Option<&AgentId>,
         limit: Option<u64>,
-    ) -> Result<Vec<Told<Brief>>, Error> {
-        self.get(query(
-            &of(agent_id, "briefs"),
+    ) -> Result<Vec<Answer<Brief>>, Error> {
+        self.get(with_query(
+            &agent_path(agent_id, "briefs"),
             [("limit", limit.map(|limit| limit.to_string()))],
         ))
         .await
     }
 
-    /// Its newest transcript entries, oldest of them first.
+    /// Reads an agent's newest transcript entries, in ascending order.
     ///
     /// # Errors
     /// See [`Error`].
@@ -177,15 +181,15 @@ impl Client {
         &self,
         agent_id: Option<&AgentId>,
         limit: Option<u64>,
-    ) -> Result<Vec<Told<Entry>>, Error> {
-        self.get(query(
-            &of(agent_id, "transcript"),
+    ) -> Result<Vec<Answer<TranscriptEntry>>, Error> {
+        self.get(with_query(
+            &agent_path(agent_id, "transcript"),
             [("limit", limit.map(|limit| limit.to_string()))],
         ))
         .await
     }
 
-    /// A page of its events.
+    /// Reads a page of an agent's events.
     ///
     /// # Errors
     /// See [`Error`].
@@ -197,14 +201,14 @@ impl Client {
         self.get(query.to_target(agent_id)).await
     }
 
-    /// Its events after a cursor and from then on; without a cursor, from now on. Nothing is sent before the first
-    /// event is asked for.
+    /// Streams an agent's events after a cursor, or those committed from now on if there is no cursor. The request is
+    /// sent with the first call to `open` or `next`.
     #[must_use]
     pub fn events_stream(&self, agent_id: AgentId, after_seq: Option<u64>) -> EventStream {
         EventStream::new(self.endpoint.clone(), agent_id, after_seq)
     }
 
-    /// Makes an agent; the same again is harmless.
+    /// Creates an agent. Idempotent: the same request again succeeds.
     ///
     /// # Errors
     /// See [`Error`].
@@ -212,11 +216,11 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &CreateAgentRequest,
-    ) -> Result<Told<Identity>, Error> {
-        self.post(control(agent_id, "create"), request).await
+    ) -> Result<Answer<Identity>, Error> {
+        self.post(control_path(agent_id, "create"), request).await
     }
 
-    /// Sends an operator's words. An answer means they are on disk.
+    /// Sends an operator's prompt. The response means that it is stored.
     ///
     /// # Errors
     /// See [`Error`].
@@ -225,10 +229,10 @@ impl Client {
         agent_id: &AgentId,
         request: &PromptRequest,
     ) -> Result<AdmittedResponse, Error> {
-        self.post(control(agent_id, "prompt"), request).await
+        self.post(control_path(agent_id, "prompt"), request).await
     }
 
-    /// Sends an event from outside. An answer means it is on disk.
+    /// Sends an event from outside. The response means that it is stored.
     ///
     /// # Errors
     /// See [`Error`].
@@ -237,7 +241,7 @@ impl Client {
         agent_id: Option<&AgentId>,
         request: &EnqueueRequest,
     ) -> Result<AdmittedResponse, Error> {
-        self.post(of(agent_id, "enqueue"), request).await
+        self.post(agent_path(agent_id, "enqueue"), request).await
     }
 
     /// Starts or stops an agent.
@@ -249,11 +253,14 @@ impl Client {
         agent_id: &AgentId,
         action: ControlAction,
     ) -> Result<ControlResponse, Error> {
-        self.post(control(agent_id, "control"), &ControlRequest { action })
-            .await
+        self.post(
+            control_path(agent_id, "control"),
+            &ControlRequest { action },
+        )
+        .await
     }
 
-    /// Gives an agent a model of its own, from its next turn on.
+    /// Sets an agent's model override. It takes effect at the next turn.
     ///
     /// # Errors
     /// See [`Error`].
@@ -261,46 +268,47 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &SetModelRequest,
-    ) -> Result<Told<Chosen>, Error> {
-        self.post(control(agent_id, "model"), request).await
+    ) -> Result<Answer<ModelChange>, Error> {
+        self.post(control_path(agent_id, "model"), request).await
     }
 
-    /// Lets an agent ask the host's default model again, from its next turn on.
+    /// Clears an agent's model override. The host's default model takes effect at the next turn.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn clear_model(&self, agent_id: &AgentId) -> Result<Told<Chosen>, Error> {
+    pub async fn clear_model(&self, agent_id: &AgentId) -> Result<Answer<ModelChange>, Error> {
         let request = ClearModelRequest::default();
-        self.post(control(agent_id, "model/clear"), &request).await
+        self.post(control_path(agent_id, "model/clear"), &request)
+            .await
     }
 
-    /// The models the host knows, and which of them can be asked.
+    /// Reads the model catalog and the availability of its models.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn models(&self) -> Result<Told<Models>, Error> {
+    pub async fn models(&self) -> Result<Answer<Models>, Error> {
         self.get("/models".into()).await
     }
 
-    /// Runs one request to its outcome. Waits as long as that takes.
+    /// Runs one request to its outcome. There is no timeout, as the work may take any time.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn run(&self, request: &RunRequest) -> Result<Told<Run>, Error> {
-        self.send("/control/run".into(), request, Patience::Endless)
+    pub async fn run(&self, request: &RunRequest) -> Result<Answer<Run>, Error> {
+        self.send("/control/run".into(), request, ReadTimeout::Unlimited)
             .await
     }
 
     /// Asks the host to read its settings and credentials again.
     ///
     /// # Errors
-    /// See [`Error`]; a file that cannot be used is a refusal, and the old settings stay.
+    /// See [`Error`]. If a file is invalid, the host refuses and keeps the old settings.
     pub async fn reload(&self) -> Result<ReloadResponse, Error> {
         self.post("/control/runtime/reload".into(), &serde_json::Map::new())
             .await
     }
 
-    /// Asks the host to go down.
+    /// Asks the host to shut down.
     ///
     /// # Errors
     /// See [`Error`].
@@ -310,13 +318,13 @@ impl Client {
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
-        let request = Ask {
+        let request = HttpRequest {
             method: Method::GET,
             target,
             body: None,
-            patience: usual(),
+            timeout: default_timeout(),
         };
-        ask(&self.endpoint, request).await?.json().await
+        send_request(&self.endpoint, request).await?.json().await
     }
 
     pub(crate) async fn post<T: DeserializeOwned>(
@@ -324,42 +332,42 @@ impl Client {
         target: String,
         body: &impl Serialize,
     ) -> Result<T, Error> {
-        self.send(target, body, usual()).await
+        self.send(target, body, default_timeout()).await
     }
 
     async fn send<T: DeserializeOwned>(
         &self,
         target: String,
         body: &impl Serialize,
-        patience: Patience,
+        timeout: ReadTimeout,
     ) -> Result<T, Error> {
         let body = serde_json::to_string(body).map_err(|error| Error::Protocol {
             endpoint: self.endpoint(),
             reason: error.to_string(),
         })?;
-        let request = Ask {
+        let request = HttpRequest {
             method: Method::POST,
             target,
             body: Some(body),
-            patience,
+            timeout,
         };
-        ask(&self.endpoint, request).await?.json().await
+        send_request(&self.endpoint, request).await?.json().await
     }
 }
 
-fn usual() -> Patience {
-    Patience::Idle(Duration::from_millis(ANSWER_IDLE_MS))
+fn default_timeout() -> ReadTimeout {
+    ReadTimeout::Idle(Duration::from_millis(ANSWER_IDLE_MS))
 }
 
-/// A subject of an agent; without a name, the default agent's.
-fn of(agent_id: Option<&AgentId>, subject: &str) -> String {
+/// Returns the path of an agent's resource, or that of the default agent if `agent_id` is absent.
+fn agent_path(agent_id: Option<&AgentId>, subject: &str) -> String {
     match agent_id {
         Some(agent_id) => format!("/agents/{agent_id}/{subject}"),
         None => format!("/{subject}"),
     }
 }
 
-pub(crate) fn control(agent_id: &AgentId, subject: &str) -> String {
+pub(crate) fn control_path(agent_id: &AgentId, subject: &str) -> String {
     format!("/control/agents/{agent_id}/{subject}")
 }
 

@@ -1,4 +1,4 @@
-//! Where the host is, and how a connection to it is made.
+//! The address of a host, and connecting to it.
 
 use crate::error::Error;
 use holon_domain::limits::{CONNECT_LOCAL_MS, CONNECT_REMOTE_MS};
@@ -9,26 +9,25 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-/// One host.
+/// Address and credentials of one host.
 #[derive(Clone)]
 pub(crate) enum Endpoint {
-    /// On this machine, as this user.
+    /// Socket on this machine; the host accepts only the same user.
     Unix(PathBuf),
-    /// Anywhere, with the token.
+    /// TCP address, usually with a token.
     Tcp {
-        /// `host:port`.
         address: String,
-        /// The whole `Authorization` value, marked so that nothing prints it.
+        /// The whole `Authorization` value, marked as sensitive so that no printed form shows it.
         authorization: Option<HeaderValue>,
     },
 }
 
-/// Bytes both ways.
+/// A byte stream in both directions, over a unix socket or TCP.
 pub(crate) trait Pipe: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Pipe for T {}
 
 impl Endpoint {
-    /// A TCP endpoint; fails when the token cannot stand in a header.
+    /// Creates a TCP endpoint; fails if the token cannot stand in a header.
     pub(crate) fn tcp(address: String, token: &str) -> Result<Self, Error> {
         let mut value =
             HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| Error::Token)?;
@@ -39,7 +38,7 @@ impl Endpoint {
         })
     }
 
-    /// The `Host` to name.
+    /// Returns the value of the `Host` header.
     pub(crate) fn host(&self) -> &str {
         match self {
             Self::Unix(_) => "localhost",
@@ -47,7 +46,7 @@ impl Endpoint {
         }
     }
 
-    /// A connection, or why there is none, within the time this kind of endpoint is given.
+    /// Connects within the timeout of this kind of endpoint.
     pub(crate) async fn connect(&self) -> Result<Box<dyn Pipe>, Error> {
         let limit = self.connect_limit();
         match tokio::time::timeout(limit, self.dial()).await {

@@ -1,61 +1,42 @@
-//! What can go wrong between a client and its host, by what the caller can do about it.
+//! Errors of a request, distinguished by the action the caller can take.
 
 use holon_api::ErrorBody;
 
-/// Why there is no answer, or not the one that was hoped for.
+/// Failure of a request, or of its response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Nobody listens there. The request was not sent.
+    /// No host listens at this address. The request was not sent, so it can be retried.
     #[error("cannot reach the host at {endpoint}: {reason}; start it with: holon serve")]
-    Unreachable {
-        /// Where.
-        endpoint: String,
-        /// Why.
-        reason: String,
-    },
-    /// The connection ended before the answer did. The request may have been carried out.
+    Unreachable { endpoint: String, reason: String },
+    /// The connection ended before the response did. The request may have been carried out.
     #[error(
         "the host at {endpoint} did not answer: {reason}; look at its status before trying again"
     )]
-    Interrupted {
-        /// Where.
-        endpoint: String,
-        /// How.
-        reason: String,
-    },
-    /// The host refused.
+    Interrupted { endpoint: String, reason: String },
+    /// The host refused the request.
     #[error("{message}")]
     Api {
-        /// HTTP status.
         status: u16,
-        /// Stable and machine-readable.
+        /// Stable, machine-readable name of the error. Absent if the response was no error of this protocol.
         code: Option<String>,
-        /// In words.
+        /// Message for people; its wording may change between releases.
         message: String,
-        /// The next step.
+        /// The next step for the caller.
         hint: Option<String>,
-        /// Facts that belong to the code.
+        /// Facts that belong to the code, such as an agent id or sequence numbers.
         extra: serde_json::Map<String, serde_json::Value>,
     },
-    /// What answers there does not speak this protocol, or this client does not.
+    /// The response is not of this protocol, or of a version that this client cannot read.
     #[error(
         "unexpected answer from {endpoint}: {reason}; client and host may be of different versions"
     )]
-    Protocol {
-        /// Where.
-        endpoint: String,
-        /// What was unexpected.
-        reason: String,
-    },
-    /// The host came back with another store, so a cursor of the old one means nothing.
+    Protocol { endpoint: String, reason: String },
+    /// The host has another store than before, so the cursor is invalid.
     #[error(
         "the store of the host at {endpoint} was replaced; read its status afresh and start a new stream"
     )]
-    StoreReplaced {
-        /// Where.
-        endpoint: String,
-    },
-    /// The token cannot be sent.
+    StoreReplaced { endpoint: String },
+    /// The token cannot stand in a header.
     #[error(
         "the control token holds characters that cannot be sent; read it again from run/control.token"
     )]
@@ -63,7 +44,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The host's code, if it refused with one.
+    /// Returns the host's error code, if it refused with one.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         match self {
@@ -76,7 +57,7 @@ impl Error {
         }
     }
 
-    /// The host's next step, if it named one.
+    /// Returns the host's next step, if it named one.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
@@ -89,8 +70,8 @@ impl Error {
         }
     }
 
-    /// Whether the same again may work in a moment, without anybody doing anything.
-    pub(crate) const fn is_passing(&self) -> bool {
+    /// Returns true if a retry may succeed without any action of the operator.
+    pub(crate) const fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Interrupted { .. } => true,
             Self::Api { status, .. } => matches!(*status, 429 | 503),
@@ -98,8 +79,8 @@ impl Error {
         }
     }
 
-    /// A refusal as the host worded it; what is no refusal of this protocol is shown as it is, shortened.
-    pub(crate) fn refused(status: u16, body: &[u8]) -> Self {
+    /// Decodes an error response. A body that is no error of this protocol becomes the message, shortened.
+    pub(crate) fn from_response(status: u16, body: &[u8]) -> Self {
         match serde_json::from_slice::<ErrorBody>(body) {
             Ok(ErrorBody {
                 ok: _,
@@ -141,7 +122,7 @@ mod tests {
     #[test]
     fn a_refusal_keeps_code_hint_and_facts() {
         let body = br#"{"ok":false,"error":"agent main is stopped","code":"agent_stopped","hint":"start it","agent_id":"main"}"#;
-        let error = Error::refused(409, body);
+        let error = Error::from_response(409, body);
         assert_eq!(error.to_string(), "agent main is stopped");
         assert_eq!(
             (error.code(), error.hint()),
@@ -155,9 +136,12 @@ mod tests {
     #[test]
     fn a_refusal_of_something_else_is_shown_as_it_is() {
         assert_eq!(
-            Error::refused(502, b"<html>Bad Gateway</html>").to_string(),
+            Error::from_response(502, b"<html>Bad Gateway</html>").to_string(),
             "HTTP status 502: <html>Bad Gateway</html>"
         );
-        assert_eq!(Error::refused(500, b"").to_string(), "HTTP status 500");
+        assert_eq!(
+            Error::from_response(500, b"").to_string(),
+            "HTTP status 500"
+        );
     }
 }

@@ -1,7 +1,6 @@
-//! One request and its answer over one fresh connection.
+//! Sends one request over a fresh connection and reads its response.
 //!
-//! Connections are not kept: a command makes a handful of requests, and a connection that was kept is one that can
-//! have died unnoticed.
+//! Connections are not pooled: a command makes a handful of requests, and a pooled connection may have died unnoticed.
 
 use crate::endpoint::{Endpoint, Pipe};
 use crate::error::Error;
@@ -16,19 +15,19 @@ use hyper_util::rt::TokioIo;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long to wait for the next bytes.
+/// Timeout for the next bytes of a response.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Patience {
-    /// This long.
+pub(crate) enum ReadTimeout {
+    /// Fails if no bytes arrive for this long.
     Idle(Duration),
-    /// As long as it takes.
-    Endless,
+    /// Waits without a limit.
+    Unlimited,
 }
 
-impl Patience {
+impl ReadTimeout {
     async fn wait<T>(self, future: impl Future<Output = T>) -> Result<T, String> {
         match self {
-            Self::Endless => Ok(future.await),
+            Self::Unlimited => Ok(future.await),
             Self::Idle(limit) => tokio::time::timeout(limit, future)
                 .await
                 .map_err(|_| format!("nothing came for {} ms", limit.as_millis())),
@@ -36,70 +35,73 @@ impl Patience {
     }
 }
 
-/// What is asked.
+/// Method, target and body of a request.
 #[derive(Debug)]
-pub(crate) struct Ask {
+pub(crate) struct HttpRequest {
     pub(crate) method: Method,
-    /// Path and query.
+    /// Path with the query string.
     pub(crate) target: String,
-    /// JSON, if there is a body.
+    /// JSON body, if the request has one.
     pub(crate) body: Option<String>,
-    pub(crate) patience: Patience,
+    pub(crate) timeout: ReadTimeout,
 }
 
-/// An answer whose head is here and whose body may still come.
-pub(crate) struct Answer {
+/// A response whose head has arrived and whose body is still read.
+pub(crate) struct HttpResponse {
     endpoint: String,
-    patience: Patience,
-    response: Response<Incoming>,
-    /// Drives the connection; ends with the answer.
+    timeout: ReadTimeout,
+    inner: Response<Incoming>,
+    /// Task that drives the connection; aborted when the response is dropped.
     _driver: JoinSet<()>,
 }
 
-/// Asks, and waits for the head of the answer. A refusal is read whole and returned as an error.
-pub(crate) async fn ask(endpoint: &Endpoint, ask: Ask) -> Result<Answer, Error> {
+/// Sends a request and waits for the head of its response. An error response is read whole and returned as an error.
+pub(crate) async fn send_request(
+    endpoint: &Endpoint,
+    request: HttpRequest,
+) -> Result<HttpResponse, Error> {
     let pipe = endpoint.connect().await?;
-    let patience = ask.patience;
-    let request = build(endpoint, ask)?;
+    let timeout = request.timeout;
+    let request = build(endpoint, request)?;
     let interrupted = |reason: String| Error::Interrupted {
         endpoint: endpoint.to_string(),
         reason,
     };
     let mut driver = JoinSet::new();
-    let response = patience
-        .wait(send(pipe, request, &mut driver))
+    let response = timeout
+        .wait(exchange(pipe, request, &mut driver))
         .await
         .and_then(|sent| sent.map_err(|error| error.to_string()))
         .map_err(interrupted)?;
-    let mut answer = Answer {
+    let mut response = HttpResponse {
         endpoint: endpoint.to_string(),
-        patience,
-        response,
+        timeout,
+        inner: response,
         _driver: driver,
     };
-    let status = answer.response.status();
+    let status = response.inner.status();
     if status.is_success() {
-        return Ok(answer);
+        return Ok(response);
     }
-    let body = answer.bytes().await?;
-    Err(Error::refused(status.as_u16(), &body))
+    let body = response.bytes().await?;
+    Err(Error::from_response(status.as_u16(), &body))
 }
 
-async fn send(
+async fn exchange(
     pipe: Box<dyn Pipe>,
     request: Request<Full<Bytes>>,
     driver: &mut JoinSet<()>,
 ) -> Result<Response<Incoming>, hyper::Error> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(pipe)).await?;
-    // What breaks the connection shows on the request or on its body, so the driver's own end says nothing more.
+    // A broken connection shows up on the request or on its body, so the driver's result adds nothing.
     driver.spawn(async move { drop(connection.await) });
     sender.send_request(request).await
 }
 
-fn build(endpoint: &Endpoint, ask: Ask) -> Result<Request<Full<Bytes>>, Error> {
+fn build(endpoint: &Endpoint, request: HttpRequest) -> Result<Request<Full<Bytes>>, Error> {
     let mut builder = Request::builder()
-        .method(ask.method)
-        .uri(ask.target)
+        .method(request.method)
+        .uri(request.target)
         .header(HOST, endpoint.host())
         .header(ACCEPT, "application/json, text/event-stream");
     if let Endpoint::Tcp {
@@ -109,7 +111,7 @@ fn build(endpoint: &Endpoint, ask: Ask) -> Result<Request<Full<Bytes>>, Error> {
     {
         builder = builder.header(AUTHORIZATION, value);
     }
-    let body = match ask.body {
+    let body = match request.body {
         Some(json) => {
             builder = builder.header(CONTENT_TYPE, "application/json");
             Full::from(json)
@@ -122,13 +124,13 @@ fn build(endpoint: &Endpoint, ask: Ask) -> Result<Request<Full<Bytes>>, Error> {
     })
 }
 
-impl Answer {
-    /// The next piece of the body; none at its end.
+impl HttpResponse {
+    /// Reads the next chunk of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             let frame = self
-                .patience
-                .wait(self.response.body_mut().frame())
+                .timeout
+                .wait(self.inner.body_mut().frame())
                 .await
                 .map_err(|reason| self.interrupted(reason))?;
             match frame {
@@ -144,7 +146,7 @@ impl Answer {
         }
     }
 
-    /// The whole body.
+    /// Reads the whole body, up to `ANSWER_BYTES`.
     pub(crate) async fn bytes(&mut self) -> Result<BytesMut, Error> {
         let mut all = BytesMut::new();
         while let Some(chunk) = self.chunk().await? {
@@ -158,25 +160,25 @@ impl Answer {
         Ok(all)
     }
 
-    /// The whole body as a value.
+    /// Reads the whole body and decodes it as JSON.
     pub(crate) async fn json<T: serde::de::DeserializeOwned>(&mut self) -> Result<T, Error> {
         let bytes = self.bytes().await?;
         serde_json::from_slice(&bytes).map_err(|error| self.unexpected(error.to_string()))
     }
 
-    /// Whether the body is an event stream.
+    /// Returns true if the body is an event stream.
     pub(crate) fn is_stream(&self) -> bool {
         let kind = self
-            .response
+            .inner
             .headers()
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok());
         kind.is_some_and(|kind| kind.starts_with(holon_sse::MEDIA_TYPE))
     }
 
-    /// A header of the answer, if it is text.
+    /// Returns a response header, if it is present and text.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.response
+        self.inner
             .headers()
             .get(name)
             .and_then(|value| value.to_str().ok())
@@ -197,8 +199,8 @@ impl Answer {
     }
 }
 
-impl std::fmt::Debug for Answer {
+impl std::fmt::Debug for HttpResponse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Answer({})", self.response.status())
+        write!(f, "HttpResponse({})", self.inner.status())
     }
 }

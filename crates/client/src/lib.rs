@@ -1,20 +1,20 @@
-//! Typed client of the control plane: over the unix socket or TCP, one connection per request.
+//! Typed client of the control plane, over the unix socket or TCP, with one connection per request.
 //!
-//! Owns connecting, encoding, bounded reading and streams that come back by cursor. Decides nothing about agents,
-//! prints nothing, reads no file and no environment: where to connect and with which token are arguments.
-//! A host may be newer: its words are taken as they are spelled ([`view`]), and its answers are kept whole ([`Told`]).
+//! Owns connecting, encoding, bounded reading and event streams that resume by cursor. It prints nothing and reads no
+//! file and no environment variable: address and token are arguments. A host may be newer than the client, so words of
+//! closed sets are read as text ([`view`]) and responses are kept whole ([`Answer`]).
 
+mod answer;
 mod client;
 mod endpoint;
 mod error;
 mod exchange;
 mod reader;
 mod stream;
-mod told;
 pub mod view;
 mod work;
 
+pub use answer::Answer;
 pub use client::{Client, EventsQuery};
 pub use error::Error;
 pub use stream::EventStream;
-pub use told::Told;

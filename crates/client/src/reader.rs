@@ -1,12 +1,12 @@
-//! Reads one agent's events over as many connections as it takes.
+//! Reads one agent's events and reconnects when the connection breaks.
 //!
-//! It keeps a cursor: the last event it gave out. Whatever breaks, it comes back and continues after that event, so
-//! its user sees every event once and in order, or an error. Giving up is bounded: so many failures in a row.
-//! Not here: being waited for by several things at once; see `stream`.
+//! The reader keeps a cursor: the sequence number of the last event it returned. After a failure it reconnects and
+//! resumes from the cursor, so the caller sees every event once and in order, or an error. It gives up after
+//! `STREAM_RETRIES` failures in a row. Its futures are not cancel-safe; `stream` gives callers one that is.
 
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::exchange::{Answer, Ask, Patience, ask};
+use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, send_request};
 use holon_api::event::{EPOCH_HEADER, STREAM_ERROR};
 use holon_api::{ErrorBody, EventEnvelope, Gap};
 use holon_domain::AgentId;
@@ -16,43 +16,44 @@ use hyper::Method;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Most bytes of one frame that are read; the host's events are bounded far below it.
+/// Upper bound on the bytes of one frame; the host's events are far smaller.
 const MAX_FRAME_BYTES: usize = 8 << 20;
-/// The first pause before coming back; doubles with each failure in a row.
-const PAUSE_BASE_MS: u64 = 250;
-/// The longest pause.
-const PAUSE_MAX_MS: u64 = 5_000;
+/// First backoff before a reconnect, in milliseconds; doubles with each failure in a row.
+const BACKOFF_BASE_MS: u64 = 250;
+/// Longest backoff in milliseconds.
+const BACKOFF_MAX_MS: u64 = 5_000;
 
-/// Events of one agent, as they come.
+/// Cursor and connection of one agent's event stream.
 #[derive(Debug)]
 pub(crate) struct Reader {
     endpoint: Endpoint,
     agent_id: AgentId,
     cursor: Option<u64>,
-    /// The store the cursor belongs to, once known.
+    /// Identity of the store the cursor belongs to; absent before the first connection.
     epoch: Option<String>,
     failures: u32,
-    open: Option<Open>,
+    connection: Option<Connection>,
 }
 
-/// A connection that delivers.
+/// An open connection and the frames that arrived on it.
 #[derive(Debug)]
-struct Open {
-    answer: Answer,
+struct Connection {
+    response: HttpResponse,
     parser: Parser,
     ready: VecDeque<Frame>,
-    /// Whether it has delivered anything before; the first bytes come with the opening and prove little.
+    /// True once the connection delivered bytes. The first bytes arrive with the opening and do not reset the failure
+    /// count.
     delivered: bool,
 }
 
-/// What a frame means here.
-enum Item {
+/// Meaning of a frame.
+enum FrameContent {
     Event(Box<EventEnvelope>),
-    /// The reader fell behind and was sent away; its cursor is good, or the host will say that it is not.
-    ComeBack,
-    /// The host failed while it streamed.
+    /// The host closed the stream because the reader fell behind. The reader reconnects with its cursor.
+    Gap,
+    /// The host reported a failure and ends the stream.
     Failed(Error),
-    /// A notice this client does not know.
+    /// A frame of a kind that this client does not know; it is ignored.
     Other,
 }
 
@@ -64,22 +65,22 @@ impl Reader {
             cursor,
             epoch: None,
             failures: 0,
-            open: None,
+            connection: None,
         }
     }
 
-    /// Opens the stream, so that what is committed from now on will be read; where it begins.
+    /// Opens the stream, so that events committed from now on are read. Returns the cursor at which it begins.
     pub(crate) async fn open(&mut self) -> Result<u64, Error> {
         loop {
-            if let (Some(_), Some(cursor)) = (&self.open, self.cursor) {
+            if let (Some(_), Some(cursor)) = (&self.connection, self.cursor) {
                 return Ok(cursor);
             }
             let step = self.advance().await;
-            self.settle(step).await?;
+            self.retry_or_fail(step).await?;
         }
     }
 
-    /// The next event. Comes back by itself when the connection breaks.
+    /// Returns the next event. Reconnects when the connection breaks.
     pub(crate) async fn next(&mut self) -> Result<EventEnvelope, Error> {
         loop {
             let step = match self.take_ready() {
@@ -87,31 +88,32 @@ impl Reader {
                 Ok(None) => self.advance().await,
                 Err(error) => Err(error),
             };
-            self.settle(step).await?;
+            self.retry_or_fail(step).await?;
         }
     }
 
-    /// One step towards the next event: connect, or take in more bytes.
+    /// Makes one step towards the next event: connects, or reads more bytes.
     async fn advance(&mut self) -> Result<(), Error> {
-        let Some(open) = &mut self.open else {
-            self.open = Some(self.connect().await?);
+        let Some(connection) = &mut self.connection else {
+            self.connection = Some(self.connect().await?);
             return Ok(());
         };
-        let Some(bytes) = open.answer.chunk().await? else {
+        let Some(bytes) = connection.response.chunk().await? else {
             return Err(self.interrupted("the stream ended"));
         };
-        if std::mem::replace(&mut open.delivered, true) {
+        if std::mem::replace(&mut connection.delivered, true) {
             self.failures = 0;
         }
         let mut frames = Vec::new();
-        open.parser
+        connection
+            .parser
             .push(&bytes, &mut frames)
-            .map_err(|error| open.answer.unexpected(error.to_string()))?;
+            .map_err(|error| connection.response.unexpected(error.to_string()))?;
         for frame in frames {
             if frame.data.is_some() {
-                open.ready.push_back(frame);
+                connection.ready.push_back(frame);
             } else {
-                // Only a stream that began without a cursor learns it here.
+                // Only a stream that began without a cursor learns its position here.
                 let position = frame.id.and_then(|id| id.parse().ok());
                 self.cursor = self.cursor.or(position);
             }
@@ -119,58 +121,60 @@ impl Reader {
         Ok(())
     }
 
-    async fn connect(&mut self) -> Result<Open, Error> {
+    async fn connect(&mut self) -> Result<Connection, Error> {
         let target = match self.cursor {
             Some(cursor) => format!("/agents/{}/events/stream?after_seq={cursor}", self.agent_id),
             None => format!("/agents/{}/events/stream", self.agent_id),
         };
-        let patience = Patience::Idle(Duration::from_millis(STREAM_IDLE_MS));
-        let answer = ask(
+        let timeout = ReadTimeout::Idle(Duration::from_millis(STREAM_IDLE_MS));
+        let response = send_request(
             &self.endpoint,
-            Ask {
+            HttpRequest {
                 method: Method::GET,
                 target,
                 body: None,
-                patience,
+                timeout,
             },
         )
         .await?;
-        if !answer.is_stream() {
-            return Err(answer.unexpected("not an event stream".into()));
+        if !response.is_stream() {
+            return Err(response.unexpected("not an event stream".into()));
         }
-        let epoch = answer.header(EPOCH_HEADER).map(str::to_owned);
+        let epoch = response.header(EPOCH_HEADER).map(str::to_owned);
         if self.epoch.is_some() && self.epoch != epoch {
             return Err(Error::StoreReplaced {
                 endpoint: self.endpoint.to_string(),
             });
         }
         self.epoch = epoch;
-        Ok(Open {
-            answer,
+        Ok(Connection {
+            response,
             parser: Parser::new(MAX_FRAME_BYTES),
             ready: VecDeque::new(),
             delivered: false,
         })
     }
 
-    /// The next event that has arrived, if one has.
+    /// Returns the next event that has already arrived, if there is one.
     fn take_ready(&mut self) -> Result<Option<EventEnvelope>, Error> {
-        let Some(open) = &mut self.open else {
+        let Some(connection) = &mut self.connection else {
             return Ok(None);
         };
-        while let Some(frame) = open.ready.pop_front() {
-            match read(&frame).map_err(|error| open.answer.unexpected(error.to_string()))? {
-                Item::Event(envelope) => {
+        while let Some(frame) = connection.ready.pop_front() {
+            match decode_frame(&frame)
+                .map_err(|error| connection.response.unexpected(error.to_string()))?
+            {
+                FrameContent::Event(envelope) => {
                     self.failures = 0;
-                    // After a break the host may send again what was given out already.
+                    // After a reconnect the host may repeat events that were already returned.
                     if self.cursor.is_none_or(|cursor| envelope.event_seq > cursor) {
                         self.cursor = Some(envelope.event_seq);
                         return Ok(Some(*envelope));
                     }
                 }
-                Item::ComeBack => return Err(self.interrupted("the reader fell behind")),
-                Item::Failed(error) => return Err(error),
-                Item::Other => {}
+                FrameContent::Gap => return Err(self.interrupted("the reader fell behind")),
+                FrameContent::Failed(error) => return Err(error),
+                FrameContent::Other => {}
             }
         }
         Ok(None)
@@ -183,29 +187,32 @@ impl Reader {
         }
     }
 
-    /// Lets a step stand, or waits before the next one, or gives up.
-    async fn settle(&mut self, step: Result<(), Error>) -> Result<(), Error> {
+    /// Passes a successful step. After a transient failure, drops the connection and waits for the backoff; after any
+    /// other failure, or too many in a row, returns the error.
+    async fn retry_or_fail(&mut self, step: Result<(), Error>) -> Result<(), Error> {
         let Err(error) = step else { return Ok(()) };
-        self.open = None;
-        if !error.is_passing() || self.failures >= STREAM_RETRIES {
+        self.connection = None;
+        if !error.is_transient() || self.failures >= STREAM_RETRIES {
             return Err(error);
         }
-        let pause = PAUSE_BASE_MS
+        let backoff = BACKOFF_BASE_MS
             .saturating_mul(1 << self.failures.min(10))
-            .min(PAUSE_MAX_MS);
+            .min(BACKOFF_MAX_MS);
         self.failures += 1;
-        tokio::time::sleep(Duration::from_millis(pause)).await;
+        tokio::time::sleep(Duration::from_millis(backoff)).await;
         Ok(())
     }
 }
 
-fn read(frame: &Frame) -> Result<Item, serde_json::Error> {
+fn decode_frame(frame: &Frame) -> Result<FrameContent, serde_json::Error> {
     let data = frame.data.as_deref().unwrap_or_default();
     if frame.id.is_some() {
-        return serde_json::from_str(data).map(Box::new).map(Item::Event);
+        return serde_json::from_str(data)
+            .map(Box::new)
+            .map(FrameContent::Event);
     }
     Ok(match frame.event.as_deref() {
-        Some(Gap::EVENT) => Item::ComeBack,
+        Some(Gap::EVENT) => FrameContent::Gap,
         Some(STREAM_ERROR) => {
             let ErrorBody {
                 ok: _,
@@ -214,7 +221,7 @@ fn read(frame: &Frame) -> Result<Item, serde_json::Error> {
                 hint,
                 extra,
             } = serde_json::from_str(data)?;
-            Item::Failed(Error::Api {
+            FrameContent::Failed(Error::Api {
                 status: 503,
                 code,
                 message: error,
@@ -222,6 +229,6 @@ fn read(frame: &Frame) -> Result<Item, serde_json::Error> {
                 extra,
             })
         }
-        Some(_) | None => Item::Other,
+        Some(_) | None => FrameContent::Other,
     })
 }

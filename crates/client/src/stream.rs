@@ -1,7 +1,7 @@
-//! The stream a caller holds: a reader that works on its own, and a short queue in front of it.
+//! The event stream that a caller holds: a reader task with a short queue in front of it.
 //!
-//! Callers wait for the next event beside other things and give the wait up again and again. The reader must not lose
-//! a half-made connection or a pause by that, so it is a task of its own, which ends with the stream.
+//! Callers wait for the next event in a `select` and often cancel that wait. A cancelled wait must not lose a half-made
+//! connection or a backoff, so the reader runs in a task of its own, which ends with the stream.
 
 use crate::endpoint::Endpoint;
 use crate::error::Error;
@@ -11,30 +11,30 @@ use holon_domain::AgentId;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// Events that are read ahead.
-const AHEAD: usize = 64;
+/// Number of events that the reader task reads ahead.
+const QUEUE_LENGTH: usize = 64;
 
-/// Events of one agent, as they come. Dropping it ends it.
+/// Stream of one agent's events. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct EventStream {
     endpoint: Endpoint,
     agent_id: AgentId,
     cursor: Option<u64>,
-    reading: Option<Reading>,
+    task: Option<ReaderTask>,
 }
 
-/// A reader at work.
+/// A running reader task and the queue it fills.
 #[derive(Debug)]
-struct Reading {
+struct ReaderTask {
     signals: mpsc::Receiver<Signal>,
     opened: bool,
-    /// Ends the reader when the stream is dropped.
+    /// Aborts the reader when the stream is dropped.
     _task: JoinSet<()>,
 }
 
 #[derive(Debug)]
 enum Signal {
-    /// It listens from here on.
+    /// The stream is open and begins at this cursor.
     Opened(u64),
     Event(Box<EventEnvelope>),
     Failed(Error),
@@ -46,51 +46,52 @@ impl EventStream {
             endpoint,
             agent_id,
             cursor,
-            reading: None,
+            task: None,
         }
     }
 
-    /// The last event that was given out, or the position the stream began at; none before it is open.
+    /// Returns the sequence number of the last returned event, or the position at which the stream began; `None` before
+    /// it is open.
     #[must_use]
     pub const fn cursor(&self) -> Option<u64> {
         self.cursor
     }
 
-    /// Opens the stream, so that what is committed from now on will be seen. `next` does it by itself; this is for
-    /// callers who must be listening before they act. May be given up and called again.
+    /// Opens the stream, so that events committed from now on are seen. `next` opens it too; this method is for callers
+    /// that must be listening before they act. Cancel-safe.
     ///
     /// # Errors
-    /// As `next`.
+    /// The same errors as `next`.
     pub async fn open(&mut self) -> Result<(), Error> {
-        while !self.reading.as_ref().is_some_and(|reading| reading.opened) {
-            // Before it has opened, it gives out nothing else.
-            self.signal().await?;
+        while !self.task.as_ref().is_some_and(|task| task.opened) {
+            // The first signal is either `Opened` or a failure.
+            self.next_signal().await?;
         }
         Ok(())
     }
 
-    /// The next event. A broken connection is made again from the last event on. May be given up and called again:
-    /// no event is lost by that.
+    /// Returns the next event. After a broken connection the stream resumes from its cursor. Cancel-safe: no event is
+    /// lost.
     ///
     /// # Errors
-    /// When the host refuses (an old cursor, an unknown agent, a wrong token), has another store than before, or was
-    /// not to be reached so many times in a row. Called again after that, it tries afresh.
+    /// When the host refuses (an old cursor, an unknown agent, a wrong token), when it has another store than before,
+    /// or when it was unreachable too many times in a row. The next call starts over from the cursor.
     pub async fn next(&mut self) -> Result<EventEnvelope, Error> {
         loop {
-            if let Some(envelope) = self.signal().await? {
+            if let Some(envelope) = self.next_signal().await? {
                 return Ok(envelope);
             }
         }
     }
 
-    /// Takes what the reader has to say; the event, if it is one.
-    async fn signal(&mut self) -> Result<Option<EventEnvelope>, Error> {
-        let reading = self
-            .reading
-            .get_or_insert_with(|| Reading::start(&self.endpoint, &self.agent_id, self.cursor));
-        match reading.signals.recv().await {
+    /// Waits for the reader's next signal and returns its event, if it carries one.
+    async fn next_signal(&mut self) -> Result<Option<EventEnvelope>, Error> {
+        let task = self
+            .task
+            .get_or_insert_with(|| ReaderTask::start(&self.endpoint, &self.agent_id, self.cursor));
+        match task.signals.recv().await {
             Some(Signal::Opened(cursor)) => {
-                reading.opened = true;
+                task.opened = true;
                 self.cursor = Some(cursor);
                 Ok(None)
             }
@@ -99,11 +100,11 @@ impl EventStream {
                 Ok(Some(*envelope))
             }
             Some(Signal::Failed(error)) => {
-                self.reading = None;
+                self.task = None;
                 Err(error)
             }
             None => {
-                self.reading = None;
+                self.task = None;
                 let endpoint = self.endpoint.to_string();
                 Err(Error::Interrupted {
                     endpoint,
@@ -114,12 +115,12 @@ impl EventStream {
     }
 }
 
-impl Reading {
+impl ReaderTask {
     fn start(endpoint: &Endpoint, agent_id: &AgentId, cursor: Option<u64>) -> Self {
         let reader = Reader::new(endpoint.clone(), agent_id.clone(), cursor);
-        let (sender, signals) = mpsc::channel(AHEAD);
+        let (sender, signals) = mpsc::channel(QUEUE_LENGTH);
         let mut task = JoinSet::new();
-        task.spawn(read(reader, sender));
+        task.spawn(run_reader(reader, sender));
         Self {
             signals,
             opened: false,
@@ -128,8 +129,8 @@ impl Reading {
     }
 }
 
-/// Reads until somebody stops it or it has to give up.
-async fn read(mut reader: Reader, sender: mpsc::Sender<Signal>) {
+/// Runs a reader until the stream is dropped or the reader fails.
+async fn run_reader(mut reader: Reader, sender: mpsc::Sender<Signal>) {
     let mut signal = match reader.open().await {
         Ok(cursor) => Signal::Opened(cursor),
         Err(error) => Signal::Failed(error),

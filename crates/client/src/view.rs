@@ -1,150 +1,132 @@
-//! What this build reads of answers. Words of closed sets (a status, a kind, a reason) are text, spelled as the host
-//! spells them; what only some hosts say has a default.
+//! The parts of responses that this build decodes. Words of closed sets (a status, a kind, a reason) are text, as the
+//! host spells them. Fields that older hosts lack have a default.
 
 use holon_domain::agent::ItemCounts;
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Who an agent is.
+/// Identity of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Identity {
-    /// Its name.
     pub agent_id: String,
 }
 
-/// Why an agent is where it is.
+/// Scheduling state of an agent, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Posture {
-    /// The word.
     pub posture: String,
-    /// The sentence.
+    /// Explanation for people in one sentence.
     pub reason: String,
-    /// When it wakes by itself, if it does.
+    /// Time at which the agent wakes without a message; absent if nothing is planned.
     pub wakes_at: Option<String>,
 }
 
-/// What an operator can do about a stopped agent.
+/// Help for the operator of a stopped agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Lifecycle {
-    /// What to know.
     pub operator_hint: Option<String>,
-    /// What to type.
+    /// Command line that resumes the agent.
     pub resume_cli_hint: Option<String>,
 }
 
-/// Which model an agent asks, and why that one.
+/// Model in use by an agent, with the source of that choice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Model {
-    /// Who chose it.
     pub source: String,
-    /// The host's default.
     pub runtime_default_model: Option<String>,
-    /// The one that is asked.
     pub effective_model: Option<String>,
-    /// Then these.
+    /// Models tried in this order after `effective_model`.
     pub effective_fallback_models: Vec<String>,
-    /// How hard it should think.
     pub override_reasoning_effort: Option<String>,
-    /// The model the open turn asked first.
+    /// First model that the open turn requested.
     pub requested_model: Option<String>,
-    /// The model the open turn asks now.
+    /// Model that the open turn uses now.
     pub active_model: Option<String>,
-    /// Whether the open turn had to turn to another model.
+    /// True if the open turn uses a fallback model.
     pub fallback_active: bool,
-    /// The figures it is asked by.
-    pub resolved_policy: Option<Figures>,
+    pub resolved_policy: Option<ModelLimits>,
 }
 
-/// The figures a model is asked by.
+/// Token limits in use for a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Figures {
-    /// Tokens of request and answer together.
+pub struct ModelLimits {
+    /// Size in tokens of request and response together.
     pub context_window_tokens: u32,
-    /// How much of it a prompt may take.
+    /// Share of the context window that a prompt may fill.
     pub effective_context_window_percent: u8,
-    /// Tokens one answer may take.
+    /// Output limit in tokens for one response.
     pub max_output_tokens: u32,
-    /// Where the window comes from.
+    /// Origin of the context window's size.
     pub source: String,
 }
 
-/// An agent whose model was changed.
+/// Response to a change of an agent's model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Chosen {
-    /// Whose.
+pub struct ModelChange {
     pub agent_id: String,
-    /// What it asks from now on.
+    /// Model in use from the next turn on.
     pub model: Model,
 }
 
-/// A task that is not over.
+/// A task that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Task {
-    /// Which.
     pub id: String,
-    /// Where it stands.
     pub status: String,
-    /// What it is for.
     pub summary: Option<String>,
-    /// Since when it runs.
     pub created_at: String,
 }
 
-/// How a turn ended.
+/// End of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Terminal {
-    /// In which of two ways.
     pub kind: String,
-    /// Why.
     pub reason: String,
-    /// When.
     pub completed_at: String,
-    /// After how many model rounds.
+    /// Number of model rounds in the turn.
     pub rounds: u64,
 }
 
-/// The agent's state.
+/// Queue, turn and focus of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct State {
-    /// How it is.
     pub status: String,
-    /// Messages that are queued.
+    /// Number of queued messages.
     pub pending: u64,
-    /// Messages there ever were.
+    /// Number of messages ever admitted.
     pub total_message_count: u64,
-    /// Turns so far.
+    /// Number of turns so far.
     pub turn_index: u64,
-    /// The open run.
+    /// Absent while no run is open.
     pub current_run_id: Option<String>,
-    /// How the last turn ended.
     pub last_turn_terminal: Option<Terminal>,
-    /// The work item that has the focus.
+    /// Work item in focus.
     pub current_work_item_id: Option<String>,
-    /// The newest wake hint that no tick has told the agent of.
-    pub pending_wake_hint: Option<Hint>,
+    /// Newest wake hint that no tick has delivered yet.
+    pub pending_wake_hint: Option<WakeHint>,
 }
 
-/// A wake hint that is still to be told.
+/// A wake hint that is not delivered yet.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Hint {
-    /// The capability or source it came through.
+pub struct WakeHint {
+    /// Capability or source that sent the hint.
     pub key: String,
-    /// The words of the operator who woke the agent by hand.
+    /// Text of the operator who woke the agent by hand.
     pub reason: Option<String>,
 }
 
-/// The work of an agent, as far as its status tells it.
+/// Work items, waits and timers in an agent's status.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Work {
-    /// Open items by what the scheduler may do with them.
+    /// Number of open items per scheduling class.
     pub work_item_counts: ItemCounts,
-    /// Timers that will still fire.
+    /// Number of timers that will still fire.
     pub active_timer_count: u32,
-    /// Open items, newest change first.
+    /// Most recently changed first.
     pub work_items: Vec<Item>,
     /// Active waits, oldest first.
     pub waiting_intents: Vec<Wait>,
@@ -152,7 +134,7 @@ pub struct Work {
     pub timers: Vec<Timer>,
 }
 
-/// An open work item.
+/// A work item that is not completed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Item {
     pub id: String,
@@ -161,227 +143,192 @@ pub struct Item {
     pub blocked_by: Option<String>,
 }
 
-/// An active wait.
+/// A wait that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Wait {
     pub id: String,
     pub kind: String,
     pub waiting_for: String,
-    /// When it ends at the latest, if a time ends it.
+    /// Deadline at which the wait ends; absent if it has none.
     pub due_at: Option<String>,
 }
 
-/// An active timer.
+/// A timer that will still fire.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Timer {
-    /// Its next slot.
+    /// Time of the next slot.
     pub next_fire_at: Option<String>,
 }
 
-/// Tokens over an agent's life.
+/// Token usage over an agent's life.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// All of them.
     pub total: TokenUsage,
 }
 
-/// Where an agent's tools run.
+/// Execution environment of an agent's tools.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Execution {
-    /// The directory its commands start in.
+    /// Directory in which commands start.
     pub cwd: String,
-    /// What is enforced.
     #[serde(default)]
     pub policy: Policy,
-    /// What an operator should change about the workspace. Absent when it is as it should be.
+    /// Advice to the operator about the workspace; absent when there is none.
     #[serde(default)]
     pub workspace_warning: Option<String>,
 }
 
-/// What a backend confines.
+/// Restrictions that the execution backend enforces.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Policy {
-    /// What commands are kept to.
     pub process_execution: Confinement,
 }
 
-/// What commands are kept to.
+/// Restrictions that apply to commands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Confinement {
-    /// Whether they are kept to some paths.
+    /// Word for the enforced path confinement.
     pub path_confinement: String,
 }
 
-/// One agent, concisely.
+/// Status of one agent, reduced to what the client shows.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Agent {
-    /// Who it is.
     pub identity: Identity,
-    /// How it is.
     pub agent: State,
-    /// Why, and what wakes it.
     pub scheduling_posture: Posture,
-    /// What an operator can do.
     #[serde(default)]
     pub lifecycle: Lifecycle,
-    /// Which model it asks.
     #[serde(default)]
     pub model: Model,
-    /// What it has used.
     #[serde(default)]
     pub token_usage: Usage,
-    /// Where its tools run.
     pub execution: Execution,
-    /// Its tasks that are not over.
     #[serde(default)]
     pub active_tasks: Vec<Task>,
-    /// Its newest event, from the same read.
+    /// Sequence number of the newest event, from the same read.
     pub newest_seq: u64,
-    /// Its work items, waits and timers.
     #[serde(flatten)]
     pub work: Work,
 }
 
-/// Where an agent works.
+/// Workspace of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Workspace {
-    /// The directory its commands start in.
+    /// Directory in which commands start.
     pub cwd: String,
 }
 
-/// One agent in a list.
+/// One agent in the list of agents.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Listed {
-    /// Who it is.
+pub struct AgentListEntry {
     pub identity: Identity,
-    /// How it is.
     pub status: String,
-    /// Why.
     pub scheduling_posture: Posture,
-    /// Messages that are queued.
+    /// Number of queued messages.
     pub pending: u64,
-    /// Where it works.
     #[serde(default)]
     pub active_workspace_entry: Workspace,
 }
 
-/// What an agent told its operator.
+/// Message from an agent to its operator.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Brief {
-    /// Which.
     pub id: String,
-    /// Its form.
     pub kind: String,
-    /// When it was written.
     pub created_at: String,
-    /// Its words.
     pub text: String,
-    /// What the operator has to do.
+    /// Action required of the operator; absent when there is none.
     pub action_required: Option<Value>,
 }
 
 /// One entry of a transcript.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Entry {
-    /// When.
+pub struct TranscriptEntry {
     pub created_at: String,
-    /// In which turn.
     pub turn_index: u64,
-    /// What it is.
     pub kind: String,
-    /// Which round.
+    /// Model round within the turn; absent for entries outside a round.
     pub round: Option<u64>,
-    /// The rest.
+    /// Remaining fields, which depend on the kind.
     #[serde(default)]
     pub data: Value,
 }
 
-/// Why a run failed.
+/// Reason for a failed run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RunFailure {
-    /// In one word.
     pub kind: String,
 }
 
-/// The answer of a one-shot run.
+/// Response of a one-shot run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Run {
-    /// Who answered.
     pub agent_id: String,
-    /// The request.
+    /// Id of the message that carried the request.
     pub message_id: String,
-    /// How it stands.
     pub final_status: String,
-    /// What it waits for.
+    /// Present only while the run waits.
     pub waiting_reason: Option<String>,
-    /// The answer.
     pub final_text: String,
-    /// Why it failed.
+    /// Present only if the run failed.
     pub failure_artifact: Option<RunFailure>,
-    /// Managed executions of the run.
+    /// Tasks that the run started.
     #[serde(default)]
     pub tasks: Vec<Value>,
-    /// Tokens read.
     #[serde(default)]
     pub input_tokens: u64,
-    /// Tokens written.
     #[serde(default)]
     pub output_tokens: u64,
-    /// Model rounds.
     #[serde(default)]
     pub model_rounds: u64,
-    /// Tool calls.
     #[serde(default)]
     pub tool_calls: u64,
-    /// Every try of every round.
+    /// Every attempt of every round.
     #[serde(default)]
     pub provider_attempt_timeline: Timeline,
 }
 
-/// The tries of a run or a round.
+/// Provider attempts of a run or a round.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Timeline {
-    /// In order.
+    /// In the order they were made.
     pub attempts: Vec<Attempt>,
-    /// The model that was asked for.
+    /// Model that was requested first.
     pub requested_model_ref: String,
-    /// The model that answered.
+    /// Model that answered; absent if none did.
     pub winning_model_ref: Option<String>,
 }
 
-/// One try.
+/// One request to a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Attempt {
-    /// The provider.
     #[serde(default)]
     pub provider: String,
-    /// The model.
     pub model_ref: String,
-    /// Why it failed.
+    /// Absent if the attempt succeeded.
     pub failure_kind: Option<String>,
-    /// Facts about a transport failure.
+    /// Facts about a transport failure, such as the HTTP status.
     pub transport_diagnostics: Option<TransportDiagnostics>,
 }
 
-/// Whether a model can be asked.
+/// Availability of a model on this host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Availability {
-    /// The model, as `provider/model`.
+    /// Reference in the form `provider/model`.
     pub model: String,
-    /// Whether it can be asked.
     pub available: bool,
-    /// Why not.
+    /// Present only for an unavailable model.
     pub unavailable_reason: Option<String>,
 }
 
-/// The models a host knows.
+/// Availability of all models of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Models {
-    /// Which of them can be asked here and now.
     pub model_availability: Vec<Availability>,
 }

@@ -1,6 +1,6 @@
 //! Routes about an agent's work: items, waits, timers, wakes and the explanation.
 
-use crate::client::{Client, control, query};
+use crate::client::{Client, control_path, with_query};
 use crate::error::Error;
 use holon_api::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 impl Client {
-    /// Where an agent stands, why, and what changes it next.
+    /// Explains an agent's state: its cause, and the event that changes it next.
     ///
     /// # Errors
     /// See [`Error`].
@@ -24,7 +24,7 @@ impl Client {
         self.get(format!("/agents/{agent_id}/explain")).await
     }
 
-    /// A page of an agent's work items, newest change first.
+    /// Lists an agent's work items, most recently changed first.
     ///
     /// # Errors
     /// See [`Error`].
@@ -34,10 +34,11 @@ impl Client {
         filter: WorkItemFilter,
         limit: u64,
     ) -> Result<WorkItemsResponse, Error> {
-        self.get(list(agent_id, "work-items", &filter, limit)).await
+        self.get(list_path(agent_id, "work-items", &filter, limit))
+            .await
     }
 
-    /// One work item.
+    /// Reads one work item.
     ///
     /// # Errors
     /// See [`Error`].
@@ -46,12 +47,12 @@ impl Client {
         agent_id: &AgentId,
         id: &WorkItemId,
     ) -> Result<WorkItemView, Error> {
-        let item = segment(id.as_str());
+        let item = escape_segment(id.as_str());
         self.get(format!("/agents/{agent_id}/work-items/{item}"))
             .await
     }
 
-    /// Makes a work item.
+    /// Creates a work item.
     ///
     /// # Errors
     /// See [`Error`].
@@ -60,7 +61,8 @@ impl Client {
         agent_id: &AgentId,
         request: &CreateWorkItemRequest,
     ) -> Result<WorkItemView, Error> {
-        self.post(control(agent_id, "work-items"), request).await
+        self.post(control_path(agent_id, "work-items"), request)
+            .await
     }
 
     /// Changes fields of an open work item.
@@ -73,9 +75,12 @@ impl Client {
         id: &WorkItemId,
         request: &UpdateWorkItemRequest,
     ) -> Result<WorkItemView, Error> {
-        let item = segment(id.as_str());
-        self.post(control(agent_id, &format!("work-items/{item}")), request)
-            .await
+        let item = escape_segment(id.as_str());
+        self.post(
+            control_path(agent_id, &format!("work-items/{item}")),
+            request,
+        )
+        .await
     }
 
     /// Completes a work item.
@@ -87,12 +92,12 @@ impl Client {
         agent_id: &AgentId,
         id: &WorkItemId,
     ) -> Result<WorkItemView, Error> {
-        let target = format!("work-items/{}/complete", segment(id.as_str()));
-        self.post(control(agent_id, &target), &EmptyRequest::default())
+        let target = format!("work-items/{}/complete", escape_segment(id.as_str()));
+        self.post(control_path(agent_id, &target), &EmptyRequest::default())
             .await
     }
 
-    /// Gives a stalled work item another chance.
+    /// Clears the stall of a work item, so that the scheduler takes it up again.
     ///
     /// # Errors
     /// See [`Error`].
@@ -101,12 +106,12 @@ impl Client {
         agent_id: &AgentId,
         id: &WorkItemId,
     ) -> Result<WorkItemView, Error> {
-        let target = format!("work-items/{}/resume", segment(id.as_str()));
-        self.post(control(agent_id, &target), &EmptyRequest::default())
+        let target = format!("work-items/{}/resume", escape_segment(id.as_str()));
+        self.post(control_path(agent_id, &target), &EmptyRequest::default())
             .await
     }
 
-    /// The waits of an agent.
+    /// Lists the waits of an agent.
     ///
     /// # Errors
     /// See [`Error`].
@@ -116,20 +121,20 @@ impl Client {
         filter: ListFilter,
         limit: u64,
     ) -> Result<Vec<WaitRecord>, Error> {
-        self.get(list(agent_id, "waits", &filter, limit)).await
+        self.get(list_path(agent_id, "waits", &filter, limit)).await
     }
 
-    /// Ends an active wait.
+    /// Cancels an active wait.
     ///
     /// # Errors
     /// See [`Error`].
     pub async fn cancel_wait(&self, agent_id: &AgentId, id: &WaitId) -> Result<WaitRecord, Error> {
-        let target = format!("waits/{}/cancel", segment(id.as_str()));
-        self.post(control(agent_id, &target), &EmptyRequest::default())
+        let target = format!("waits/{}/cancel", escape_segment(id.as_str()));
+        self.post(control_path(agent_id, &target), &EmptyRequest::default())
             .await
     }
 
-    /// The timers of an agent.
+    /// Lists the timers of an agent.
     ///
     /// # Errors
     /// See [`Error`].
@@ -139,10 +144,11 @@ impl Client {
         filter: ListFilter,
         limit: u64,
     ) -> Result<Vec<TimerView>, Error> {
-        self.get(list(agent_id, "timers", &filter, limit)).await
+        self.get(list_path(agent_id, "timers", &filter, limit))
+            .await
     }
 
-    /// Makes a timer.
+    /// Creates a timer for an agent.
     ///
     /// # Errors
     /// See [`Error`].
@@ -151,7 +157,7 @@ impl Client {
         agent_id: &AgentId,
         request: &CreateTimerRequest,
     ) -> Result<TimerView, Error> {
-        self.post(control(agent_id, "timers"), request).await
+        self.post(control_path(agent_id, "timers"), request).await
     }
 
     /// Cancels an active timer.
@@ -159,12 +165,12 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub async fn cancel_timer(&self, agent_id: &AgentId, id: &TimerId) -> Result<TimerView, Error> {
-        let target = format!("timers/{}/cancel", segment(id.as_str()));
-        self.post(control(agent_id, &target), &EmptyRequest::default())
+        let target = format!("timers/{}/cancel", escape_segment(id.as_str()));
+        self.post(control_path(agent_id, &target), &EmptyRequest::default())
             .await
     }
 
-    /// Asks an agent to look.
+    /// Wakes an agent with a reason that it reads.
     ///
     /// # Errors
     /// See [`Error`].
@@ -173,24 +179,24 @@ impl Client {
         agent_id: &AgentId,
         request: &WakeRequest,
     ) -> Result<WakeResponse, Error> {
-        self.post(control(agent_id, "wake"), request).await
+        self.post(control_path(agent_id, "wake"), request).await
     }
 }
 
-/// The target of a list with a filter and a limit.
-fn list(agent_id: &AgentId, subject: &str, filter: &impl Serialize, limit: u64) -> String {
+/// Builds the target of a list with a filter and a limit.
+fn list_path(agent_id: &AgentId, subject: &str, filter: &impl Serialize, limit: u64) -> String {
     let filter = match serde_json::to_value(filter) {
         Ok(serde_json::Value::String(word)) => Some(word),
         Ok(_) | Err(_) => None,
     };
-    query(
+    with_query(
         &format!("/agents/{agent_id}/{subject}"),
         [("filter", filter), ("limit", Some(limit.to_string()))],
     )
 }
 
-/// A text as one segment of a path: ids come from command lines and may hold any character.
-fn segment(text: &str) -> String {
+/// Escapes a text as one segment of a path. Ids come from command lines and may hold any character.
+fn escape_segment(text: &str) -> String {
     text.bytes().fold(String::new(), |mut escaped, byte| {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~') {
             escaped.push(char::from(byte));
@@ -207,16 +213,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_one_segment_whatever_it_holds() {
-        assert_eq!(segment("work_0a-9"), "work_0a-9");
-        assert_eq!(segment("../x?y#z é"), "%2E%2E%2Fx%3Fy%23z%20%C3%A9");
+    fn an_id_with_any_characters_is_one_segment() {
+        assert_eq!(escape_segment("work_0a-9"), "work_0a-9");
+        assert_eq!(escape_segment("../x?y#z é"), "%2E%2E%2Fx%3Fy%23z%20%C3%A9");
     }
 
     #[test]
     fn a_list_names_its_filter_as_the_route_spells_it() {
         let agent = AgentId::parse("main").unwrap();
         assert_eq!(
-            list(&agent, "work-items", &WorkItemFilter::WaitingForOperator, 7),
+            list_path(&agent, "work-items", &WorkItemFilter::WaitingForOperator, 7),
             "/agents/main/work-items?filter=waiting_for_operator&limit=7"
         );
     }

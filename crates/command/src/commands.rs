@@ -1,4 +1,5 @@
-//! The commands of a host: one object that starts, finds, follows, stops, reads and forgets them.
+//! The public API of the crate: one object that starts, finds, follows, stops, reads and forgets the commands of a
+//! host.
 
 use crate::folders::Folders;
 use crate::input;
@@ -7,7 +8,7 @@ use crate::place::{Place, PlaceMark};
 use crate::printed::Source;
 use crate::prune;
 use crate::registry::Registry;
-use crate::state::{State, sought};
+use crate::state::{State, locator};
 use crate::sweep;
 use holon_domain::Timestamp;
 use holon_domain::command::{
@@ -26,16 +27,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Login shells that take `-c`. Others, such as the one that only says the account is closed, are passed over.
+/// Login shells that accept `-c`. Other shells, such as `nologin`, are ignored and the system shell is used.
 const SHELLS: [&str; 9] = [
     "ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "yash", "zsh",
 ];
-/// The longest a probe waits for a supervisor that does not answer; one that holds its lock then counts as alive.
+/// Longest time a probe waits for an answer of the supervisor. A supervisor that holds its lock then counts as alive.
 const PROBE_PATIENCE: Duration = Duration::from_secs(5);
-/// The longest a probe takes where not even the command's directory can be read.
+/// Longest time a probe takes in all, for example if the command's directory cannot be read.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs commands of agents as this user.
+/// Runs the commands of all agents of a host, as the user of this process.
+///
+/// Each command has a [`CommandKey`] that stays the same over restarts. All methods look the command up by its key
+/// first, so a new host finds what an earlier one started.
 #[derive(Debug)]
 pub struct Commands {
     pub(crate) shims: Shims,
@@ -48,8 +52,9 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// `image` is the program that shims are made of, `shell` the user's login shell, `hidden_env` names the variables
-    /// that commands must not see, `claims` is where their directories stand, and `now` reads the wall clock.
+    /// Creates the commands of a host. `image` is the program that shims are made of, `shell` the user's login shell,
+    /// `hidden_env` the names of the variables that commands must not see, `claims` the location of their state
+    /// directories, and `now` the wall clock.
     #[must_use]
     pub fn new(
         image: Image,
@@ -59,11 +64,11 @@ impl Commands {
         now: fn() -> Timestamp,
     ) -> Self {
         let shell = shell.and_then(usable_shell);
-        // Profiles can tell by it that they are read for a command of an agent.
-        let over = vec![("HOLON_RUNTIME".to_owned(), "1".to_owned())];
+        // Lets a profile detect that it runs for a command of an agent.
+        let overrides = vec![("HOLON_RUNTIME".to_owned(), "1".to_owned())];
         Self {
             shims: Shims::new(image),
-            login: Login::new(shell.clone(), over),
+            login: Login::new(shell.clone(), overrides),
             shell,
             hidden_env: Mutex::new(hidden_env.into_iter().collect()),
             registry: Registry::default(),
@@ -72,7 +77,8 @@ impl Commands {
         }
     }
 
-    /// Hides these variables too from commands that start from now on. A hidden variable is never shown again.
+    /// Hides these variables, in addition to earlier ones, from commands that start from now on. A hidden variable is
+    /// never shown again.
     pub fn hide_from_commands(&self, names: Vec<String>) {
         self.hidden_env().extend(names);
     }
@@ -82,12 +88,12 @@ impl Commands {
         names.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The place of the command of a key. The caller has locked its slot, or does not start it.
+    /// Finds the files of a command. The caller has locked the command's slot, or does not start the command.
     pub(crate) async fn place(&self, key: &CommandKey) -> Place {
         Place::find(&self.claims, key).await
     }
 
-    /// Whether a command of this key was begun. Also true if that cannot be found out.
+    /// Returns true if a command of this key was started, and also if that cannot be determined.
     pub async fn was_begun(&self, key: &CommandKey) -> bool {
         let entry = self.registry.entry(key);
         let _no_start = entry.lock().await;
@@ -97,11 +103,11 @@ impl Commands {
         }
     }
 
-    /// Starts the command, or finds the one that was started, and waits for its end or until it is late. After
-    /// `cancel` it returns soon and leaves the command as it is.
+    /// Starts the command, or finds it if it was started before, and waits for its end or for the order's yield time.
+    /// After `cancel` it returns soon and leaves the command running.
     ///
     /// # Errors
-    /// Why it could not be started, or that what came of it is not known.
+    /// Returns the reason the command could not be started, or `Lost` if its outcome is unknown.
     pub async fn run(
         &self,
         order: CommandOrder,
@@ -114,14 +120,14 @@ impl Commands {
         }
     }
 
-    /// The state of a command, found out in a bounded time and without reading what it printed.
+    /// Returns the state of a command in bounded time, without reading its output.
     pub async fn probe(&self, key: &CommandKey) -> CommandProbe {
         let entry = self.registry.entry(key);
         let _no_start = entry.lock().await;
-        // Not taken from the slot: a command that is held there may have ended without being waited for.
+        // The slot is not used: a task that is held there may have ended without being waited for.
         let place = self.place(key).await;
         let state_dir = place.state_dir();
-        let attached = attach_within(sought(key, &state_dir), PROBE_PATIENCE);
+        let attached = attach_within(locator(key, &state_dir), PROBE_PATIENCE);
         let Ok(state) = tokio::time::timeout(PROBE_TIMEOUT, attached).await else {
             return CommandProbe::Unknown(UnknownCause::SupervisorSilent);
         };
@@ -134,7 +140,7 @@ impl Commands {
         state.map_ended(drop)
     }
 
-    /// Waits for the end of a command that was begun. Dropping the future changes nothing for the command.
+    /// Waits for the end of a command that was started. Dropping the future does not affect the command.
     pub async fn watch(&self, key: &CommandKey) -> TaskReport {
         let place = self.place(key).await;
         let state = self.find(key, &place).await;
@@ -142,30 +148,31 @@ impl Commands {
         self.report(key, &place, state, follow).await
     }
 
-    /// Asks every process of the command to end, kills after `grace_ms` those that have not, and reports. A command
-    /// that was never begun will never begin.
+    /// Sends SIGTERM to every process of the command, SIGKILL after `grace_ms` to those that are left, and reports
+    /// the end. A command that was not started yet can never start afterwards.
     pub async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport {
         let place = self.place(key).await;
         let grace = Duration::from_millis(grace_ms);
-        let state = self.bar(key, &place, grace).await;
+        let state = self.prepare_stop(key, &place, grace).await;
         let follow = |task: Arc<Task>| async move { task.stop(grace).await };
         self.report(key, &place, state, follow).await
     }
 
-    /// Writes to a command and returns how many bytes it took. Input of a number that was given before is not given
-    /// again.
+    /// Writes input to a command and returns the number of bytes that it accepted. Input is idempotent by its number:
+    /// a number that was written before is not written again.
     ///
     /// # Errors
-    /// Why it was not taken.
+    /// Returns the reason the input was refused.
     pub async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefusal> {
         let place = self.place(key).await;
-        input::give(self.find(key, &place).await, (key, &place), input).await
+        let state = self.find(key, &place).await;
+        input::write_input(state, key, &place, input).await
     }
 
-    /// What a command printed, as far as the query asks for it: at most `max_bytes` of each stream.
+    /// Reads the part of a command's output that the query selects: at most `max_bytes` of each stream.
     ///
     /// # Errors
-    /// A sentence that says why it cannot be read.
+    /// Returns a sentence with the reason the output cannot be read.
     pub async fn printed(
         &self,
         key: &CommandKey,
@@ -177,14 +184,14 @@ impl Commands {
             State::Running(task) => Source::Live(task),
             State::Ended(ended) => Source::Kept(ended.output),
             State::Failed(_) | State::NeverStarted | State::Unknown(_) => {
-                let kept = place.kept().await;
+                let kept = place.kept_output().await;
                 Source::Kept(kept.ok_or("its output is not kept, or not any more")?)
             }
         };
-        // Boxed, or every future that reads output would hold the room of both reads.
+        // Boxed, so that a future that reads output does not reserve space for both reads.
         let printed = match Box::pin(source.printed(query, max_bytes)).await {
-            // Its supervisor is alive and does not answer; what it wrote before can be read all the same.
-            Err(error @ Error::Unreachable { .. }) => match place.kept().await {
+            // The supervisor is alive but does not answer. The files can be read without it.
+            Err(error @ Error::Unreachable { .. }) => match place.kept_output().await {
                 Some(facts) => {
                     let source = Source::Growing(facts);
                     Box::pin(source.printed(query, max_bytes)).await
@@ -196,30 +203,30 @@ impl Commands {
         printed.map_err(|error| error.to_string())
     }
 
-    /// Removes what was kept to find a command whose outcome is on record, and its output if that is not kept.
+    /// Removes the state directory of a command whose outcome is on record, and its output unless that is kept.
     pub async fn forget(&self, key: &CommandKey, output: OutputRetention) {
         let home = Path::new(&key.agent_home);
         let entry = self.registry.entry(key);
         let mut slot = entry.lock().await;
         *slot = None;
         let place = self.place(key).await;
-        if !sweep::end_and_remove(&place, (&key.name, key.call.as_str())).await {
+        if !sweep::end_and_remove(&place, &key.name, key.call.as_str()).await {
             return;
         }
-        let done = match output {
+        let removed = match output {
             OutputRetention::Dropped => place.remove_output().await,
-            OutputRetention::Kept if place.kept().await.is_none() => Ok(()),
+            OutputRetention::Kept if place.kept_output().await.is_none() => Ok(()),
             OutputRetention::Kept => {
                 let folders = Folders::of(&self.claims, home);
                 prune::prune(home, &folders, OUTPUT_KEPT_BYTES).await
             }
         };
-        if let Err(error) = done {
+        if let Err(error) = removed {
             tracing::warn!(name = key.name, %error, "old output of commands could not be removed");
         }
     }
 
-    /// Ends and forgets the commands of the agent with this home whose names are not among `known`.
+    /// Stops and forgets the commands of the agent with this home whose names are not in `known`.
     pub async fn sweep(&self, agent_home: &str, known: &[String]) {
         let home = Path::new(agent_home);
         let is_spared = |name: &str| {

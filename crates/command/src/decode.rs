@@ -1,17 +1,16 @@
-//! Bytes of a stream as text, so that no character is torn between one part and the next.
+//! Decodes bytes of a stream as text without splitting a character between two parts.
 
-/// Whether more bytes follow those at hand.
+/// Tells whether more bytes follow the ones being decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum After {
-    /// More follow, now or later: a character that is not whole is left for the next part.
+pub(crate) enum Continuation {
+    /// More bytes follow, now or later. An incomplete character is left for the next part.
     More,
-    /// These are the last.
     Nothing,
 }
 
-/// The text of as many bytes as make at most `max` bytes of it, and how many those were. Broken characters are
-/// replaced, which makes them longer.
-pub(crate) fn decode(bytes: &[u8], max: usize, after: After) -> (String, usize) {
+/// Decodes as many bytes as fit into `max` bytes of text. Returns the text and the number of bytes used. Invalid
+/// bytes are replaced, which makes them longer.
+pub(crate) fn decode(bytes: &[u8], max: usize, continuation: Continuation) -> (String, usize) {
     let (mut text, mut used) = (String::new(), 0);
     while let Some(rest) = bytes.get(used..).filter(|rest| !rest.is_empty()) {
         let (valid, broken) = match std::str::from_utf8(rest) {
@@ -19,10 +18,10 @@ pub(crate) fn decode(bytes: &[u8], max: usize, after: After) -> (String, usize) 
             Err(error) => {
                 let valid = rest.get(..error.valid_up_to()).unwrap_or_default();
                 let left = rest.len() - valid.len();
-                let broken = match (error.error_len(), after) {
+                let broken = match (error.error_len(), continuation) {
                     (Some(broken), _) => broken,
-                    (None, After::Nothing) => left,
-                    (None, After::More) => 0,
+                    (None, Continuation::Nothing) => left,
+                    (None, Continuation::More) => 0,
                 };
                 (std::str::from_utf8(valid).unwrap_or_default(), broken)
             }
@@ -40,16 +39,16 @@ pub(crate) fn decode(bytes: &[u8], max: usize, after: After) -> (String, usize) 
     (text, used)
 }
 
-/// Bytes of what stands in for a broken character.
+/// Length of the replacement character in bytes.
 pub(crate) const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 
-/// How many bytes at the beginning are the end of a character that was cut.
-pub(crate) fn torn(bytes: &[u8]) -> usize {
+/// Counts the bytes at the beginning that belong to a character that was cut.
+pub(crate) fn cut_bytes(bytes: &[u8]) -> usize {
     let is_inside = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     bytes.iter().take(3).take_while(is_inside).count()
 }
 
-/// Where the last so many lines begin. An end of line at the very end ends the last of them.
+/// Returns the offset at which the last `lines` lines begin. A line end at the very end belongs to the last line.
 pub(crate) fn last_lines(bytes: &[u8], lines: usize) -> usize {
     let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     if lines == 0 {
@@ -70,18 +69,24 @@ mod tests {
     #[test]
     fn a_character_that_is_not_whole_yet_is_left_for_later() {
         let bytes = "aé".as_bytes();
-        assert_eq!(decode(&bytes[..2], 100, After::More), ("a".to_owned(), 1));
         assert_eq!(
-            decode(&bytes[..2], 100, After::Nothing),
+            decode(&bytes[..2], 100, Continuation::More),
+            ("a".to_owned(), 1)
+        );
+        assert_eq!(
+            decode(&bytes[..2], 100, Continuation::Nothing),
             ("a\u{fffd}".to_owned(), 2)
         );
-        assert_eq!(decode(&bytes[1..], 100, After::More), ("é".to_owned(), 2));
+        assert_eq!(
+            decode(&bytes[1..], 100, Continuation::More),
+            ("é".to_owned(), 2)
+        );
     }
 
     #[test]
     fn broken_characters_are_replaced_and_never_wait() {
         assert_eq!(
-            decode(b"a\xffb\xe6\xbcc", 100, After::More),
+            decode(b"a\xffb\xe6\xbcc", 100, Continuation::More),
             ("a\u{fffd}b\u{fffd}c".to_owned(), 6)
         );
     }
@@ -92,20 +97,20 @@ mod tests {
         let whole = String::from_utf8_lossy(stream);
         for step in 4..stream.len() {
             for max in 4..12 {
-                let (mut said, mut offset) = (String::new(), 0);
+                let (mut decoded, mut offset) = (String::new(), 0);
                 while offset < stream.len() {
                     let until = (offset + step).min(stream.len());
-                    let after = if until < stream.len() {
-                        After::More
+                    let continuation = if until < stream.len() {
+                        Continuation::More
                     } else {
-                        After::Nothing
+                        Continuation::Nothing
                     };
-                    let (text, used) = decode(&stream[offset..until], max, after);
+                    let (text, used) = decode(&stream[offset..until], max, continuation);
                     assert!(used > 0 && text.len() <= max, "{step} {max} at {offset}");
-                    said += &text;
+                    decoded += &text;
                     offset += used;
                 }
-                assert_eq!(said, whole, "{step} {max}");
+                assert_eq!(decoded, whole, "{step} {max}");
             }
         }
     }
@@ -114,10 +119,10 @@ mod tests {
     fn a_cut_at_the_beginning_is_seen() {
         let crab = "🦀x".as_bytes();
         for cut in 1..4 {
-            assert_eq!(torn(&crab[cut..]), 4 - cut);
+            assert_eq!(cut_bytes(&crab[cut..]), 4 - cut);
         }
-        assert_eq!(torn(crab), 0);
-        assert_eq!(torn(b""), 0);
+        assert_eq!(cut_bytes(crab), 0);
+        assert_eq!(cut_bytes(b""), 0);
     }
 
     #[test]

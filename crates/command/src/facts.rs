@@ -1,34 +1,35 @@
-//! What is known of an output file beyond its length: which part of the stream it lacks, and where the tail begins.
+//! Facts about an output file beyond its length: the part of the stream it lacks, and the offset of its tail.
 //!
-//! A shim knows it and writes it into its command's directory. When that goes, what a length does not tell is kept in a
-//! file beside the output, so that offsets mean the same bytes for as long as there is an output.
+//! The shim knows them and writes them into the state directory. When that directory is removed, the facts that the
+//! length of a file does not show are saved in a file next to the output, so that stream offsets stay valid as long
+//! as the output exists.
 
 use crate::off_thread::off_thread;
 use holon_domain::command::MissingOutput;
-use holon_process::{Error, OutputFacts, Sought, StreamFacts, TaskState, attach};
+use holon_process::{Error, OutputFacts, StreamFacts, TaskLocator, TaskState, attach};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// How the name of such a file ends, and how while it is being written.
+/// Extension of a facts file, and of one that is being written.
 const FACTS: &str = "facts.json";
 const UNFINISHED: &str = "facts.tmp";
 
-/// The file with what is known of an output file.
-pub(crate) fn beside(output: &Path) -> PathBuf {
+/// Path of the facts file that belongs to an output file.
+pub(crate) fn facts_path(output: &Path) -> PathBuf {
     output.with_extension(FACTS)
 }
 
-/// Keeps what the directory of a command that has ended knows and its output files do not tell.
-pub(crate) async fn keep(state_dir: &Path) -> io::Result<()> {
-    // Who has ended is asked for neither name nor nonce.
-    let nobody = Sought {
+/// Saves the facts of an ended command that its output files alone do not show.
+pub(crate) async fn save_facts(state_dir: &Path) -> io::Result<()> {
+    // The record of an ended command is read without comparing name and nonce.
+    let locator = TaskLocator {
         state_dir,
         task_id: "",
         nonce: "",
     };
-    let TaskState::Ended(ended) = attach(nobody).await else {
+    let TaskState::Ended(ended) = attach(locator).await else {
         return Ok(());
     };
     let OutputFacts { output, errors } = ended.output;
@@ -52,32 +53,32 @@ fn write(facts: &StreamFacts) -> io::Result<()> {
     let mut file = options.open(&unfinished)?;
     file.write_all(&serde_json::to_vec(facts)?)?;
     file.sync_all()?;
-    std::fs::rename(unfinished, beside(&facts.path))
+    std::fs::rename(unfinished, facts_path(&facts.path))
 }
 
-/// What was kept of an output file that has the length `found` says; `found` itself when nothing was.
-pub(crate) fn or_kept(found: StreamFacts) -> StreamFacts {
-    let text = std::fs::read(beside(&found.path)).unwrap_or_default();
+/// Returns the saved facts if they match the file that was `found`, else `found` itself.
+pub(crate) fn prefer_saved(found: StreamFacts) -> StreamFacts {
+    let text = std::fs::read(facts_path(&found.path)).unwrap_or_default();
     let Ok(kept) = serde_json::from_slice::<StreamFacts>(&text) else {
         return found;
     };
     let fits = match kept.tail_at {
         Some(tail_at) => found.total_bytes == tail_at.saturating_add(kept.tail_bytes),
-        // A disk that was full may have taken part of the tail.
+        // A full disk may have accepted part of the tail.
         None => found.total_bytes >= kept.head_bytes,
     };
     if !fits {
-        // Somebody changed the file since; what was known is of another.
+        // The file was changed since the facts were saved.
         return found;
     }
     StreamFacts {
-        // The home may have moved.
+        // The home may have been moved since.
         path: found.path,
         ..kept
     }
 }
 
-/// What a file does not hold of its stream.
+/// Returns the part of its stream that a file does not hold.
 pub(crate) fn lacks(facts: &StreamFacts) -> MissingOutput {
     if facts.missing {
         return MissingOutput {
@@ -97,8 +98,8 @@ pub(crate) fn lacks(facts: &StreamFacts) -> MissingOutput {
     }
 }
 
-/// What is told of a file that `error` keeps from being read; none where the file is not to blame.
-pub(crate) fn unread(facts: &StreamFacts, error: &Error) -> Option<MissingOutput> {
+/// Returns the loss caused by an error while reading the file; `None` if the error is not about the file.
+pub(crate) fn unreadable(facts: &StreamFacts, error: &Error) -> Option<MissingOutput> {
     let bytes = facts.total_bytes;
     match error {
         Error::OutputMissing { .. } => Some(MissingOutput {
@@ -125,7 +126,7 @@ pub(crate) fn unread(facts: &StreamFacts, error: &Error) -> Option<MissingOutput
 mod tests {
     use super::*;
 
-    fn facts(path: &Path, (head, tail, total): (u64, u64, u64)) -> StreamFacts {
+    fn facts(path: &Path, head: u64, tail: u64, total: u64) -> StreamFacts {
         StreamFacts {
             path: path.to_owned(),
             total_bytes: total,
@@ -140,12 +141,12 @@ mod tests {
     #[test]
     fn a_file_lacks_what_is_neither_in_its_head_nor_in_its_tail() {
         let path = Path::new("/o/task_1.log");
-        assert_eq!(lacks(&facts(path, (10, 0, 10))), MissingOutput::default());
-        // The shim still holds it.
-        assert_eq!(lacks(&facts(path, (10, 5, 15))).bytes, 5);
+        assert_eq!(lacks(&facts(path, 10, 0, 10)), MissingOutput::default());
+        // The shim still holds the tail in memory.
+        assert_eq!(lacks(&facts(path, 10, 5, 15)).bytes, 5);
         let ended = StreamFacts {
             tail_at: Some(12),
-            ..facts(path, (10, 5, 100))
+            ..facts(path, 10, 5, 100)
         };
         assert_eq!(
             lacks(&ended),
@@ -156,16 +157,16 @@ mod tests {
         );
         let full = StreamFacts {
             error: Some("No space left on device".to_owned()),
-            ..facts(path, (10, 0, 100))
+            ..facts(path, 10, 0, 100)
         };
         assert_eq!(
             lacks(&full).words().unwrap(),
             "lacks 90 bytes (No space left on device)"
         );
-        // All of it was written in the end.
+        // The whole stream was written in the end.
         let late = StreamFacts {
             error: full.error,
-            ..facts(path, (10, 0, 10))
+            ..facts(path, 10, 0, 10)
         };
         assert_eq!(lacks(&late), MissingOutput::default());
     }
@@ -177,19 +178,19 @@ mod tests {
         std::fs::write(&path, "head--tail").unwrap();
         let kept = StreamFacts {
             tail_at: Some(6),
-            ..facts(&path, (4, 4, 100))
+            ..facts(&path, 4, 4, 100)
         };
         let moved = StreamFacts {
             path: dir.path().join("was/task_1.log"),
             ..kept.clone()
         };
-        let found = facts(&path, (10, 0, 10));
-        assert_eq!(or_kept(found.clone()), found);
+        let found = facts(&path, 10, 0, 10);
+        assert_eq!(prefer_saved(found.clone()), found);
         std::fs::create_dir(dir.path().join("was")).unwrap();
         write(&moved).unwrap();
-        std::fs::rename(beside(&moved.path), beside(&path)).unwrap();
-        assert_eq!(or_kept(found), kept);
-        let grown = facts(&path, (11, 0, 11));
-        assert_eq!(or_kept(grown.clone()), grown);
+        std::fs::rename(facts_path(&moved.path), facts_path(&path)).unwrap();
+        assert_eq!(prefer_saved(found), kept);
+        let grown = facts(&path, 11, 0, 11);
+        assert_eq!(prefer_saved(grown.clone()), grown);
     }
 }

@@ -1,26 +1,26 @@
-//! The folders in which the directories of one agent's commands stand.
+//! The folders that contain the state directories of one agent's commands.
 //!
-//! New ones are made under the host's state, where no workspace reaches. An earlier build made them in the agent's home;
-//! a command that has its directory there, running or over, is found there.
+//! New directories are created under the host's state, outside every workspace. An earlier build created them in the
+//! agent's home; a command that has its directory there, running or ended, is found there.
 
-use crate::place::is_there;
+use crate::place::path_exists;
 use holon_workspace::Claims;
 use std::path::{Path, PathBuf};
 
-/// Where an earlier build made them, under an agent's home.
+/// Path of the earlier build's folder, relative to an agent's home.
 const FORMER: [&str; 3] = [".holon", "state", "tasks"];
 
-/// Where the directories of one agent's commands stand.
+/// The folders that contain the state directories of one agent's commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
-    /// Where new ones are made.
+    /// Folder of this build, in which new directories are created.
     pub(crate) own: PathBuf,
-    /// Where an earlier build made them.
+    /// Folder of an earlier build, in the agent's home.
     pub(crate) former: PathBuf,
 }
 
 impl Folders {
-    /// Those of the agent with this home.
+    /// Returns the folders of the agent with this home.
     pub(crate) fn of(claims: &Claims, home: &Path) -> Self {
         let mut former = home.to_owned();
         former.extend(FORMER);
@@ -30,9 +30,9 @@ impl Folders {
         }
     }
 
-    /// The folder that holds the directory of a command; the own one when neither does.
+    /// Returns the folder that contains the directory of a command; `own` if neither does.
     pub(crate) fn holding(&self, name: &str) -> &Path {
-        let is_in = |folder: &Path| is_there(&folder.join(name)).unwrap_or(false);
+        let is_in = |folder: &Path| path_exists(&folder.join(name)).unwrap_or(false);
         if !is_in(&self.own) && is_in(&self.former) {
             &self.former
         } else {

@@ -1,27 +1,28 @@
-//! Input to a command: each piece is given once, and a refusal says why and what to do next.
+//! Writes input to a command. Each piece is written once, and a refusal names the reason and the next step.
 //!
-//! Invariant: a refusal speaks of the command, never of the connection to its shim.
+//! Invariant: a refusal describes the command, never the connection to its shim.
 
 use crate::place::Place;
-use crate::state::{NEVER_STARTED, State, sought};
+use crate::state::{NEVER_STARTED, State, locator};
 use holon_domain::command::{CommandKey, InputRefusal, UnknownCause};
 use holon_domain::intent::TaskInput;
 use holon_process::{Error, Task, TaskState, attach};
 
-/// What is said of a command that is over.
+/// Refusal for a command that has ended.
 const ENDED: &str =
     "the command has ended: TaskStatus tells how, and TaskOutput reads what it printed";
-/// What is said of one whose input is over. That it was started without any is found out before it is asked.
+/// Refusal for a command whose input is closed. A command started without input is refused earlier.
 const CLOSED: &str = "its input is closed for good; if it needs more, start the command again";
 
-/// What is said of one that is not known to have ended, and whose supervisor did not answer.
+/// Refusal for a command that is not known to have ended and whose supervisor did not answer.
 const SILENT: &str = "its supervisor did not answer, so it is not known whether the command took it; look with \
                       TaskOutput before you write again";
 
-/// Gives input to a command in this state.
-pub(crate) async fn give(
+/// Writes input to a command that is in this state.
+pub(crate) async fn write_input(
     state: State,
-    (key, place): (&CommandKey, &Place),
+    key: &CommandKey,
+    place: &Place,
     input: &TaskInput,
 ) -> Result<u64, InputRefusal> {
     let refused = |reason: &str| InputRefusal {
@@ -35,11 +36,11 @@ pub(crate) async fn give(
         State::NeverStarted => return Err(refused(NEVER_STARTED)),
         State::Unknown(cause) => return Err(refused(&cause.to_string())),
     };
-    match write(&task, input).await {
+    match send(&task, input).await {
         Ok(taken) => Ok(taken),
         Err((error, taken)) => {
-            let reason = why(error, key, place).await;
-            // The end of a command ends its input too.
+            let reason = refusal_reason(error, key, place).await;
+            // A command that ended has closed its input too.
             if taken > 0 && reason == ENDED {
                 return Ok(taken);
             }
@@ -48,10 +49,10 @@ pub(crate) async fn give(
     }
 }
 
-/// Writes input and closes it, as far as asked for; an error comes with what was taken before it. Each step has a
-/// number of its own, so that neither is done twice.
-async fn write(task: &Task, input: &TaskInput) -> Result<u64, (Error, u64)> {
-    // A shim's numbers begin above 0.
+/// Writes the input and closes it if requested. An error carries the number of bytes accepted before it. Each of the
+/// two steps has its own number, so that a retry repeats neither.
+async fn send(task: &Task, input: &TaskInput) -> Result<u64, (Error, u64)> {
+    // Input numbers of a shim start at 1.
     let number = input.number.saturating_mul(2).saturating_add(2);
     let bytes = input.input.as_bytes();
     if !bytes.is_empty() {
@@ -61,7 +62,7 @@ async fn write(task: &Task, input: &TaskInput) -> Result<u64, (Error, u64)> {
     let taken = bytes.len() as u64;
     if input.close_input {
         match task.close_input(number.saturating_add(1)).await {
-            // What is closed already is as it should be.
+            // An input that is closed already is not an error.
             Ok(()) | Err(Error::InputClosed) => {}
             Err(error) => return Err((error, taken)),
         }
@@ -69,15 +70,15 @@ async fn write(task: &Task, input: &TaskInput) -> Result<u64, (Error, u64)> {
     Ok(taken)
 }
 
-/// Why input was not taken. A shim whose command has ended exits without answering those who ask it in that moment, so
-/// the state of a command whose shim does not answer is looked up.
-async fn why(error: Error, key: &CommandKey, place: &Place) -> String {
+/// Finds the reason input was refused. A shim whose command has ended exits without answering pending requests, so
+/// the state of the command is looked up.
+async fn refusal_reason(error: Error, key: &CommandKey, place: &Place) -> String {
     match error {
         Error::InputClosed => CLOSED.to_owned(),
         Error::Unreachable { .. } | Error::Lost => {
             let state_dir = place.state_dir();
-            match attach(sought(key, &state_dir)).await {
-                // It ran a moment ago: only one whose end is on record leaves no trace.
+            match attach(locator(key, &state_dir)).await {
+                // It ran a moment ago, so a command without a trace has ended and its end is on record.
                 TaskState::Ended(_) | TaskState::NeverStarted => ENDED.to_owned(),
                 TaskState::Running(_) | TaskState::Unknown(UnknownCause::SupervisorSilent) => {
                     SILENT.to_owned()

@@ -1,11 +1,11 @@
-//! Commands of agents: where a command keeps its state and output, what it finds in its environment, what it printed,
-//! and the state it is in.
+//! Starts, finds, follows, stops and forgets the commands of agents, and reads their output.
 //!
-//! Everything here works for one agent and over `process`, which starts and supervises the command's shim. A command's
-//! directory stands under the host's state, its output files in the agent's home.
-//! [`CommandState`](holon_domain::command::CommandState) is the one answer to whether a command runs and how it ended.
-//! Not here: the database, decisions about agents, and the words a model reads of a result.
-//! Invariants: a command of one key is started at most once, and no lookup runs while it is being started.
+//! This crate works for one agent at a time, on top of `process`, which starts and supervises the command's shim. A
+//! command's state directory is under the host's state, its output files are in the agent's home.
+//! [`CommandState`](holon_domain::command::CommandState) is the only source for whether a command runs and how it
+//! ended. The database, decisions about agents, and the texts a model reads are in other crates.
+//!
+//! Invariants: a command key is started at most once, and no lookup runs while the command is being started.
 
 mod commands;
 mod decode;

@@ -1,8 +1,9 @@
-//! The environment a login gives: captured once, and again when one of the files it is made of has changed.
+//! The environment of a login shell: captured once, and again when one of the files it depends on has changed.
 //!
-//! Owns when and how it is captured, by running a shell that prints it. What of it a command sees is decided beside.
-//! Invariants: nothing here shows a value; what a profile printed is in no error and in no log. After a capture that
-//! failed nobody waits for another: it goes on beside, and what there was serves until it has come out well.
+//! This file owns when and how the environment is captured, by running a shell that prints it; `environment` decides
+//! which variables a command sees. Invariants: no value appears in an error or a log, and neither does the output of
+//! a profile. After a failed capture no caller waits for the next one: it runs in the background, and the last good
+//! environment is used until it succeeds.
 
 mod watched;
 
@@ -10,7 +11,7 @@ use holon_domain::command::{CommandEnd, CommandOutput};
 use holon_process::CommandSpec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as Short, PoisonError};
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, OnceCell};
 use tokio::task::JoinSet;
@@ -18,47 +19,47 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use watched::Stamps;
 
-/// How long a shell may take to print its environment; files of a login that take longer are not waited for.
+/// Timeout of a shell that prints its environment, in milliseconds.
 const CAPTURE_MS: u64 = 5_000;
-/// The most it may print. No system takes an environment that is much larger.
+/// Largest environment that is accepted. Operating systems do not accept much larger ones.
 const CAPTURE_BYTES: usize = 4 << 20;
-/// How often the files are looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long after a capture that failed the next is tried, when no file changes before.
-const TRY_AGAIN: Duration = Duration::from_secs(60);
-/// What separates what the files of a login print from the environment.
-const BEGINS: &str = "holon-environment-begins";
-/// Ways to print an environment so that no value can be mistaken for another; the second where the first is too old.
-const WAYS: [&str; 2] = ["env -0", "cat /proc/self/environ"];
+/// Interval at which the login files are checked for changes.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Time after a failed capture until the next try, if no file changes earlier.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
+/// Marker printed between the output of the login files and the environment.
+const MARKER: &str = "holon-environment-begins";
+/// Commands that print an environment with unambiguous separators. The second is for systems whose `env` has no `-0`.
+const PRINT_COMMANDS: [&str; 2] = ["env -0", "cat /proc/self/environ"];
 
-/// Variables by their names.
+/// Environment variables, name to value.
 pub(crate) type Vars = BTreeMap<String, String>;
 
-/// The environments that commands begin with.
+/// The environments that commands start with, cached.
 pub(crate) struct Login {
     shell: Shell,
     inherited: OnceCell<Arc<Vars>>,
-    state: Arc<Mutex<State>>,
-    /// The capture that goes on beside, if one does. It ends with us.
-    beside: Short<JoinSet<()>>,
+    state: Arc<Mutex<CaptureState>>,
+    /// The capture in the background, if one runs. It is aborted when this is dropped.
+    background: SyncMutex<JoinSet<()>>,
 }
 
 #[derive(Default)]
-struct State {
-    /// The last capture, or what stands in for one.
+struct CaptureState {
+    /// Result of the last good capture, or the inherited environment if none succeeded.
     vars: Option<Arc<Vars>>,
-    /// The files as they were before it.
+    /// Stamps of the files, taken before the capture.
     stamps: Stamps,
-    looked: Option<Instant>,
-    /// When to try again although nothing has changed, after one that failed.
-    again: Option<Instant>,
-    /// Whether one goes on beside.
-    is_captured_beside: bool,
+    checked_at: Option<Instant>,
+    /// Time of the next try after a failed capture; `None` after a good one.
+    retry_at: Option<Instant>,
+    /// True while a capture runs in the background.
+    is_capturing: bool,
 }
 
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The variables may hold keys of their own.
+        // The values may be secrets.
         f.debug_struct("Login")
             .field("shell", &self.shell.path)
             .finish_non_exhaustive()
@@ -66,34 +67,37 @@ impl std::fmt::Debug for Login {
 }
 
 impl Login {
-    /// The environments of this process and of a login to this shell, both with `over` set.
-    pub(crate) fn new(shell: Option<String>, over: Vec<(String, String)>) -> Self {
+    /// Creates the environments of this process and of a login to `shell`, both with `overrides` set.
+    pub(crate) fn new(shell: Option<String>, overrides: Vec<(String, String)>) -> Self {
         Self {
-            shell: Shell { path: shell, over },
+            shell: Shell {
+                path: shell,
+                overrides,
+            },
             inherited: OnceCell::new(),
             state: Arc::default(),
-            beside: Short::default(),
+            background: SyncMutex::default(),
         }
     }
 
-    /// What this process was started with, without these variables.
+    /// Returns the environment this process was started with, without the variables in `without`.
     ///
     /// # Errors
-    /// Why it cannot be told.
+    /// Returns the reason the shell could not print it.
     pub(crate) async fn inherited(&self, without: &[String]) -> Result<Arc<Vars>, String> {
         let capture = || async {
             let shell = &self.shell;
-            let vars = shell.capture(Files::NotRead, without, PathBuf::from("/"));
+            let vars = shell.capture(LoginFiles::NotRead, without, PathBuf::from("/"));
             vars.await.map(Arc::new)
         };
         self.inherited.get_or_try_init(capture).await.cloned()
     }
 
-    /// What a login gives, without these variables. One caller captures it, the others wait for that; where the last
-    /// capture failed, nobody does.
+    /// Returns the environment of a login, without the variables in `without`. One caller captures it and the others
+    /// wait for the result. After a failed capture the last good environment is returned at once.
     ///
     /// # Errors
-    /// When not even what this process was started with can be told.
+    /// Fails if the inherited environment cannot be captured either.
     pub(crate) async fn vars(&self, without: &[String]) -> Result<Arc<Vars>, String> {
         let mut state = self.state.lock().await;
         let now = Instant::now();
@@ -102,120 +106,123 @@ impl Login {
         }
         let inherited = self.inherited(without).await?;
         let stamps = Stamps::take(&inherited).await;
-        state.looked = Some(now);
+        state.checked_at = Some(now);
         if let Some(vars) = state.unchanged(&stamps, now) {
             return Ok(vars);
         }
         let home = home(&inherited).await;
-        if let (Some(vars), Some(_failed)) = (state.vars.clone(), state.again) {
-            if !state.is_captured_beside {
-                state.is_captured_beside = true;
-                self.capture_beside(stamps, without.to_vec(), home);
+        if let (Some(vars), Some(_failed)) = (state.vars.clone(), state.retry_at) {
+            if !state.is_capturing {
+                state.is_capturing = true;
+                self.capture_in_background(stamps, without.to_vec(), home);
             }
             return Ok(vars);
         }
-        let captured = self.shell.capture(Files::Read, without, home).await;
-        state.take(captured, stamps);
+        let captured = self.shell.capture(LoginFiles::Read, without, home).await;
+        state.store(captured, stamps);
         let vars = state.vars.get_or_insert(inherited);
         Ok(Arc::clone(vars))
     }
 
-    fn capture_beside(&self, stamps: Stamps, without: Vec<String>, home: PathBuf) {
+    fn capture_in_background(&self, stamps: Stamps, without: Vec<String>, home: PathBuf) {
         let (shell, state) = (self.shell.clone(), Arc::clone(&self.state));
-        let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
-        // Only one goes on at a time; those before have ended.
-        while beside.try_join_next().is_some() {}
-        beside.spawn(async move {
-            let captured = shell.capture(Files::Read, &without, home).await;
+        let mut background = self
+            .background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // Only one capture runs at a time; earlier ones have ended.
+        while background.try_join_next().is_some() {}
+        background.spawn(async move {
+            let captured = shell.capture(LoginFiles::Read, &without, home).await;
             let mut state = state.lock().await;
-            state.is_captured_beside = false;
-            state.take(captured, stamps);
+            state.is_capturing = false;
+            state.store(captured, stamps);
         });
     }
 }
 
-/// What prints an environment.
+/// The shell that prints an environment.
 #[derive(Clone)]
 struct Shell {
     path: Option<String>,
-    /// Set over what this process inherited.
-    over: Vec<(String, String)>,
+    /// Variables that replace inherited ones.
+    overrides: Vec<(String, String)>,
 }
 
 impl Shell {
     async fn capture(
         &self,
-        files: Files,
+        files: LoginFiles,
         without: &[String],
         cwd: PathBuf,
     ) -> Result<Vars, String> {
-        let mut why = String::new();
-        for way in WAYS {
+        let mut last_reason = String::new();
+        for print in PRINT_COMMANDS {
             let spec = CommandSpec {
-                cmd: format!("printf '%s\\0' {BEGINS}; {way}"),
+                cmd: format!("printf '%s\\0' {MARKER}; {print}"),
                 shell: match files {
-                    Files::Read => self.path.clone(),
-                    Files::NotRead => None,
+                    LoginFiles::Read => self.path.clone(),
+                    LoginFiles::NotRead => None,
                 },
-                login: files == Files::Read,
+                login: files == LoginFiles::Read,
                 cwd: cwd.clone(),
-                env: self.over.clone(),
+                env: self.overrides.clone(),
                 remove_env: without.to_vec(),
                 timeout_ms: CAPTURE_MS,
                 capture_bytes: CAPTURE_BYTES,
             };
             let output = holon_process::run(spec, CancellationToken::new()).await;
             let output = output.map_err(|failure| failure.to_string())?;
-            match read(&output) {
+            match parse_environment(&output) {
                 Ok(vars) => return Ok(vars),
-                // Another way would hang as well.
+                // The other command would hang as well.
                 Err(reason) if output.end == CommandEnd::TimedOut => return Err(reason),
-                Err(reason) => why = reason,
+                Err(reason) => last_reason = reason,
             }
         }
-        Err(why)
+        Err(last_reason)
     }
 }
 
-impl State {
-    /// The last capture, if its files were looked at just now.
+impl CaptureState {
+    /// Returns the last capture if its files were checked within the interval.
     fn fresh(&self, now: Instant) -> Option<Arc<Vars>> {
-        let looked = self.looked?;
-        let is_fresh = now.saturating_duration_since(looked) < LOOK_EVERY;
+        let checked_at = self.checked_at?;
+        let is_fresh = now.saturating_duration_since(checked_at) < CHECK_INTERVAL;
         self.vars.clone().filter(|_| is_fresh)
     }
 
-    /// The last capture, if it would come out the same.
+    /// Returns the last capture if no file has changed and no retry is due.
     fn unchanged(&self, stamps: &Stamps, now: Instant) -> Option<Arc<Vars>> {
-        let is_due = self.again.is_some_and(|again| again <= now);
+        let is_due = self.retry_at.is_some_and(|retry_at| retry_at <= now);
         let is_same = self.stamps == *stamps && !is_due;
         self.vars.clone().filter(|_| is_same)
     }
 
-    /// Takes over a capture of the files as they were at these stamps. After one that failed, what there was stays.
-    fn take(&mut self, captured: Result<Vars, String>, stamps: Stamps) {
+    /// Stores the result of a capture made at these stamps. After a failure the last good environment stays.
+    fn store(&mut self, captured: Result<Vars, String>, stamps: Stamps) {
         self.stamps = stamps;
         match captured {
             Ok(vars) => {
                 self.vars = Some(Arc::new(vars));
-                self.again = None;
+                self.retry_at = None;
             }
             Err(reason) => {
-                self.again = Some(Instant::now() + TRY_AGAIN);
+                self.retry_at = Some(Instant::now() + RETRY_AFTER);
                 tracing::warn!(%reason, "the environment of a login could not be captured");
             }
         }
     }
 }
 
-/// Whether the files of a login are read on the way.
+/// Tells whether the shell reads its login files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Files {
+enum LoginFiles {
     Read,
     NotRead,
 }
 
-/// Where a login begins.
+/// Directory in which a login starts: the user's home, or `/` if that is missing.
 async fn home(vars: &Vars) -> PathBuf {
     let home = PathBuf::from(vars.get("HOME").map_or("/", String::as_str));
     let found = tokio::fs::metadata(&home).await;
@@ -226,8 +233,8 @@ async fn home(vars: &Vars) -> PathBuf {
     }
 }
 
-/// The variables a shell printed, or what is wrong; its words are not repeated.
-fn read(output: &CommandOutput) -> Result<Vars, String> {
+/// Parses the variables a shell printed. The error never repeats its output.
+fn parse_environment(output: &CommandOutput) -> Result<Vars, String> {
     if output.end == CommandEnd::TimedOut {
         return Err(format!("the shell was not done after {CAPTURE_MS} ms"));
     }
@@ -235,8 +242,8 @@ fn read(output: &CommandOutput) -> Result<Vars, String> {
         return Err(format!("the shell printed more than {CAPTURE_BYTES} bytes"));
     }
     let mut parts = output.stdout.head.split('\0');
-    // Whatever stands before was printed by the files.
-    if !parts.any(|part| part.ends_with(BEGINS)) {
+    // The login files printed the text before the marker.
+    if !parts.any(|part| part.ends_with(MARKER)) {
         return Err("the shell did not get to the command it was given".to_owned());
     }
     let vars: Vars = parts.filter_map(variable).collect();
@@ -246,7 +253,8 @@ fn read(output: &CommandOutput) -> Result<Vars, String> {
     Ok(vars)
 }
 
-/// A name and its value. A value that is no text is left out: changed, it would be a trap.
+/// Splits an entry into name and value. A value that is not UTF-8 is left out, because a changed value would mislead
+/// the command.
 fn variable(entry: &str) -> Option<(String, String)> {
     let (name, value) = entry.split_once('=')?;
     let is_text = !entry.contains(char::REPLACEMENT_CHARACTER);

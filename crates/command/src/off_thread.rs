@@ -1,8 +1,8 @@
-//! Blocking file work, moved off the threads of the async runtime.
+//! Runs blocking file work off the threads of the async runtime.
 
 use std::io;
 
-/// Runs `work` on a thread for blocking work. A panic in it comes back as an error.
+/// Runs `work` on a thread for blocking work. A panic in it is returned as an error.
 pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

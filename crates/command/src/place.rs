@@ -1,9 +1,9 @@
-//! The place of a command: its own directory under the host's state, and its output files under the agent's home.
+//! The files of a command: its state directory under the host's state, and its output files in the agent's home.
 //!
-//! Owns their names, and creates and removes them. Invariants: a command's directory is on disk before the command
-//! begins, so a missing directory proves that nothing was begun; and it lies where no workspace reaches, so a command
-//! that empties its home does not remove it. An earlier build kept it in the agent's home; a command that has its
-//! directory there is found there. Blocking work runs off the async threads.
+//! This file owns their names, and creates and removes them. Invariants: a command's directory is on disk before the
+//! command starts, so a missing directory proves that the command was not started; and no workspace contains the
+//! directory, so a command that empties its home does not remove it. An earlier build kept the directory in the
+//! agent's home; such a directory is used where it is. Blocking work runs off the async threads.
 
 use crate::facts;
 use crate::folders::Folders;
@@ -17,45 +17,45 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
-/// Where output files stand, under an agent's home.
+/// Directory of the output files, in an agent's home.
 const OUTPUTS: &str = "task-output";
-/// How the file of the output ends, and how that of the complaints does.
+/// Suffixes of the files for stdout (or the terminal) and for stderr.
 const OUTPUT_END: &str = ".log";
 const ERRORS_END: &str = ".stderr.log";
-/// The mark of a command that was stopped before it had begun.
+/// File in the state directory of a command that was stopped before it started.
 const STOPPED: &str = "stopped";
-/// What the name of a directory gets when nothing ever ran from it.
+/// Suffix of a state directory that is no longer in use.
 const UNUSED_END: &str = ".unused";
 
-/// The place of one command.
+/// Paths of one command: its state directory and its output files.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     home: PathBuf,
     folders: Folders,
-    /// The one of the folders that holds the command's directory, or is to hold it.
+    /// Folder that contains the command's directory, or in which it will be created.
     folder: PathBuf,
     name: String,
 }
 
-/// How far a command got, by its directory alone and without asking its supervisor.
+/// State of a command as far as its directory shows it, without asking the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PlaceMark {
-    /// There is no directory: nothing was begun.
+    /// The directory does not exist, so the command was not started.
     Empty,
-    /// The command was begun; its state says what came of it.
+    /// The command was started; the supervisor or its record knows the outcome.
     Begun,
-    /// It was stopped before it had begun and must never begin.
+    /// The command was stopped before it started and must never start.
     Barred,
 }
 
 impl Place {
-    /// The place of the command of a key, where its directory stands.
+    /// Finds the directory of a command, in the folder of this build or of an earlier one.
     pub(crate) async fn find(claims: &Claims, key: &CommandKey) -> Self {
         let home = PathBuf::from(&key.agent_home);
         let folders = Folders::of(claims, &home);
         let (own, name) = (folders.own.clone(), key.name.clone());
-        let sought = folders.clone();
-        let found = off_thread(move || Ok(sought.holding(&name).to_owned())).await;
+        let searched = folders.clone();
+        let found = off_thread(move || Ok(searched.holding(&name).to_owned())).await;
         Self {
             home,
             folders,
@@ -64,7 +64,7 @@ impl Place {
         }
     }
 
-    /// The place of a name whose directory stands in this folder.
+    /// Returns the place of a command whose directory is in this folder.
     pub(crate) fn in_folder(home: &Path, folders: &Folders, folder: &Path, name: &str) -> Self {
         Self {
             home: home.to_owned(),
@@ -74,41 +74,40 @@ impl Place {
         }
     }
 
-    /// The place in which a command that was not begun is begun.
-    pub(crate) fn to_begin(&self) -> Self {
+    /// Returns the place for a first start, which is always in the folder of this build.
+    pub(crate) fn for_new_start(&self) -> Self {
         Self {
             folder: self.folders.own.clone(),
             ..self.clone()
         }
     }
 
-    /// The command's own directory.
     pub(crate) fn state_dir(&self) -> PathBuf {
         self.folder.join(&self.name)
     }
 
-    /// The file of its output, or of the terminal's transcript.
+    /// File of stdout, or of the terminal's transcript.
     pub(crate) fn output(&self) -> PathBuf {
-        outputs(&self.home).join(format!("{}{OUTPUT_END}", self.name))
+        output_dir(&self.home).join(format!("{}{OUTPUT_END}", self.name))
     }
 
-    /// The file of its complaints, where they are kept apart.
+    /// File of stderr. A command on a terminal has none.
     pub(crate) fn errors(&self) -> PathBuf {
-        outputs(&self.home).join(format!("{}{ERRORS_END}", self.name))
+        output_dir(&self.home).join(format!("{}{ERRORS_END}", self.name))
     }
 
     fn unused(&self) -> PathBuf {
         self.folder.join(format!("{}{UNUSED_END}", self.name))
     }
 
-    /// Reads how far the command got.
+    /// Reads the mark from the directory.
     pub(crate) async fn mark(&self) -> io::Result<PlaceMark> {
         let dir = self.state_dir();
         off_thread(move || {
-            if !is_there(&dir)? {
+            if !path_exists(&dir)? {
                 return Ok(PlaceMark::Empty);
             }
-            Ok(if is_there(&dir.join(STOPPED))? {
+            Ok(if path_exists(&dir.join(STOPPED))? {
                 PlaceMark::Barred
             } else {
                 PlaceMark::Begun
@@ -117,20 +116,20 @@ impl Place {
         .await
     }
 
-    /// Makes the agent's home where it is missing, unless the call is called off before that: an agent that is removed
-    /// calls off its calls first, and its home does not come back.
+    /// Creates the agent's home if it is missing and `cancel` has not fired. Removing an agent cancels its calls
+    /// first, so its home is not created again.
     pub(crate) async fn make_home(&self, cancel: &CancellationToken) -> io::Result<()> {
         let (home, cancel) = (self.home.clone(), cancel.clone());
         let make = move || make_home(&home, || !cancel.is_cancelled()).map_err(io::Error::other);
         off_thread(make).await
     }
 
-    /// Makes the directory, which must not be there, and what its files need in the agent's home, which must be there.
-    /// The directory is on disk when this returns.
+    /// Creates the state directory, which must not exist yet, and the output directory in the agent's home, which
+    /// must exist. The directory is on disk when this returns.
     pub(crate) async fn make(&self) -> io::Result<()> {
         let place = self.clone();
         off_thread(move || {
-            make_dir(&outputs(&place.home))?;
+            make_dir(&output_dir(&place.home))?;
             if make_private_dir(&place.state_dir())? {
                 return Ok(());
             }
@@ -139,8 +138,8 @@ impl Place {
         .await
     }
 
-    /// Bars a command that has not begun from ever beginning.
-    pub(crate) async fn bar(&self) -> io::Result<()> {
+    /// Prevents a command that has not started from ever starting.
+    pub(crate) async fn prevent_start(&self) -> io::Result<()> {
         let place = self.clone();
         off_thread(move || {
             make_private_dir(&place.state_dir())?;
@@ -149,8 +148,8 @@ impl Place {
         .await
     }
 
-    /// Moves a directory nothing ever ran from out of the way. A shim that comes late may have it open: it finds its
-    /// lock marked there, where it would make a new one in a directory that is being emptied.
+    /// Renames a directory in which no command ran. A slow shim may have it open: it finds the mark in the lock
+    /// there, instead of creating a new lock in a directory that is being emptied.
     pub(crate) async fn set_aside(&self) -> io::Result<()> {
         let place = self.clone();
         off_thread(move || {
@@ -166,62 +165,63 @@ impl Place {
         .await
     }
 
-    /// Removes the directory of a command that does not run, and keeps what only that knew of its output; harmless when
-    /// it is gone. First it gets another name, so that a shim that comes late finds its lock marked or no lock at all.
+    /// Removes the directory of a command that does not run, after saving the facts about its output that only the
+    /// directory holds. Idempotent. The directory is renamed first, so that a slow shim finds its lock marked or no
+    /// lock at all.
     pub(crate) async fn remove(&self) -> io::Result<()> {
-        if let Err(error) = facts::keep(&self.state_dir()).await {
-            tracing::warn!(name = self.name, %error, "what is known of an output could not be kept");
+        if let Err(error) = facts::save_facts(&self.state_dir()).await {
+            tracing::warn!(name = self.name, %error, "the facts of an output could not be saved");
         }
         let place = self.clone();
         off_thread(move || {
             remove_dir(&place.unused())?;
-            gone(std::fs::rename(place.state_dir(), place.unused()))?;
+            ignore_missing(std::fs::rename(place.state_dir(), place.unused()))?;
             remove_dir(&place.unused())
         })
         .await
     }
 
-    /// Removes the output files; harmless when they are gone.
+    /// Removes the output files. Idempotent.
     pub(crate) async fn remove_output(&self) -> io::Result<()> {
         let files = [self.output(), self.errors()];
         off_thread(move || files.iter().try_for_each(|file| remove_output(file))).await
     }
 
-    /// What the output files hold, when nobody is left who knows more; none when there are no files.
-    pub(crate) async fn kept(&self) -> Option<OutputFacts> {
+    /// Returns the facts about the output files when no supervisor can be asked; `None` if there are no files.
+    pub(crate) async fn kept_output(&self) -> Option<OutputFacts> {
         let (output, errors) = (self.output(), self.errors());
-        let kept = off_thread(move || {
-            let errors = is_there(&errors)?.then_some(errors);
-            if errors.is_none() && !is_there(&output)? {
+        let kept_output = off_thread(move || {
+            let errors = path_exists(&errors)?.then_some(errors);
+            if errors.is_none() && !path_exists(&output)? {
                 return Ok(None);
             }
             let found = holon_process::kept_output(&output, errors.as_deref());
             Ok(Some(OutputFacts {
-                output: facts::or_kept(found.output),
-                errors: found.errors.map(facts::or_kept),
+                output: facts::prefer_saved(found.output),
+                errors: found.errors.map(facts::prefer_saved),
             }))
         });
-        kept.await.ok().flatten()
+        kept_output.await.ok().flatten()
     }
 }
 
-/// Where the output files of an agent's commands stand.
-pub(crate) fn outputs(home: &Path) -> PathBuf {
+/// Returns the directory of the output files of an agent.
+pub(crate) fn output_dir(home: &Path) -> PathBuf {
     home.join(OUTPUTS)
 }
 
-/// The command whose output file has this name, if it is one.
-pub(crate) fn owner(file: &str) -> Option<&str> {
+/// Returns the name of the command that an output file belongs to, or `None` for other files.
+pub(crate) fn command_of_file(file: &str) -> Option<&str> {
     file.strip_suffix(ERRORS_END)
         .or_else(|| file.strip_suffix(OUTPUT_END))
 }
 
-/// Whether a directory's name says that nothing ever ran from it.
+/// Returns true if the name is that of a directory which is no longer in use.
 pub(crate) fn is_unused(name: &str) -> bool {
     name.ends_with(UNUSED_END)
 }
 
-pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
+pub(crate) fn path_exists(path: &Path) -> io::Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -229,7 +229,7 @@ pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Makes a directory of this user alone where there is none.
+/// Creates a directory with mode 0700 unless it exists.
 fn make_dir(dir: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -238,16 +238,16 @@ fn make_dir(dir: &Path) -> io::Result<()> {
 }
 
 pub(crate) fn remove_dir(dir: &Path) -> io::Result<()> {
-    gone(std::fs::remove_dir_all(dir))
+    ignore_missing(std::fs::remove_dir_all(dir))
 }
 
-/// Removes an output file and what is known of it; harmless when they are gone.
+/// Removes an output file and its facts file. Idempotent.
 pub(crate) fn remove_output(file: &Path) -> io::Result<()> {
-    gone(std::fs::remove_file(facts::beside(file)))?;
-    gone(std::fs::remove_file(file))
+    ignore_missing(std::fs::remove_file(facts::facts_path(file)))?;
+    ignore_missing(std::fs::remove_file(file))
 }
 
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,
@@ -262,7 +262,7 @@ mod tests {
 
     const LOCK: &str = "spec.lock";
 
-    /// Whether somebody who comes to the directory now finds it without its lock, and still under its name.
+    /// Returns true if the directory can be opened under its name but has no lock.
     fn is_torn(dir: &Path) -> bool {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let Ok(open) = rustix::fs::open(dir, flags, Mode::empty()) else {
@@ -280,7 +280,7 @@ mod tests {
         place.make().await.unwrap();
         let dir = place.state_dir();
         std::fs::write(dir.join(LOCK), "given up\n").unwrap();
-        // Much to remove, so that there is time to come late.
+        // Many files, so that the removal takes long enough to be observed.
         for number in 0..2_000 {
             std::fs::write(dir.join(number.to_string()), "").unwrap();
         }

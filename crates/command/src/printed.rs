@@ -1,40 +1,40 @@
-//! Reads what a command printed, by a query: from an offset on, the last lines, or both ends.
+//! Reads the output of a command by a query: from an offset on, the last lines, or both ends.
 //!
-//! Owns how a query becomes parts of streams; what of them is shown, and how it is told what is not, is decided where
-//! answers are written. Offsets are those of the stream, whoever keeps it. Invariants: a part has at most so many bytes
-//! as were asked for, and the offset it names for the next never falls inside a character.
+//! This file turns a query into parts of streams; the tools decide how the parts are shown. Offsets count bytes of
+//! the stream, not of the file. Invariants: a part has at most the requested number of bytes, and the offset it names
+//! for the next read never falls inside a character.
 
-use crate::decode::{After, REPLACED, decode, last_lines, torn};
-use crate::facts::{lacks, unread};
+use crate::decode::{Continuation, REPLACED, cut_bytes, decode, last_lines};
+use crate::facts::{lacks, unreadable};
 use holon_domain::command::{StreamPart, TaskStreams};
 use holon_domain::intent::TaskOutput;
 use holon_process::{Error, OutputFacts, Slice, Stream, StreamFacts, Task};
 use std::sync::Arc;
 
-/// A character has at most so many bytes; a part of fewer might never get past one.
+/// Most bytes of one UTF-8 character. A smaller limit for a part could block on one character for ever.
 const CHARACTER: usize = 4;
 
-/// Who knows what a command printed.
+/// The source from which the output of a command is read.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// Its shim.
+    /// The shim of a running command.
     Live(Arc<Task>),
-    /// Its files, which are complete.
+    /// The files of an ended command, which are complete.
     Kept(OutputFacts),
-    /// Its files, which its shim may still write to: it cannot be asked at the moment.
+    /// The files of a command whose shim does not answer and may still write to them.
     Growing(OutputFacts),
 }
 
-/// What is asked for of one stream.
+/// The part of one stream that a query asks for.
 #[derive(Debug, Clone, Copy)]
-enum Wanted {
-    /// What follows an offset.
+enum PartRequest {
     From(u64),
-    /// The last lines, and of those only what follows an offset.
-    Lines { after: u64, lines: usize },
-    /// Both ends.
+    /// The last lines, without bytes before the offset `after`.
+    Lines {
+        after: u64,
+        lines: usize,
+    },
     Ends,
-    /// Nothing but its size.
     Size,
 }
 
@@ -42,7 +42,7 @@ impl Source {
     /// Answers a query with at most `max` bytes of each stream.
     ///
     /// # Errors
-    /// When nobody can be asked and no file can be read.
+    /// Fails if the shim does not answer or no requested file can be read.
     pub(crate) async fn printed(
         &self,
         query: &TaskOutput,
@@ -53,42 +53,42 @@ impl Source {
         let lines = query
             .tail_lines
             .map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
-        let wanted = |after: Option<u64>, asked: bool| match (after, lines) {
-            _ if !asked => Wanted::Size,
-            (after, Some(lines)) => Wanted::Lines {
+        let request = |after: Option<u64>, is_wanted: bool| match (after, lines) {
+            _ if !is_wanted => PartRequest::Size,
+            (after, Some(lines)) => PartRequest::Lines {
                 after: after.unwrap_or(0),
                 lines,
             },
-            (Some(after), None) => Wanted::From(after),
-            (None, None) => Wanted::Ends,
+            (Some(after), None) => PartRequest::From(after),
+            (None, None) => PartRequest::Ends,
         };
         let (asks_output, asks_stderr) = (query.wants_output(), query.wants_stderr());
         let output = Reader::new(self, Stream::Output, &facts.output);
         let read_output = output
-            .part(wanted(query.after_byte, asks_output), max)
+            .part(request(query.after_byte, asks_output), max)
             .await;
         let stderr = match &facts.errors {
             Some(errors) => {
                 let reader = Reader::new(self, Stream::Errors, errors);
-                let wanted = wanted(query.stderr_after_byte, asks_stderr);
-                let read = reader.part(wanted, max).await;
+                let request = request(query.stderr_after_byte, asks_stderr);
+                let read = reader.part(request, max).await;
                 Some((reader, read))
             }
             None => None,
         };
-        // Where nothing that was asked for can be shown, that is the answer.
+        // If no requested stream can be shown, the error itself is the answer.
         let shows =
             |read: &Result<StreamPart, Error>| matches!(read, Ok(part) if part.total_bytes > 0);
         let shown = (asks_output && shows(&read_output))
             || (asks_stderr && stderr.as_ref().is_some_and(|(_, read)| shows(read)));
-        let told = |reader: &Reader<'_>, read: Result<StreamPart, Error>| match read {
+        let or_lost = |reader: &Reader<'_>, read: Result<StreamPart, Error>| match read {
             Err(error) if shown => reader.without_file(error),
             read => read,
         };
         Ok(TaskStreams {
-            output: told(&output, read_output)?,
+            output: or_lost(&output, read_output)?,
             stderr: match stderr {
-                Some((reader, read)) => Some(told(&reader, read)?),
+                Some((reader, read)) => Some(or_lost(&reader, read)?),
                 None => None,
             },
         })
@@ -102,7 +102,7 @@ impl Source {
     }
 }
 
-/// One stream of a command.
+/// Reads one stream of a command from its source.
 struct Reader<'a> {
     source: &'a Source,
     stream: Stream,
@@ -118,62 +118,61 @@ impl<'a> Reader<'a> {
         }
     }
 
-    async fn part(&self, wanted: Wanted, max: usize) -> Result<StreamPart, Error> {
-        match wanted {
-            Wanted::From(after) => self.from(after, max).await,
-            Wanted::Lines { after, lines } => self.tail(after, lines, max).await,
-            Wanted::Ends if self.facts.total_bytes <= max as u64 => self.from(0, max).await,
-            Wanted::Ends => self.ends(max).await,
-            Wanted::Size => Ok(self.size().await),
+    async fn part(&self, request: PartRequest, max: usize) -> Result<StreamPart, Error> {
+        match request {
+            PartRequest::From(after) => self.from(after, max).await,
+            PartRequest::Lines { after, lines } => self.tail(after, lines, max).await,
+            PartRequest::Ends if self.facts.total_bytes <= max as u64 => self.from(0, max).await,
+            PartRequest::Ends => self.ends(max).await,
+            PartRequest::Size => Ok(self.size().await),
         }
     }
 
-    /// The stream without what its file would show, where the file is to blame for the error.
+    /// Returns an empty part that says what is lost, if the file is the cause of the error.
     fn without_file(&self, error: Error) -> Result<StreamPart, Error> {
-        let lacks = unread(self.facts, &error).ok_or(error)?;
+        let lacks = unreadable(self.facts, &error).ok_or(error)?;
         let total = self.facts.total_bytes;
         Ok(StreamPart {
             at: total,
             next_offset: total,
             total_bytes: total,
             lacks,
-            ..self.bare()
+            ..self.empty_part()
         })
     }
 
-    /// What follows an offset.
     async fn from(&self, after: u64, max: usize) -> Result<StreamPart, Error> {
         let read = self.read(after, max).await?;
-        Ok(self.told(&read, 0, max))
+        Ok(self.decode_part(&read, 0, max))
     }
 
-    /// The last lines of what follows an offset.
+    /// Reads the last lines after an offset.
     async fn tail(&self, after: u64, lines: usize, max: usize) -> Result<StreamPart, Error> {
         let total = self.facts.total_bytes;
         let from = total.saturating_sub(max as u64).max(after);
         let read = self.read_to(from, total, max).await?;
         let mut skip = last_lines(&read.bytes, lines);
         if skip == 0 && read.at > after {
-            skip = torn(&read.bytes);
+            skip = cut_bytes(&read.bytes);
         }
-        Ok(self.told(&read, skip, max))
+        Ok(self.decode_part(&read, skip, max))
     }
 
-    /// The beginning and the end.
+    /// Reads the beginning and the end, `max / 2` bytes each.
     async fn ends(&self, max: usize) -> Result<StreamPart, Error> {
         let total = self.facts.total_bytes;
         let half = (max / 2).max(CHARACTER);
         let read = self.read(0, half).await?;
-        let (head, used) = decode(&read.bytes, half, After::More);
+        let (head, used) = decode(&read.bytes, half, Continuation::More);
         let head_ends = read.at + used as u64;
         let tail_from = total.saturating_sub(half as u64).max(head_ends);
         let tail = self.read_to(tail_from, total, half).await?;
         let skip = if tail.at > head_ends {
-            torn(&tail.bytes)
+            cut_bytes(&tail.bytes)
         } else {
             0
         };
-        let part = self.told(&tail, skip, half);
+        let part = self.decode_part(&tail, skip, half);
         Ok(StreamPart {
             head,
             tail: part.head,
@@ -183,28 +182,28 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Nothing but how much there is, and where its end is.
+    /// Reads only the size of the stream and the offset of its end.
     async fn size(&self) -> StreamPart {
         let total = self.facts.total_bytes;
         let from = total.saturating_sub(CHARACTER as u64);
         let end = match self.read_to(from, total, CHARACTER).await {
-            // Every byte may be a character of its own that is replaced.
+            // Each byte may be replaced by a replacement character of its own.
             Ok(read) => {
-                self.told(&read, torn(&read.bytes), REPLACED * CHARACTER)
+                self.decode_part(&read, cut_bytes(&read.bytes), REPLACED * CHARACTER)
                     .next_offset
             }
-            // Nobody wanted to see it.
+            // The caller did not ask for the content, so the error does not matter.
             Err(_) => total,
         };
         StreamPart {
             at: end,
             next_offset: end,
             total_bytes: total.max(end),
-            ..self.bare()
+            ..self.empty_part()
         }
     }
 
-    /// At most `max` bytes from an offset on, up to where something is missing.
+    /// Reads at most `max` bytes from an offset on and stops at a gap.
     async fn read(&self, from: u64, max: usize) -> Result<Slice, Error> {
         let mut read = self.slice(from, max).await?;
         loop {
@@ -221,7 +220,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The bytes before an offset, from another on or from where nothing is missing any more.
+    /// Reads the bytes up to `until`, from `from` on or from the end of the last gap.
     async fn read_to(&self, from: u64, until: u64, max: usize) -> Result<Slice, Error> {
         let mut read = self.read(from, max).await?;
         while read.next_offset() < until {
@@ -246,35 +245,35 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a character at the end of what was read may still become whole.
-    const fn follows(&self, read: &Slice, max: usize) -> After {
+    /// Tells whether an incomplete character at the end of `read` may still be completed.
+    const fn continuation(&self, read: &Slice, max: usize) -> Continuation {
         if read.bytes.len() >= max {
-            return After::More;
+            return Continuation::More;
         }
         match self.source {
-            // What follows was not kept.
-            _ if read.next_offset() < read.total_bytes => After::Nothing,
-            Source::Live(_) | Source::Growing(_) => After::More,
-            Source::Kept(_) => After::Nothing,
+            // The bytes that follow were not kept.
+            _ if read.next_offset() < read.total_bytes => Continuation::Nothing,
+            Source::Live(_) | Source::Growing(_) => Continuation::More,
+            Source::Kept(_) => Continuation::Nothing,
         }
     }
 
-    /// Bytes as they are told, without the first `skip` of them.
-    fn told(&self, read: &Slice, skip: usize, max: usize) -> StreamPart {
+    /// Decodes the bytes after the first `skip` into a part.
+    fn decode_part(&self, read: &Slice, skip: usize, max: usize) -> StreamPart {
         let bytes = read.bytes.get(skip..).unwrap_or_default();
-        let (text, used) = decode(bytes, max, self.follows(read, max));
+        let (text, used) = decode(bytes, max, self.continuation(read, max));
         let at = read.at + skip as u64;
         StreamPart {
             head: text,
             at,
             next_offset: at + used as u64,
             total_bytes: read.total_bytes,
-            ..self.bare()
+            ..self.empty_part()
         }
     }
 
-    /// Nothing of the stream, and the file that keeps it.
-    fn bare(&self) -> StreamPart {
+    /// Returns a part without content that names the file.
+    fn empty_part(&self) -> StreamPart {
         StreamPart {
             path: Some(self.facts.path.to_string_lossy().into_owned()),
             lacks: lacks(self.facts),

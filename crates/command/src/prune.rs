@@ -1,17 +1,16 @@
-//! Keeps the output files of an agent within their allowance.
+//! Keeps the output files of an agent within their size limit.
 
 use crate::folders::Folders;
 use crate::off_thread::off_thread;
-use crate::place::{outputs, owner, remove_output};
+use crate::place::{command_of_file, output_dir, remove_output};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// How the names of commands begin; other files in the folder are somebody else's.
+/// Prefix of command names. Other files in the folder are not touched.
 const COMMAND: &str = "task_";
 
-/// An output file.
 #[derive(Debug)]
 struct File {
     path: PathBuf,
@@ -20,24 +19,24 @@ struct File {
     bytes: u64,
 }
 
-/// The output files of one command, which go together.
+/// The output files of one command, which are removed together.
 #[derive(Debug)]
 struct Output {
     files: Vec<PathBuf>,
-    /// When the last of them was written.
+    /// Time of the latest change to any of the files.
     changed: SystemTime,
     bytes: u64,
 }
 
-/// Removes the output of commands that are over, the oldest first and all files of a command at once, until what is
-/// left takes at most `limit` bytes.
+/// Removes the output of ended commands, the oldest first and all files of a command at once, until the rest takes at
+/// most `limit` bytes.
 pub(crate) async fn prune(home: &Path, folders: &Folders, limit: u64) -> io::Result<()> {
     let (home, folders) = (home.to_owned(), folders.clone());
     off_thread(move || prune_now(&home, &folders, limit)).await
 }
 
 fn prune_now(home: &Path, folders: &Folders, limit: u64) -> io::Result<()> {
-    remove_oldest(folders, files(&outputs(home))?, limit)
+    remove_oldest(folders, files(&output_dir(home))?, limit)
 }
 
 fn remove_oldest(folders: &Folders, files: Vec<File>, limit: u64) -> io::Result<()> {
@@ -48,7 +47,7 @@ fn remove_oldest(folders: &Folders, files: Vec<File>, limit: u64) -> io::Result<
         if bytes <= limit {
             break;
         }
-        // Somebody writes or waits for the outcome while its directory is there.
+        // While its directory exists, the command runs or its outcome is not recorded yet.
         if folders.holding(&command).join(&command).exists() {
             continue;
         }
@@ -88,12 +87,12 @@ fn files(dir: &Path) -> io::Result<Vec<File>> {
         let name = entry.file_name();
         let command = name
             .to_str()
-            .and_then(owner)
+            .and_then(command_of_file)
             .filter(|command| command.starts_with(COMMAND));
         let Some(command) = command else { continue };
         let found = match entry.metadata() {
             Ok(found) => found,
-            // Somebody was faster.
+            // The file was removed since the directory was listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
@@ -123,12 +122,12 @@ mod tests {
         super::prune(home, &folders(home), limit).await
     }
 
-    /// A home with output files of ten bytes each, the first the oldest.
+    /// Creates a home with output files of ten bytes each, the oldest first.
     fn home(names: &[&str]) -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
-        std::fs::create_dir(outputs(home.path())).unwrap();
+        std::fs::create_dir(output_dir(home.path())).unwrap();
         for (age, name) in names.iter().enumerate() {
-            let path = outputs(home.path()).join(name);
+            let path = output_dir(home.path()).join(name);
             std::fs::write(&path, "0123456789").unwrap();
             let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(age as u64);
             let file = std::fs::File::options().write(true).open(path).unwrap();
@@ -137,8 +136,8 @@ mod tests {
         home
     }
 
-    fn left(home: &Path) -> Vec<String> {
-        let entries = std::fs::read_dir(outputs(home)).unwrap();
+    fn remaining(home: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(output_dir(home)).unwrap();
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -155,10 +154,10 @@ mod tests {
             "task_c.log",
         ]);
         prune(home.path(), 40).await.unwrap();
-        assert_eq!(left(home.path()).len(), 4);
+        assert_eq!(remaining(home.path()).len(), 4);
         prune(home.path(), 30).await.unwrap();
         assert_eq!(
-            left(home.path()),
+            remaining(home.path()),
             ["task_b.log", "task_b.stderr.log", "task_c.log"]
         );
     }
@@ -172,9 +171,9 @@ mod tests {
             "task_a.stderr.log",
         ]);
         prune(home.path(), 30).await.unwrap();
-        assert_eq!(left(home.path()), ["task_a.log", "task_a.stderr.log"]);
+        assert_eq!(remaining(home.path()), ["task_a.log", "task_a.stderr.log"]);
         prune(home.path(), 10).await.unwrap();
-        assert_eq!(left(home.path()), Vec::<String>::new());
+        assert_eq!(remaining(home.path()), Vec::<String>::new());
     }
 
     #[tokio::test]
@@ -191,22 +190,22 @@ mod tests {
         std::fs::create_dir_all(former.join("task_c")).unwrap();
         prune(home.path(), 0).await.unwrap();
         let stay = ["notes.log", "task_a.log", "task_c.log", "task_x.txt"];
-        assert_eq!(left(home.path()), stay);
+        assert_eq!(remaining(home.path()), stay);
     }
 
     #[test]
     fn a_file_that_is_gone_already_is_no_error() {
         let home = home(&["task_a.log", "task_b.log"]);
-        let found = files(&outputs(home.path())).unwrap();
-        std::fs::remove_file(outputs(home.path()).join("task_a.log")).unwrap();
+        let found = files(&output_dir(home.path())).unwrap();
+        std::fs::remove_file(output_dir(home.path()).join("task_a.log")).unwrap();
         remove_oldest(&folders(home.path()), found, 0).unwrap();
-        assert_eq!(left(home.path()), Vec::<String>::new());
+        assert_eq!(remaining(home.path()), Vec::<String>::new());
     }
 
     #[tokio::test]
     async fn a_home_that_is_gone_already_is_no_error() {
         let home = home(&["task_a.log"]);
-        std::fs::remove_dir_all(outputs(home.path())).unwrap();
+        std::fs::remove_dir_all(output_dir(home.path())).unwrap();
         prune(home.path(), 0).await.unwrap();
     }
 
@@ -220,10 +219,10 @@ mod tests {
         ]);
         prune(home.path(), 10).await.unwrap();
         assert_eq!(
-            left(home.path()),
+            remaining(home.path()),
             ["task_b.stderr.facts.json", "task_b.stderr.log"]
         );
         prune(home.path(), 0).await.unwrap();
-        assert_eq!(left(home.path()), Vec::<String>::new());
+        assert_eq!(remaining(home.path()), Vec::<String>::new());
     }
 }

@@ -1,7 +1,7 @@
-//! The commands this process holds: one slot for each that is being started, looked for or followed.
+//! The commands this process holds: one slot for each command that is being started, looked up or followed.
 //!
-//! A slot is locked to start its command and to look for it, so the two never overlap. It is removed when its last user
-//! is gone and it holds no task.
+//! The slot is locked to start its command and to look it up, so the two never overlap. A slot is removed when its
+//! last user is gone and it holds no task.
 
 use holon_domain::command::CommandKey;
 use holon_process::Task;
@@ -9,17 +9,17 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is known to run under a key.
+/// The running task of a key; `None` while no task is known.
 pub(crate) type Slot = Option<Arc<Task>>;
 
-/// The slots in use.
+/// The slots in use, by command key.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     slots: Mutex<HashMap<CommandKey, Arc<tokio::sync::Mutex<Slot>>>>,
 }
 
 impl Registry {
-    /// The slot of a key.
+    /// Returns the slot of a key and creates it if needed.
     pub(crate) fn entry<'a>(&'a self, key: &'a CommandKey) -> Entry<'a> {
         let slot = Arc::clone(self.slots().entry(key.clone()).or_default());
         Entry {
@@ -29,8 +29,8 @@ impl Registry {
         }
     }
 
-    /// Lets go of a command that has ended; later lookups read its end from its directory.
-    pub(crate) async fn let_go(&self, key: &CommandKey, task: &Arc<Task>) {
+    /// Releases a command that has ended. Later lookups read its end from its directory.
+    pub(crate) async fn release(&self, key: &CommandKey, task: &Arc<Task>) {
         let entry = self.entry(key);
         let mut slot = entry.lock().await;
         if slot.as_ref().is_some_and(|held| Arc::ptr_eq(held, task)) {
@@ -38,7 +38,7 @@ impl Registry {
         }
     }
 
-    /// Whether the slot of this name in this home is in use.
+    /// Returns true if the slot of this name in this home is in use.
     pub(crate) fn is_used(&self, agent_home: &Path, name: &str) -> bool {
         self.slots()
             .keys()
@@ -50,7 +50,7 @@ impl Registry {
     }
 }
 
-/// A slot in use.
+/// A handle to a slot. Dropping the last handle removes an empty slot.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     registry: &'a Registry,
@@ -59,7 +59,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Waits until no other caller starts or looks for the command.
+    /// Waits until no other caller starts or looks up the command.
     pub(crate) async fn lock(&self) -> tokio::sync::MutexGuard<'_, Slot> {
         self.slot.lock().await
     }
@@ -68,7 +68,7 @@ impl Entry<'_> {
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
         let mut slots = self.registry.slots();
-        // The map's and ours: nobody else has it, and nobody gets it while the map is locked.
+        // The two references are the map's and this one. No other caller can get one while the map is locked.
         let is_last = Arc::strong_count(&self.slot) == 2;
         if is_last && self.slot.try_lock().is_ok_and(|slot| slot.is_none()) {
             slots.remove(self.key);

@@ -1,19 +1,19 @@
-//! Reports on commands: how one ended, or why that is unknown, with bounded captures of what it printed.
+//! Reports on commands: the end or the reason it is unknown, with bounded captures of the output.
 
-use crate::facts::{lacks, unread};
+use crate::facts::{lacks, unreadable};
 use crate::place::Place;
 use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput, MissingOutput};
 use holon_domain::limits::TASK_SUMMARY_BYTES;
 use holon_domain::task::TaskReport;
 use holon_domain::text;
-use holon_process::{Ended, Error, OutputFacts, Stream, StreamFacts, Task};
+use holon_process::{Error, OutputFacts, Stream, StreamFacts, Task, TaskEnd};
 use std::path::{Path, PathBuf};
 
-/// Size of a capture of which only the end is shown; the end is half of it.
+/// Size of a capture of which only the tail is shown; the tail is half of it.
 const SHORT_BYTES: usize = 2 * TASK_SUMMARY_BYTES;
 
-/// A command that has ended, with at most `bytes` of each stream.
-pub(crate) async fn output(ended: &Ended, bytes: usize) -> CommandOutput {
+/// Builds the output of an ended command, with at most `bytes` of each stream.
+pub(crate) async fn output(ended: &TaskEnd, bytes: usize) -> CommandOutput {
     let (stdout, stderr) = captures(&ended.output, bytes).await;
     CommandOutput {
         end: ended.end,
@@ -26,17 +26,17 @@ pub(crate) async fn output(ended: &Ended, bytes: usize) -> CommandOutput {
     }
 }
 
-/// The report of a command that was followed to its end.
-pub(crate) async fn report(place: &Place, ended: Result<Ended, Error>) -> TaskReport {
+/// Reports on a command that was followed to its end.
+pub(crate) async fn report(place: &Place, ended: Result<TaskEnd, Error>) -> TaskReport {
     match ended {
         Ok(ended) => TaskReport::Ended(output(&ended, SHORT_BYTES).await),
         Err(error) => lost(place, &error.to_string()).await,
     }
 }
 
-/// The report of a command whose end is not known, with the end of its output.
+/// Reports on a command whose end is unknown, with the end of its output.
 pub(crate) async fn lost(place: &Place, reason: &str) -> TaskReport {
-    let (stdout, stderr) = last_words(place).await;
+    let (stdout, stderr) = captures_from_files(place).await;
     TaskReport::Lost {
         reason: reason.to_owned(),
         stdout,
@@ -44,7 +44,7 @@ pub(crate) async fn lost(place: &Place, reason: &str) -> TaskReport {
     }
 }
 
-/// The report of a command that did not run.
+/// Reports on a command that did not run.
 pub(crate) fn not_run(reason: &str) -> TaskReport {
     TaskReport::Lost {
         reason: reason.to_owned(),
@@ -53,12 +53,12 @@ pub(crate) fn not_run(reason: &str) -> TaskReport {
     }
 }
 
-/// What the call is told that waited for a command whose end is not known.
+/// Builds the failure of a call that waited for a command whose end is unknown.
 pub(crate) async fn lost_failure(place: &Place, reason: &str) -> CommandFailure {
-    let (stdout, stderr) = last_words(place).await;
+    let (stdout, stderr) = captures_from_files(place).await;
     let mut tail = stdout.last().to_owned();
     if !stderr.last().trim().is_empty() {
-        // The complaints say more about what went wrong, so they get their half.
+        // Stderr says more about the cause, so it gets half of the space.
         let half = TASK_SUMMARY_BYTES / 2;
         tail = format!(
             "{}\nstderr:\n{}",
@@ -76,29 +76,29 @@ pub(crate) async fn lost_failure(place: &Place, reason: &str) -> CommandFailure 
     }
 }
 
-/// What a command that runs has printed so far. A file that cannot be read is told with its stream.
+/// Captures the output of a running command so far. A file that cannot be read is reported with its stream.
 ///
 /// # Errors
-/// When its shim does not answer, or is dead.
-pub(crate) async fn so_far(
+/// Fails if the shim does not answer or is dead.
+pub(crate) async fn output_so_far(
     task: &Task,
     bytes: usize,
 ) -> Result<(CapturedStream, CapturedStream), Error> {
     let facts = task.output().await?;
     let stdout = task.preview_of(&facts, Stream::Output, bytes).await;
-    let stdout = told(&facts.output, stdout)?;
+    let stdout = with_file_facts(&facts.output, stdout)?;
     let stderr = match &facts.errors {
         Some(errors) => {
             let stderr = task.preview_of(&facts, Stream::Errors, bytes).await;
-            told(errors, stderr)?
+            with_file_facts(errors, stderr)?
         }
         None => CapturedStream::default(),
     };
     Ok((stdout, stderr))
 }
 
-/// Nothing of what a command that runs has printed, and the files it is kept in.
-pub(crate) fn unseen(place: &Place, tty: bool) -> (CapturedStream, CapturedStream) {
+/// Names the output files of a running command without reading them.
+pub(crate) fn unread_streams(place: &Place, tty: bool) -> (CapturedStream, CapturedStream) {
     let of = |path: PathBuf| CapturedStream {
         path: Some(path.to_string_lossy().into_owned()),
         ..CapturedStream::default()
@@ -110,15 +110,15 @@ pub(crate) fn unseen(place: &Place, tty: bool) -> (CapturedStream, CapturedStrea
     (of(place.output()), stderr)
 }
 
-async fn last_words(place: &Place) -> (CapturedStream, CapturedStream) {
-    match place.kept().await {
+async fn captures_from_files(place: &Place) -> (CapturedStream, CapturedStream) {
+    match place.kept_output().await {
         Some(facts) => captures(&facts, SHORT_BYTES).await,
-        // The shim makes them before the command begins, so they were removed since.
-        None => (missing(&place.output()), CapturedStream::default()),
+        // The shim creates the files before the command starts, so they were removed since.
+        None => (missing_stream(&place.output()), CapturedStream::default()),
     }
 }
 
-fn missing(path: &Path) -> CapturedStream {
+fn missing_stream(path: &Path) -> CapturedStream {
     CapturedStream {
         path: Some(path.to_string_lossy().into_owned()),
         lacks: MissingOutput {
@@ -130,39 +130,43 @@ fn missing(path: &Path) -> CapturedStream {
 }
 
 async fn captures(facts: &OutputFacts, bytes: usize) -> (CapturedStream, CapturedStream) {
-    let stdout = captured(&facts.output, bytes).await;
+    let stdout = capture_file(&facts.output, bytes).await;
     let stderr = match &facts.errors {
-        Some(errors) => captured(errors, bytes).await,
+        Some(errors) => capture_file(errors, bytes).await,
         None => CapturedStream::default(),
     };
     (stdout, stderr)
 }
 
-async fn captured(facts: &StreamFacts, bytes: usize) -> CapturedStream {
-    let preview = told(facts, facts.preview(bytes).await);
-    // Reading a file fails by that file alone.
-    preview.unwrap_or_else(|_| without(facts, MissingOutput::default()))
+async fn capture_file(facts: &StreamFacts, bytes: usize) -> CapturedStream {
+    let preview = with_file_facts(facts, facts.preview(bytes).await);
+    // An error of a read is always about the file that was read.
+    preview.unwrap_or_else(|_| unreadable_stream(facts, MissingOutput::default()))
 }
 
-/// A stream as it was read; one whose file cannot be read is empty and says why.
-fn told(facts: &StreamFacts, read: Result<CapturedStream, Error>) -> Result<CapturedStream, Error> {
+/// Adds path and losses to a stream that was read. A stream whose file cannot be read is empty and carries the
+/// reason.
+fn with_file_facts(
+    facts: &StreamFacts,
+    read: Result<CapturedStream, Error>,
+) -> Result<CapturedStream, Error> {
     match read {
         Ok(stream) => Ok(CapturedStream {
             path: Some(facts.path.to_string_lossy().into_owned()),
             lacks: lacks(facts),
             ..stream
         }),
-        Err(error) => match unread(facts, &error) {
+        Err(error) => match unreadable(facts, &error) {
             Some(lacks) => {
                 tracing::warn!(%error, "what a command printed cannot be shown");
-                Ok(without(facts, lacks))
+                Ok(unreadable_stream(facts, lacks))
             }
             None => Err(error),
         },
     }
 }
 
-fn without(facts: &StreamFacts, lacks: MissingOutput) -> CapturedStream {
+fn unreadable_stream(facts: &StreamFacts, lacks: MissingOutput) -> CapturedStream {
     CapturedStream {
         total_bytes: facts.total_bytes,
         dropped_bytes: facts.total_bytes,

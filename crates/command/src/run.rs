@@ -1,6 +1,6 @@
-//! Runs an order: finds its command if it was begun, starts it if not, and waits for it.
+//! Runs a command order: finds the command if it was started before, starts it if not, and waits for it.
 
-use crate::environment::{Around, Talk, compose};
+use crate::environment::{AgentContext, StdioKind, compose};
 use crate::place::{Place, PlaceMark};
 use crate::registry::Slot;
 use crate::state::{DIRECTORY_LOST, State};
@@ -11,7 +11,7 @@ use holon_domain::command::{
 use holon_domain::limits::{COMMAND_OUTPUT_BYTES, COMMAND_STREAM_BYTES};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_process::{
-    Confinement, Ended, Error, Leftovers, NICENESS, ShimSpec, Task, VERSION, WindowSize,
+    Confinement, Error, Leftovers, NICENESS, ShimSpec, Task, TaskEnd, VERSION, WindowSize,
 };
 use holon_workspace::ExecutionRoot;
 use std::io;
@@ -20,17 +20,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The size of a terminal nobody has looked at yet.
+/// Size of a new terminal. Clients that look at it may change it later.
 const WINDOW: WindowSize = WindowSize {
     rows: 24,
     columns: 80,
 };
 
-/// How long after its time a command may take to be stopped by its shim: a grace, the end of a large tree, the drain.
+/// Extra time a shim gets to stop a command after its timeout: the grace period, the end of a large process tree, and
+/// the drain of its output. After that the host stops the command.
 const SHIM_LATE: Duration = Duration::from_secs(10);
 
 impl Commands {
-    /// Starts or finds the command, and waits for its end or until it is late.
+    /// Starts or finds the command, and waits for its end or for the order's yield time.
     pub(crate) async fn run_until_late(
         &self,
         order: &CommandOrder,
@@ -39,9 +40,9 @@ impl Commands {
         let place = self.place(&order.key).await;
         let task = match self.begin(order, cancel).await? {
             State::Running(task) => task,
-            State::Ended(ended) => return Ok(CommandRun::Ended(whole(&ended).await)),
+            State::Ended(ended) => return Ok(CommandRun::Ended(full_output(&ended).await)),
             State::Failed(failure) => return Err(failure),
-            // It was stopped before it could begin.
+            // The command was stopped before it could start.
             State::NeverStarted => return Err(CommandFailure::Cancelled),
             State::Unknown(cause) => {
                 return Err(report::lost_failure(&place, &cause.to_string()).await);
@@ -50,22 +51,24 @@ impl Commands {
         let left = self.time_left(&task, order.command.yield_time_ms);
         let ended = match order.when_late {
             LatePolicy::Continue => tokio::time::timeout(left, task.ended()).await.ok(),
-            LatePolicy::Stop => Some(in_time(&task, left).await),
+            LatePolicy::Stop => Some(wait_or_stop(&task, left).await),
         };
         match ended {
             Some(ended) => {
-                self.registry.let_go(&order.key, &task).await;
+                self.registry.release(&order.key, &task).await;
                 match ended {
-                    Ok(ended) => Ok(CommandRun::Ended(whole(&ended).await)),
+                    Ok(ended) => Ok(CommandRun::Ended(full_output(&ended).await)),
                     Err(error) => Err(report::lost_failure(&place, &error.to_string()).await),
                 }
             }
-            None => Ok(CommandRun::Running(running(order, &place, &task).await?)),
+            None => Ok(CommandRun::Running(
+                running_command(order, &place, &task).await?,
+            )),
         }
     }
 
-    /// The state of an order's command once it was given a chance to start: one that was begun before is found, one
-    /// that was not is started, and only one that was stopped before it began is left `NeverStarted`.
+    /// Finds the order's command, or starts it if it was never started. Returns `NeverStarted` only for a command
+    /// that was stopped before it could start.
     async fn begin(
         &self,
         order: &CommandOrder,
@@ -77,19 +80,26 @@ impl Commands {
             return Ok(State::Running(Arc::clone(task)));
         }
         let place = self.place(&order.key).await;
-        match place.mark().await.map_err(|error| unusable(&error))? {
+        match place
+            .mark()
+            .await
+            .map_err(|error| state_dir_failure(&error))?
+        {
             PlaceMark::Barred => return Ok(State::NeverStarted),
-            PlaceMark::Empty if place.kept().await.is_some() => {
+            PlaceMark::Empty if place.kept_output().await.is_some() => {
                 return Err(report::lost_failure(&place, DIRECTORY_LOST).await);
             }
-            PlaceMark::Empty => return self.start(order, (&place, cancel), &mut slot).await,
+            PlaceMark::Empty => return self.start(order, &place, cancel, &mut slot).await,
             PlaceMark::Begun => {}
         }
         match self.state(&order.key, &place, &mut slot).await {
             State::NeverStarted => {
-                place.set_aside().await.map_err(|error| unusable(&error))?;
-                let place = place.to_begin();
-                self.start(order, (&place, cancel), &mut slot).await
+                place
+                    .set_aside()
+                    .await
+                    .map_err(|error| state_dir_failure(&error))?;
+                let place = place.for_new_start();
+                self.start(order, &place, cancel, &mut slot).await
             }
             begun
             @ (State::Running(_) | State::Ended(_) | State::Failed(_) | State::Unknown(_)) => {
@@ -101,7 +111,8 @@ impl Commands {
     async fn start(
         &self,
         order: &CommandOrder,
-        (place, cancel): (&Place, &CancellationToken),
+        place: &Place,
+        cancel: &CancellationToken,
         slot: &mut Slot,
     ) -> Result<State, CommandFailure> {
         let made = place.make_home(cancel).await;
@@ -110,7 +121,10 @@ impl Commands {
         })?;
         holon_fault::hit("command.housed");
         let spec = self.spec(order, place).await?;
-        place.make().await.map_err(|error| unusable(&error))?;
+        place
+            .make()
+            .await
+            .map_err(|error| state_dir_failure(&error))?;
         holon_fault::hit("command.placed");
         let failure = match self.shims.start(spec).await {
             Ok(task) => {
@@ -121,7 +135,7 @@ impl Commands {
             }
             Err(failure) => failure,
         };
-        // The shim may have died after the command began, or a shim that came late may have taken it on.
+        // The shim may have died after the command started, or a slow shim may have started it after all.
         Ok(match self.state(&order.key, place, slot).await {
             State::Failed(_) | State::NeverStarted => State::Failed(failure),
             begun @ (State::Running(_) | State::Ended(_) | State::Unknown(_)) => begun,
@@ -131,10 +145,10 @@ impl Commands {
     async fn spec(&self, order: &CommandOrder, place: &Place) -> Result<ShimSpec, CommandFailure> {
         let (context, command) = (&order.context, &order.command);
         let cwd = resolve_off_thread(&context.workspace, command.workdir.as_deref()).await?;
-        let talk = if command.tty {
-            Talk::Terminal
+        let stdio = if command.tty {
+            StdioKind::Terminal
         } else {
-            Talk::Pipes
+            StdioKind::Pipes
         };
         let hidden = self.hidden_env().clone();
         let names: Vec<String> = hidden.iter().cloned().collect();
@@ -146,11 +160,11 @@ impl Commands {
         let vars = vars.map_err(|reason| CommandFailure::Spawn {
             reason: format!("its environment could not be made: {reason}"),
         })?;
-        let around = Around {
+        let context = AgentContext {
             agent_id: context.agent_id.as_str(),
             agent_home: &context.agent_home,
             cwd: &cwd.to_string_lossy(),
-            talk,
+            stdio,
         };
         Ok(ShimSpec {
             version: VERSION,
@@ -160,7 +174,7 @@ impl Commands {
             shell: command.shell.clone().or_else(|| self.shell.clone()),
             login: command.login,
             terminal: command.tty.then_some(WINDOW),
-            env: compose(&vars, &hidden, &around),
+            env: compose(&vars, &hidden, &context),
             cwd,
             accepts_input: command.accepts_input,
             output_path: place.output(),
@@ -177,24 +191,24 @@ impl Commands {
         })
     }
 
-    /// How long a call still waits. It is counted from the command's start, so that a restart does not begin it anew.
+    /// Time a call still waits. It is counted from the command's start, so a restart of the host does not extend it.
     fn time_left(&self, task: &Task, yield_time_ms: u64) -> Duration {
         let until = task.identity().started_at.plus_millis(yield_time_ms);
         let left = until.millis_since((self.now)());
-        // A clock that was set back must not make it longer.
+        // A clock that was set back must not extend the wait.
         Duration::from_millis(left.min(yield_time_ms))
     }
 }
 
-/// Waits for a command that its shim stops when no time is `left`, also while no host runs, and stops the command if its
-/// shim does not.
-async fn in_time(task: &Task, left: Duration) -> Result<Ended, Error> {
+/// Waits for a command that has a timeout. Its shim enforces the timeout, also while no host runs. If the shim fails
+/// to do so, this function stops the command.
+async fn wait_or_stop(task: &Task, left: Duration) -> Result<TaskEnd, Error> {
     let left = left.saturating_add(SHIM_LATE);
     if let Ok(ended) = tokio::time::timeout(left, task.ended()).await {
         return ended;
     }
     let stopped = task.stop(Duration::ZERO).await;
-    stopped.map(|ended| Ended {
+    stopped.map(|ended| TaskEnd {
         end: match ended.stopped {
             true => CommandEnd::TimedOut,
             false => ended.end,
@@ -203,27 +217,27 @@ async fn in_time(task: &Task, left: Duration) -> Result<Ended, Error> {
     })
 }
 
-async fn whole(ended: &Ended) -> CommandOutput {
+async fn full_output(ended: &TaskEnd) -> CommandOutput {
     report::output(ended, COMMAND_STREAM_BYTES).await
 }
 
-async fn running(
+async fn running_command(
     order: &CommandOrder,
     place: &Place,
     task: &Task,
 ) -> Result<RunningCommand, CommandFailure> {
     let workspace = &order.context.workspace;
-    let asked = order.command.workdir.as_deref();
-    let workdir = match resolve_off_thread(workspace, asked).await {
+    let requested = order.command.workdir.as_deref();
+    let workdir = match resolve_off_thread(workspace, requested).await {
         Ok(found) => found,
-        // Removed meanwhile; the words say where it was.
-        Err(_) => Path::new(&workspace.cwd).join(asked.unwrap_or_default()),
+        // The directory was removed meanwhile; report the path it had.
+        Err(_) => Path::new(&workspace.cwd).join(requested.unwrap_or_default()),
     };
-    let (stdout, stderr) = match report::so_far(task, COMMAND_STREAM_BYTES).await {
+    let (stdout, stderr) = match report::output_so_far(task, COMMAND_STREAM_BYTES).await {
         Ok(streams) => streams,
-        // Its shim holds its lock and does not answer, perhaps because its disk takes nothing at the moment. The
-        // command goes on, and what it printed is read later.
-        Err(Error::Unreachable { .. }) => report::unseen(place, order.command.tty),
+        // The shim holds its lock but does not answer, for example because its disk is full. The command keeps
+        // running, and its output is read later.
+        Err(Error::Unreachable { .. }) => report::unread_streams(place, order.command.tty),
         Err(error) => return Err(report::lost_failure(place, &error.to_string()).await),
     };
     Ok(RunningCommand {
@@ -257,7 +271,7 @@ fn resolve(workspace: &WorkspaceEntry, workdir: Option<&str>) -> Result<PathBuf,
     root.resolve_dir(Path::new(&workspace.cwd), workdir)
 }
 
-fn unusable(error: &io::Error) -> CommandFailure {
+fn state_dir_failure(error: &io::Error) -> CommandFailure {
     CommandFailure::Spawn {
         reason: format!(
             "its place on disk cannot be used: {error}; check permissions and free space"

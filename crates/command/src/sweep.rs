@@ -1,29 +1,30 @@
-//! Ends commands that no row and no call refers to any more, and removes their directories.
+//! Stops commands that no record and no call refers to any more, and removes their directories.
 
 use crate::folders::Folders;
 use crate::off_thread::off_thread;
 use crate::place::{Place, is_unused, remove_dir};
 use holon_domain::command::UnknownCause;
-use holon_process::{Sought, StoppedState, stop};
+use holon_process::{StoppedState, TaskLocator, stop};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long such a command has to end by itself before it is killed.
+/// Grace period before such a command is killed.
 const GRACE: Duration = Duration::from_secs(1);
-/// How the ids of commands and of the calls that asked for them begin.
+/// Prefixes of the ids of commands and of the calls that started them.
 const TASK: &str = "task_";
 const CALL: &str = "call_";
 
-/// Ends and removes the commands of the agent with this home, except those whose name `is_spared`. Their output stays.
+/// Stops and removes the commands of the agent with this home, except those whose name `is_spared`. Their output
+/// stays.
 pub(crate) async fn sweep(home: &Path, folders: &Folders, is_spared: impl Fn(&str) -> bool) {
     let mut sweeping = JoinSet::new();
     for folder in [&folders.own, &folders.former] {
         let names = match names(folder).await {
             Ok(names) => names,
             Err(error) => {
-                tracing::warn!(%error, "commands that nobody follows could not be looked for");
+                tracing::warn!(%error, "orphaned commands could not be looked for");
                 continue;
             }
         };
@@ -40,25 +41,26 @@ pub(crate) async fn sweep(home: &Path, folders: &Folders, is_spared: impl Fn(&st
 async fn sweep_one(place: Place, name: String) {
     if is_unused(&name) {
         let dir = place.state_dir();
-        // What is left is tried again by the next sweep.
+        // A failed removal is retried by the next sweep.
         drop(off_thread(move || remove_dir(&dir)).await);
         return;
     }
-    if end_and_remove(&place, (&name, &nonce(&name))).await {
-        tracing::info!(name, "removed a command that nobody follows");
+    if end_and_remove(&place, &name, &nonce(&name)).await {
+        tracing::info!(name, "removed an orphaned command");
     }
 }
 
-/// Ends the command of this name and nonce if it runs, whether its shim answers or not, and removes its directory. A
-/// command that cannot be ended keeps its directory, so that it can be found later. Returns whether it is gone.
-pub(crate) async fn end_and_remove(place: &Place, (name, nonce): (&str, &str)) -> bool {
+/// Stops the command of this name and nonce if it runs, also if its shim does not answer, and removes its directory.
+/// A command that cannot be stopped keeps its directory, so that it can be found later. Returns true if the directory
+/// is gone.
+pub(crate) async fn end_and_remove(place: &Place, name: &str, nonce: &str) -> bool {
     let dir = place.state_dir();
-    let sought = Sought {
+    let locator = TaskLocator {
         state_dir: &dir,
         task_id: name,
         nonce,
     };
-    match stop(sought, GRACE).await {
+    match stop(locator, GRACE).await {
         StoppedState::Ended(_)
         | StoppedState::Failed(_)
         | StoppedState::NeverStarted
@@ -77,7 +79,7 @@ pub(crate) async fn end_and_remove(place: &Place, (name, nonce): (&str, &str)) -
     }
 }
 
-/// The nonce that the shim of a command answers to, which is the id of its call. The name is derived from that id, see
+/// Returns the nonce of a command's shim, which is the id of its call. The name is derived from that id, see
 /// `CommandKey`.
 fn nonce(name: &str) -> String {
     let name = match name.rsplit_once('-') {
@@ -87,7 +89,7 @@ fn nonce(name: &str) -> String {
     format!("{CALL}{}", name.strip_prefix(TASK).unwrap_or(name))
 }
 
-/// The names of the commands in a folder, which holds other things too.
+/// Lists the names of the commands in a folder. Other files in it are ignored.
 async fn names(folder: &Path) -> io::Result<Vec<String>> {
     let folder = folder.to_owned();
     off_thread(move || {

@@ -1,11 +1,11 @@
-//! Admission: what becomes of a message at the door. Provenance is normalised here, once, and never raised later.
+//! Admission: decides whether a message enters an agent's queue, and normalises its provenance once.
 //!
-//! Authority follows from the ingress alone. Only runtime-owned ingress binds a work item or a task out of metadata;
-//! what anyone else writes there stays data. A stopped agent admits nothing.
+//! Authority is derived from the ingress alone and never raised later. Only runtime-owned ingress may bind a work item
+//! or a task through metadata; from any other sender metadata stays data. A stopped agent admits no message.
 
 mod provenance;
 
-pub use provenance::{authority_of, door_takes, door_takes_origin, kind_fits_origin};
+pub use provenance::{accepts_kind, accepts_origin, authority_of, kind_fits_origin};
 
 use crate::draft::Draft;
 use crate::ingress::Ingress;
@@ -25,7 +25,7 @@ use holon_domain::{MessageId, TaskId, WorkItemId, limits};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Metadata keys that are references to where a message came from; copied for every ingress.
+/// Metadata keys that name the source of a message. They are copied for every ingress.
 const SOURCE_REF_KEYS: [&str; 5] = [
     "callback_descriptor_id",
     "waiting_intent_id",
@@ -34,18 +34,18 @@ const SOURCE_REF_KEYS: [&str; 5] = [
     "task_result_id",
 ];
 
-/// What the runtime itself vouches for when it puts a message into a queue without a door.
+/// Provenance that the runtime itself sets on a message it queues without an ingress check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Provenance {
     pub(crate) authority: AuthorityClass,
     pub(crate) cause: Cause,
-    /// What the agent had waited for and the message brings.
+    /// The wait that this message ends, if any.
     pub(crate) resumes: Option<ResumeReason>,
 }
 
 impl Provenance {
-    /// The provenance of a message that nothing but the agent itself caused.
-    pub(crate) const fn itself(authority: AuthorityClass) -> Self {
+    /// Provenance of a message that only the agent itself caused.
+    pub(crate) const fn self_caused(authority: AuthorityClass) -> Self {
         Self {
             authority,
             cause: Cause::Itself,
@@ -53,8 +53,8 @@ impl Provenance {
         }
     }
 
-    /// The same for a message that brings what the agent had waited for.
-    pub(crate) const fn resuming(self, resumes: Option<ResumeReason>) -> Self {
+    /// Returns the same provenance for a message that ends a wait or a rest.
+    pub(crate) const fn with_resumes(self, resumes: Option<ResumeReason>) -> Self {
         Self { resumes, ..self }
     }
 }
@@ -62,17 +62,17 @@ impl Provenance {
 /// Refuses a message that no agent would admit, by its provenance and its size. Needs no agent.
 ///
 /// # Errors
-/// Why no agent would admit it.
+/// The rule that the message breaks.
 pub fn judge(ingress: &Ingress) -> Result<(), Rejection> {
     provenance::check(ingress)?;
     check_shape(ingress)?;
     check_names(ingress)
 }
 
-/// Refuses work for an agent that is stopped or going.
+/// Refuses work for an agent that is stopped or being removed.
 ///
 /// # Errors
-/// Which of the two it is.
+/// A rejection that names which of the two states the agent is in.
 pub fn judge_lifecycle(agent: &AgentRecord) -> Result<(), Rejection> {
     match agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => Ok(()),
@@ -81,8 +81,8 @@ pub fn judge_lifecycle(agent: &AgentRecord) -> Result<(), Rejection> {
     }
 }
 
-/// The models that may be asked for a piece of work, in order of preference: the one its caller named and no other,
-/// or else the agent's own and the host's. Empty when nobody chose a model.
+/// Lists the models that may be asked for a piece of work, in order of preference: only the one its caller named, or
+/// else the agent's own followed by the host's. Empty if neither the caller, the agent nor the host names a model.
 #[must_use]
 pub fn models_for(
     host: &HostFacts,
@@ -100,11 +100,11 @@ pub fn models_for(
     models
 }
 
-/// Refuses work that no model could do. `checks` holds what checking each of [`models_for`] gave, in that order; one
-/// that can be asked is enough, so checks after it may be left out.
+/// Refuses work that no model could do. `checks` holds the result of checking each of [`models_for`], in that order.
+/// One usable model is enough, so the caller may stop after the first success.
 ///
 /// # Errors
-/// When there is no model, or none that can be asked.
+/// There is no model, or every model failed its check.
 pub fn judge_models(checks: &[Result<(), ModelFailure>]) -> Result<(), Rejection> {
     let mut first_failure = None;
     for check in checks {
@@ -121,7 +121,7 @@ pub fn judge_models(checks: &[Result<(), ModelFailure>]) -> Result<(), Rejection
     })
 }
 
-/// Judges a message and, if it may enter, puts it into the queue.
+/// Derives the authority of a message from its ingress and queues it if it may enter.
 pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntry, Rejection> {
     let provenance = Provenance {
         authority: authority_of(&ingress),
@@ -131,7 +131,7 @@ pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntr
     admit_as(draft, ingress, provenance)
 }
 
-/// An agent that has nobody to ask could never answer.
+/// Refuses a message for an agent without a model: it could never be answered.
 fn check_model(draft: &Draft<'_>) -> Result<(), Rejection> {
     let own = draft.agent.model_override.as_ref();
     if draft.host.models.first(own).is_none() {
@@ -140,7 +140,7 @@ fn check_model(draft: &Draft<'_>) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Refuses a message for which the queue has no room. The last of the room is an operator's alone.
+/// Refuses a message for which the queue has no room. The last part of the queue is reserved for operators.
 fn check_room(draft: &Draft<'_>, authority: AuthorityClass) -> Result<(), Rejection> {
     let agent_id = || draft.agent.identity.agent_id.clone();
     let pending = draft.queue.pending;
@@ -164,12 +164,12 @@ fn check_room(draft: &Draft<'_>, authority: AuthorityClass) -> Result<(), Reject
     }
 }
 
-/// Whether the queue has room for another message that is not an operator's.
+/// Returns true if the queue has room for another message that is not an operator's.
 pub(crate) fn has_room_for_others(draft: &Draft<'_>) -> bool {
     draft.queue.pending < limits::QUEUE_ENTRIES_OTHERS
 }
 
-/// Puts a message into the queue, if it may enter: the caller names its provenance. Waits that it ends are over.
+/// Queues a message with the provenance that the caller names, if it may enter. Waits that the message ends are closed.
 pub(crate) fn admit_as(
     draft: &mut Draft<'_>,
     ingress: Ingress,
@@ -179,11 +179,11 @@ pub(crate) fn admit_as(
     judge(&ingress)?;
     check_model(draft)?;
     check_room(draft, provenance.authority)?;
-    let resumes = wait::message_comes(draft, &ingress, provenance.cause);
-    Ok(enqueue(draft, ingress, provenance.resuming(resumes)))
+    let resumes = wait::end_by_message(draft, &ingress, provenance.cause);
+    Ok(enqueue(draft, ingress, provenance.with_resumes(resumes)))
 }
 
-/// Puts a message into the queue whose provenance is beyond question: the caller names it.
+/// Queues a message of the runtime without any check. The caller sets its provenance.
 pub(crate) fn enqueue(
     draft: &mut Draft<'_>,
     ingress: Ingress,
@@ -194,7 +194,7 @@ pub(crate) fn enqueue(
     entry
 }
 
-/// Keeps such a message for the next turn that runs.
+/// Holds a message of the runtime for the next turn instead of queueing it.
 pub(crate) fn hold(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) -> QueueEntry {
     let entry = entry(draft, ingress, provenance, QueueStatus::Held);
     draft.hold_message(entry.clone());
@@ -260,7 +260,7 @@ fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Refuses ids and names that are too long to be any: they are copied into rows, events and prompts.
+/// Refuses ids and names over their limit, because they are copied into rows, events and prompts.
 fn check_names(ingress: &Ingress) -> Result<(), Rejection> {
     let links = [
         ("correlation_id", ingress.correlation_id.as_deref()),
@@ -325,7 +325,7 @@ fn normalise(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) ->
     }
 }
 
-/// A binding out of metadata, for runtime-owned ingress only.
+/// Reads a reference from metadata, for runtime-owned ingress only.
 fn bound_ref(ingress: &Ingress, key: &str) -> Option<String> {
     let runtime_owned = ingress.delivery_surface.is_runtime_owned()
         && ingress.admission_context == AdmissionContext::RuntimeOwned;

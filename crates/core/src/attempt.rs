@@ -1,36 +1,29 @@
-//! Attempts: whether a failed provider request is tried again, when, and whether another model is asked instead.
-//! Policy only; one attempt is the `llm` crate's.
+//! Retry policy for one provider request: retry with backoff, wait, ask another model, or fail. Performing a single
+//! attempt is the `llm` crate's job.
 
 use holon_domain::attempt::AttemptDisposition;
 use holon_domain::limits;
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 
-/// What follows from a failure for the model that failed.
+/// The consequence of a failure for the model that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
-    /// Another try after a pause.
-    Retry {
-        /// The pause.
-        backoff_ms: u64,
-    },
-    /// Another try once this machine may have a network again; uses up no try. Only while somebody waits on the line.
-    WaitForNetwork {
-        /// The pause.
-        backoff_ms: u64,
-    },
-    /// Another try once the allowance is renewed; uses up no try. Only while somebody waits on the line.
-    Park {
-        /// Until then.
-        backoff_ms: u64,
-    },
-    /// It could have been tried again, but often enough is enough.
+    /// Retry the same model after a backoff.
+    Retry { backoff_ms: u64 },
+    /// Retry once this machine may have a network again. Does not use up a try. Chosen only while a caller waits for
+    /// the turn.
+    WaitForNetwork { backoff_ms: u64 },
+    /// Retry once the provider renews the allowance. Does not use up a try. Chosen only while a caller waits for the
+    /// turn.
+    Park { backoff_ms: u64 },
+    /// The failure could be retried, but all tries are used up.
     Exhausted,
-    /// Trying again does not mend it.
+    /// A retry of the same request cannot succeed.
     FailFast,
 }
 
 impl Disposition {
-    /// The pause before the next try of the same model, where there is one.
+    /// Returns the backoff before the next try of the same model; `None` if it is not tried again.
     #[must_use]
     pub const fn backoff_ms(self) -> Option<u64> {
         match self {
@@ -41,7 +34,7 @@ impl Disposition {
         }
     }
 
-    /// What is stored of it with the attempt.
+    /// Converts the disposition to the form that is stored with the attempt.
     #[must_use]
     pub const fn stored(self) -> AttemptDisposition {
         match self {
@@ -54,40 +47,39 @@ impl Disposition {
     }
 }
 
-/// Tries per model and round: the first and its retries.
+/// Number of tries per model and round: the first one and its retries.
 pub const MAX_ATTEMPTS: u32 = limits::PROVIDER_RETRIES + 1;
 
-/// How the round stands when a failure comes in.
+/// State of the round at the time of a failure.
 #[derive(Debug, Clone, Copy)]
 pub struct AttemptState {
-    /// Which try of this model it was, from 1.
+    /// Number of the failed try of this model, counted from 1.
     pub attempt: u32,
-    /// Whether another model could be asked.
+    /// True if the turn has another model to ask.
     pub has_fallback: bool,
-    /// Whether somebody sits and waits for the turn's end.
+    /// True if a caller waits on an open connection for the end of the turn.
     pub attended: bool,
-    /// How long the round has been without a network.
     pub without_network_ms: u64,
-    /// How often the round was parked.
+    /// Number of times the round has waited for an allowance.
     pub parks: u32,
 }
 
-/// What a kind of failure says about trying again.
+/// The action that can resolve a kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// The same again may work.
+    /// The same request may succeed.
     Retry,
-    /// The same again will work once there is a network; no other model would fare better now.
+    /// The same request will succeed once there is a network. Another remote model would fail as well.
     Network,
-    /// The same again will work once the account has a new allowance.
+    /// The same request will succeed once the account has a new allowance.
     Allowance,
-    /// Only another model may work.
+    /// Only another model may accept the request.
     OtherModel,
-    /// Nothing: another model is asked the same and must not be.
+    /// No model may be asked again, because the request itself was refused.
     None,
 }
 
-/// The remedy of each kind.
+/// Maps each kind of failure to its remedy.
 #[must_use]
 pub const fn remedy(kind: ModelFailureKind) -> Remedy {
     match kind {
@@ -106,36 +98,38 @@ pub const fn remedy(kind: ModelFailureKind) -> Remedy {
     }
 }
 
-/// Whether another model may be asked after a failure that ended the tries of this one.
+/// Returns true if another model may be asked after this failure ended the tries of the current one.
 #[must_use]
-pub const fn falls_over(kind: ModelFailureKind) -> bool {
+pub const fn allows_fallback(kind: ModelFailureKind) -> bool {
     match remedy(kind) {
         Remedy::Retry | Remedy::Allowance | Remedy::OtherModel => true,
         Remedy::Network | Remedy::None => false,
     }
 }
 
-/// How long until a used-up allowance is renewed, if that is what failed and the provider said.
+/// Returns the time until a used-up allowance is renewed, if the failure is about an allowance and the provider named
+/// that time.
 #[must_use]
 pub fn renewal_ms(failure: &ModelFailure) -> Option<u64> {
     let asked = failure.retry_after_ms?;
     match remedy(failure.kind) {
         Remedy::Allowance => Some(asked),
-        // Asked to stay away for longer than a retry waits: that is an allowance, whatever it is called.
+        // A provider that asks for a longer pause than any retry waits has used up an allowance, even if it reports
+        // another kind.
         Remedy::Retry if asked > limits::BACKOFF_MAX_MS => Some(asked),
         Remedy::Retry | Remedy::Network | Remedy::OtherModel | Remedy::None => None,
     }
 }
 
-/// Judges a failure. `chance` spreads the pauses of many agents over time.
+/// Chooses the disposition of a failure. `chance` adds jitter to the backoff of many agents.
 #[must_use]
 pub fn judge(failure: &ModelFailure, state: AttemptState, chance: u128) -> Disposition {
     if let Some(renewal_ms) = renewal_ms(failure) {
-        return allowance(renewal_ms, state);
+        return wait_for_allowance(renewal_ms, state);
     }
     match remedy(failure.kind) {
         Remedy::Retry => retry(failure.retry_after_ms, state, chance),
-        Remedy::Network => network(state, chance),
+        Remedy::Network => wait_for_network(state, chance),
         Remedy::OtherModel if taught_output_limit(failure) && state.attempt < MAX_ATTEMPTS => {
             Disposition::Retry { backoff_ms: 0 }
         }
@@ -146,8 +140,8 @@ pub fn judge(failure: &ModelFailure, state: AttemptState, chance: u128) -> Dispo
     }
 }
 
-/// Whether an answer that could not be read is asked for once more. Only where a caller waits on the line and no other
-/// model can be asked: any other turn is suspended and asks again by itself.
+/// Returns true if an unreadable answer is requested once more. Only if a caller waits and no other model can be asked:
+/// any other turn is suspended and retries by itself.
 fn is_worth_one_more_try(kind: ModelFailureKind, state: AttemptState) -> bool {
     kind == ModelFailureKind::InvalidResponse
         && state.attended
@@ -155,7 +149,7 @@ fn is_worth_one_more_try(kind: ModelFailureKind, state: AttemptState) -> bool {
         && state.attempt == 1
 }
 
-/// The next request asks for less, so it is another one.
+/// Returns true if the failure taught an output limit, so that the next request differs from the failed one.
 fn taught_output_limit(failure: &ModelFailure) -> bool {
     let learned = failure.learned.unwrap_or_default();
     learned.max_output_tokens.is_some()
@@ -165,7 +159,7 @@ fn retry(asked_ms: Option<u64>, state: AttemptState, chance: u128) -> Dispositio
     if state.attempt >= MAX_ATTEMPTS {
         return Disposition::Exhausted;
     }
-    // Whoever sits and waits gets quick tries; a turn that nobody waits for gives a provider's bad minute time to pass.
+    // A waiting caller gets short backoffs. An unattended turn waits longer, so that a brief outage can pass.
     let growth = if state.attended {
         limits::BACKOFF_GROWTH_ATTENDED
     } else {
@@ -180,8 +174,9 @@ fn retry(asked_ms: Option<u64>, state: AttemptState, chance: u128) -> Dispositio
     }
 }
 
-/// Pauses as long as it has waited already, so that pauses double. An unattended turn is suspended instead.
-fn network(state: AttemptState, chance: u128) -> Disposition {
+/// Waits for the network, as long again as the round has waited so far, so that pauses double. An unattended turn is
+/// suspended instead.
+fn wait_for_network(state: AttemptState, chance: u128) -> Disposition {
     if !state.attended || state.without_network_ms >= limits::ATTENDED_PATIENCE_MS {
         return Disposition::Exhausted;
     }
@@ -193,9 +188,9 @@ fn network(state: AttemptState, chance: u128) -> Disposition {
     }
 }
 
-/// Another model goes first; without one, a renewal that is near enough is waited for. An unattended turn is suspended
+/// Asks another model first; without one, waits for a renewal that is near enough. An unattended turn is suspended
 /// instead.
-fn allowance(renewal_ms: u64, state: AttemptState) -> Disposition {
+fn wait_for_allowance(renewal_ms: u64, state: AttemptState) -> Disposition {
     let may_wait = state.attended
         && renewal_ms <= limits::ATTENDED_PATIENCE_MS
         && state.parks < limits::PARKS_PER_ROUND;
@@ -207,7 +202,7 @@ fn allowance(renewal_ms: u64, state: AttemptState) -> Disposition {
     }
 }
 
-/// Up to a quarter of jitter on top, within the bound.
+/// Adds up to a quarter of jitter to a pause, within its bound.
 pub(crate) fn spread(base_ms: u64, max_ms: u64, chance: u128) -> u64 {
     let jitter = u64::try_from(chance % 1_000).unwrap_or(0) * (base_ms / 4) / 1_000;
     base_ms.saturating_add(jitter).min(max_ms)

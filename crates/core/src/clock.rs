@@ -1,6 +1,6 @@
-//! A wall clock that was set back: running pauses are planned anew, so that none gets longer than it was set for.
+//! Replans running pauses after the wall clock was set back, so that no pause takes longer than it was set for.
 //!
-//! Only pauses are lengths. A slot is a time on the wall and stays where it is.
+//! Only pauses are durations. A slot is a time on the wall clock and stays where it is.
 
 use crate::draft::Draft;
 use crate::input::{Reply, RunningPause};
@@ -13,9 +13,9 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::Recheck;
 use holon_domain::{WaitId, WorkItemId};
 
-/// Plans the pauses anew that a state still waits for. One that ended meanwhile, or was planned anew already, has
-/// another number and is left alone, so the same input may come twice.
-pub(crate) fn set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[RunningPause]) -> Reply {
+/// Replans the pauses that some state still waits for. A pause that ended meanwhile, or was already replanned, has
+/// another number and is skipped, so the input is idempotent.
+pub(crate) fn handle_set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[RunningPause]) -> Reply {
     let mut reply = Reply::Unchanged;
     for running in pauses {
         let Some(pause) = running.pause.shift_after_step_back(by_ms, draft.now) else {
@@ -41,17 +41,17 @@ pub(crate) fn set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[RunningPause
     reply
 }
 
-/// Plans a pause anew that the agent's row waits for. Whether it still does.
+/// Replans a pause that the agent's row waits for. Returns true if the row still waits for it.
 fn move_own(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause) -> bool {
     if !awaited_due(&draft.agent).contains(&running.id) {
         return false;
     }
-    let id = set_anew(draft, running, pause);
-    wait_for(&mut draft.agent, running.id, (id, pause.ends_at()));
+    let id = replan(draft, running, pause);
+    replace_due(&mut draft.agent, running.id, id, pause.ends_at());
     true
 }
 
-fn set_anew(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause) -> DueId {
+fn replan(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause) -> DueId {
     draft.clear_due(running.id);
     draft.set_pause(pause, running.due.clone())
 }
@@ -69,7 +69,7 @@ fn move_recheck(
     let Some(recheck) = item.recheck.as_mut().filter(waits) else {
         return false;
     };
-    recheck.due = Some(set_anew(draft, running, pause));
+    recheck.due = Some(replan(draft, running, pause));
     recheck.at = pause.ends_at();
     draft.put_work_item(item);
     true
@@ -81,7 +81,7 @@ fn move_wait(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause, id: &W
     let Some(mut wait) = waits.into_iter().find(waits_for) else {
         return false;
     };
-    wait.due = Some(set_anew(draft, running, pause));
+    wait.due = Some(replan(draft, running, pause));
     wait.due_at = Some(pause.ends_at());
     let own = draft.agent.work.agent_wait.as_mut();
     if let Some(own) = own.filter(|own| own.wait_id == wait.id) {
@@ -91,8 +91,8 @@ fn move_wait(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause, id: &W
     true
 }
 
-/// Lets the state that waited for one entry wait for another.
-fn wait_for(agent: &mut AgentRecord, old: DueId, (id, at): (DueId, Timestamp)) {
+/// Replaces the due entry that a state of the agent waits for.
+fn replace_due(agent: &mut AgentRecord, old: DueId, id: DueId, at: Timestamp) {
     let rest = agent.rest.as_mut().and_then(|rest| rest.wake.as_mut());
     let of_work = agent.work.tick_pause.as_mut();
     for wake in rest.into_iter().chain(agent.pace.as_mut()).chain(of_work) {

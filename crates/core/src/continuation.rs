@@ -1,28 +1,27 @@
-//! Continuation: what a trigger means for an agent that stood in a given closure.
+//! Classifies a trigger against the closure that the agent had before it.
 //!
-//! Only the operator overrides a wait. Content is never swallowed: what does not match the wait is delivered beside it
-//! and the wait stays. Only signals without content are mere signs of life.
+//! Only the operator overrides a wait. Content that does not match the wait is delivered to the model and leaves the
+//! wait open. Only a signal without content is treated as a sign of life.
 
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, WaitingReason};
 use holon_domain::continuation::{ContinuationClass, ContinuationResolution, TriggerKind};
 use holon_domain::message::{MessageEnvelope, MessageKind, ResumeReason};
 use holon_domain::{limits, text};
 
-/// What of a message decides its continuation.
+/// The properties of a message that decide its continuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trigger {
-    /// Its kind.
     pub kind: TriggerKind,
-    /// Whether a model has anything to read in it.
+    /// True if the message has content for a model to read.
     pub contentful: bool,
-    /// What the agent had waited for and the message brings.
+    /// The wait that the message ended when it was admitted, if any.
     pub resumes: Option<ResumeReason>,
-    /// Whether it only observes: never a reason for a turn.
+    /// True for a message that is only recorded and never begins a turn.
     pub observational: bool,
 }
 
 impl Trigger {
-    /// The trigger a message is.
+    /// Reads the trigger of a message.
     #[must_use]
     pub fn of(message: &MessageEnvelope) -> Self {
         let observational = match message.kind {
@@ -48,11 +47,11 @@ impl Trigger {
     }
 }
 
-/// Classifies a trigger against where the agent stood before it.
+/// Classifies a trigger against the closure before it.
 #[must_use]
 pub fn resolve(prior: &ClosureDecision, trigger: Trigger) -> ContinuationResolution {
     let class = classify(prior, trigger);
-    // The wait was over when the message was admitted; the closure before that showed it.
+    // Admission already closed the wait, and the prior closure still showed it.
     let ended = match trigger.resumes {
         Some(ResumeReason::Wait { reason }) if !trigger.observational => Some(reason),
         Some(ResumeReason::Wait { .. } | ResumeReason::Rest) | None => None,
@@ -69,7 +68,7 @@ pub fn resolve(prior: &ClosureDecision, trigger: Trigger) -> ContinuationResolut
     }
 }
 
-/// Where the agent stood and what the message is, in a few words each.
+/// Describes the prior closure and the message in a few words each.
 fn evidence(prior: &ClosureDecision, trigger: Trigger) -> Vec<String> {
     let stood = prior.evidence.iter().map(|fact| format!("before: {fact}"));
     let flags = [
@@ -103,23 +102,24 @@ fn classify(prior: &ClosureDecision, trigger: Trigger) -> ContinuationClass {
         ClosureOutcome::Waiting => prior.waiting_reason,
         ClosureOutcome::Completed | ClosureOutcome::Continuable | ClosureOutcome::Failed => None,
     };
-    match (awaited, expected_by(trigger)) {
+    match (awaited, expected_reason(trigger)) {
         (Some(awaited), Some(expected)) if awaited == expected => {
             ContinuationClass::ResumeExpectedWait
         }
         (Some(_), _) if trigger.kind == TriggerKind::OperatorInput => {
             ContinuationClass::ResumeOverride
         }
-        (Some(_) | None, Some(_) | None) if delivers(trigger) => {
+        (Some(_) | None, Some(_) | None) if begins_turn(trigger) => {
             ContinuationClass::LocalContinuation
         }
         (Some(_) | None, Some(_) | None) => ContinuationClass::LivenessOnly,
     }
 }
 
-/// What this trigger is expected for, where no declared wait says so: an operator's words answer any question, a timer's
-/// tick and the end of a rest are times. A task's end or an event from outside is expected only by a wait that names it.
-const fn expected_by(trigger: Trigger) -> Option<WaitingReason> {
+/// Returns the waiting reason that this trigger answers without a declared wait. An operator's words answer any
+/// question; a timer's tick and the end of a rest answer a wait for a time. The end of a task or an external event is
+/// expected only by a wait that names it.
+const fn expected_reason(trigger: Trigger) -> Option<WaitingReason> {
     match (trigger.kind, trigger.resumes) {
         (TriggerKind::OperatorInput, _) => Some(WaitingReason::AwaitingOperatorInput),
         (TriggerKind::TimerFire, _) | (TriggerKind::SystemTick, Some(ResumeReason::Rest)) => {
@@ -135,8 +135,8 @@ const fn expected_by(trigger: Trigger) -> Option<WaitingReason> {
     }
 }
 
-/// Whether it is worth a turn although nobody waited for it.
-const fn delivers(trigger: Trigger) -> bool {
+/// Returns true if the trigger begins a turn even if no wait names it.
+const fn begins_turn(trigger: Trigger) -> bool {
     match trigger.kind {
         TriggerKind::OperatorInput | TriggerKind::TimerFire | TriggerKind::TaskResult => true,
         TriggerKind::ExternalEvent | TriggerKind::SystemTick | TriggerKind::InternalFollowup => {

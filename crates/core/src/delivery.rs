@@ -1,8 +1,8 @@
-//! Sends between agents: the message one agent takes from another, and what is kept when a commit has no room.
+//! Sends between agents: receiving a message of another agent, and deferring sends that one commit has no room for.
 //!
-//! The kernel hands every send of a decision to its receiver in the same transaction. A bounded number only: the rest
-//! becomes `Deliver` effects of the sender, which hand them over in later commits, each send exactly once. Sends keep
-//! their order inside an effect, not between effects.
+//! The kernel hands each send of a decision to its receiver in the same transaction, up to a bound. The remaining sends
+//! become `Deliver` effects of the sender, which deliver each of them exactly once in later commits. Sends keep their
+//! order inside an effect, not between effects.
 
 use crate::admission::{self, Provenance};
 use crate::detached;
@@ -19,14 +19,14 @@ use holon_domain::message::{
 };
 use holon_domain::send::AgentSend;
 
-/// How much weight the sender gives a message: its band, and the authority of the sender's turn.
+/// Weight that the sender gives a message: its priority band and the authority of the sender's turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MessageWorth {
     pub(crate) priority: Priority,
     pub(crate) authority: AuthorityClass,
 }
 
-/// A message of another agent. It carries no more authority than the turn that sent it, and never jumps the queue.
+/// Admits a message of another agent. It carries no more authority than the turn that sent it, and never interjects.
 pub(crate) fn message(
     draft: &mut Draft<'_>,
     from: &AgentId,
@@ -51,7 +51,7 @@ pub(crate) fn message(
         causation_id: None,
         max_rounds: None,
     };
-    // What an agent sends itself is paced like its other follow-ups.
+    // A message that an agent sends itself is paced like its other follow-ups.
     let cause = if *from == draft.agent.identity.agent_id {
         Cause::Itself
     } else {
@@ -69,14 +69,14 @@ pub(crate) fn message(
     })
 }
 
-/// Keeps sends the commit has no room for; the kernel gives no more at once than one commit has room for.
+/// Opens an effect for sends that the commit has no room for. The kernel passes at most as many as one commit delivers.
 pub(crate) fn defer(draft: &mut Draft<'_>, sends: &[(AgentId, AgentSend)]) -> Reply {
     let sends = sends.to_vec();
     detached::open(draft, Effect::Deliver { sends });
     Reply::Done
 }
 
-/// Hands kept sends over. Closing the effect and handing over are one commit, so each is delivered once.
+/// Hands deferred sends over. The same commit closes the effect, so each send is delivered exactly once.
 pub(crate) fn deliver(
     draft: &mut Draft<'_>,
     stamp: Stamp,

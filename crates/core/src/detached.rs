@@ -1,9 +1,9 @@
-//! Detached effects: open effects that no turn, task or home waits for. They deliver sends one commit had no room for,
-//! and finish patches whose turn was called off.
+//! Detached effects: open effects that no turn, task or home waits for. They deliver deferred sends and finish patches
+//! whose turn was cancelled.
 //!
-//! The agent's row names them; their content stands only in the effect. Invariant: a detached effect ends by its own
-//! outcome alone. A new generation makes outcomes of the one before stale, so it closes each detached effect and opens
-//! it again with the same content.
+//! The agent's row names them; their content is stored only in the effect. Invariant: only its own outcome ends a
+//! detached effect. A new generation makes earlier outcomes stale, so it closes each detached effect and opens it again
+//! with the same content.
 
 use crate::draft::Draft;
 use crate::home;
@@ -16,7 +16,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, effect: Effect) {
     let list: fn(&mut AgentRecord) -> &mut Vec<EffectId> = match effect {
         Effect::Deliver { .. } => |agent| &mut agent.deliveries,
         Effect::FinishPatch { .. } => |agent| &mut agent.patches,
-        // A turn, a task or the home names these.
+        // A turn, a task or the home waits for these effects.
         Effect::PrepareHome
         | Effect::CallModel { .. }
         | Effect::RunTool { .. }
@@ -28,8 +28,8 @@ pub(crate) fn open(draft: &mut Draft<'_>, effect: Effect) {
     list(&mut draft.agent).push(id);
 }
 
-/// Closes the detached effect an outcome belongs to; `list` is where the agent names effects of its kind. False when the
-/// outcome is stale: then it is recorded, and nothing else may follow from it.
+/// Closes the detached effect that an outcome belongs to; `list` selects the agent's list for effects of its kind.
+/// Returns false if the outcome is stale: it is then recorded, and the caller must do nothing else.
 pub(crate) fn close(
     draft: &mut Draft<'_>,
     stamp: Stamp,
@@ -43,8 +43,8 @@ pub(crate) fn close(
     true
 }
 
-/// A patch whose turn was called off is through or taken back.
-pub(crate) fn patch_finished(draft: &mut Draft<'_>, stamp: Stamp) -> Reply {
+/// Handles the end of a patch whose turn was cancelled.
+pub(crate) fn handle_patch_end(draft: &mut Draft<'_>, stamp: Stamp) -> Reply {
     if !close(draft, stamp, |agent| &mut agent.patches) {
         return Reply::Unchanged;
     }
@@ -52,8 +52,8 @@ pub(crate) fn patch_finished(draft: &mut Draft<'_>, stamp: Stamp) -> Reply {
     Reply::Done
 }
 
-/// Begins a new generation of the agent's effects, so that outcomes of the one before are stale. Detached effects go
-/// on: they are asked for anew.
+/// Begins a new generation of the agent's effects, so that outcomes of the previous one are stale. Detached effects are
+/// reopened in the new generation.
 pub(crate) fn next_generation(draft: &mut Draft<'_>) {
     draft.take_generation();
     let old: Vec<EffectId> = draft.agent.detached_effects().collect();

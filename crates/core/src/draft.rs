@@ -1,9 +1,9 @@
-//! The draft of a decision: the agent as it becomes, and the facts so far.
+//! The draft of a decision: the agent's changed row and the facts so far.
 //!
-//! The only place where an agent's sequences advance, so that every number is given out once and in order. Parts of
-//! the view that were not loaded are asked for here: the draft notes what it misses, and the decision is made again.
+//! This is the only place that advances an agent's sequences, so every number is given out once and in order. Reading a
+//! part of the view that was not loaded notes it as missing; the caller then loads it and decides again.
 
-use crate::assess::{Next, Standing, assess, is_self_caused, signal};
+use crate::assess::{AssessmentFacts, NextAction, assess, signal};
 use crate::input::{AgentView, HostFacts, Stamp};
 use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
@@ -13,9 +13,8 @@ use holon_domain::event::{
     AgentStateChanged, ControlApplied, EffectOutcomeDropped, Event, SessionStateChanged,
 };
 use holon_domain::log::LogEntry;
-use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::needs::{LoadedRows, Needs, Part};
-use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView, QueuedPrompt};
+use holon_domain::queue::{MessageSeq, QueueView, QueuedPrompt};
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{DueAction, DueId, DueTime, Pause};
@@ -24,12 +23,13 @@ use holon_domain::{AgentId, Entropy, RunId, TaskId, Timestamp};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+mod queue;
 mod view;
 mod work;
 
 use work::WorkRows;
 
-/// Inputs for other agents, each with its receiver, in order.
+/// Inputs for other agents in the order they were sent, each with its receiver.
 pub(crate) type Sends = Vec<(AgentId, AgentSend)>;
 
 pub(crate) struct Draft<'a> {
@@ -38,26 +38,26 @@ pub(crate) struct Draft<'a> {
     pub(crate) host: &'a HostFacts,
     pub(crate) now: Timestamp,
     pub(crate) entropy: &'a mut dyn Entropy,
-    /// What clients were told last of the agent's state.
+    /// The state that clients were last told.
     before: StateSignal,
     queued_prompts: Part<Vec<QueuedPrompt>>,
     round: Part<(LogSeq, Option<LogEntry>)>,
     active_tasks: Part<Vec<TaskRecord>>,
-    /// Tasks by name: as loaded, or as this decision wrote them.
+    /// Tasks by id, as loaded or as this decision wrote them. `None` if there is no such row.
     tasks: BTreeMap<TaskId, Option<TaskRecord>>,
     effects: BTreeMap<EffectId, Option<Effect>>,
     attempts: Part<Vec<AttemptRecord>>,
-    /// The newest generation of the host, this decision's own included.
+    /// The newest generation of the host, including one that this decision took.
     newest_generation: Part<u64>,
-    /// Work items, waits, timers and hints.
+    /// Rows of work items, waits, timers and hints.
     work: WorkRows,
     facts: Vec<Fact>,
     sends: Sends,
-    /// What was read and had not been loaded. Such a decision is not used.
+    /// Rows that were read without being loaded. A decision that misses any is discarded.
     missing: RefCell<Needs>,
-    /// The view of the queue no longer says what its head is; deciding goes on with a fresh view.
+    /// True once the head of the queue is unknown; the scheduler then continues with a fresh view.
     queue_is_stale: bool,
-    /// Whether this decision ended a turn.
+    /// True if this decision ended a turn that `take_end_of_turn` has not reported yet.
     ended_turn: bool,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Draft<'a> {
         } = loaded;
         let before = match &agent.unsignalled {
             Some(before) => before.clone(),
-            None => signal(Standing::new(&agent, &queue)),
+            None => signal(AssessmentFacts::new(&agent, &queue)),
         };
         let tried = agent.open_turn.as_ref();
         let attempts = match tried.map_or(0, |turn| turn.failed_attempts) {
@@ -113,17 +113,17 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Notes that a turn has ended, so that what follows is a rest or the next turn.
+    /// Notes that a turn has ended; the next action is a rest or another turn.
     pub(crate) fn note_end_of_turn(&mut self) {
         self.ended_turn = true;
     }
 
-    /// Whether a turn has ended since the last look. The answer is given once.
+    /// Returns true if a turn has ended since the last call.
     pub(crate) fn take_end_of_turn(&mut self) -> bool {
         std::mem::take(&mut self.ended_turn)
     }
 
-    /// The decision of a draft that has seen everything there is, as that of a new agent has.
+    /// Returns the decision of a draft that cannot miss anything, as for a new agent.
     pub(crate) fn decide_alone(self) -> Decision {
         Decision {
             agent: self.agent,
@@ -132,14 +132,17 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Where the agent stands as decided so far.
-    pub(crate) fn standing(&self) -> Standing<'_> {
-        Standing::new(&self.agent, &self.queue)
+    /// Collects the facts for an assessment of the agent as decided so far.
+    pub(crate) fn assessment_facts(&self) -> AssessmentFacts<'_> {
+        AssessmentFacts::new(&self.agent, &self.queue)
     }
 
-    /// The decision and what it sends to other agents; or the rows that have to be loaded first.
+    /// Returns the decision and its sends, or the rows that have to be loaded first.
     pub(crate) fn finish(mut self) -> Result<(Decision, Sends), Box<Needs>> {
-        let goes_on = matches!(assess(self.standing()).next, Next::Take | Next::Tick(_));
+        let goes_on = matches!(
+            assess(self.assessment_facts()).next,
+            NextAction::Take | NextAction::Tick(_)
+        );
         let more = self.queue_is_stale && goes_on;
         self.signal_change(more);
         let missing = self.missing.into_inner();
@@ -154,10 +157,10 @@ impl<'a> Draft<'a> {
         Ok((decision, self.sends))
     }
 
-    /// Records what changed of the state that clients are told of. Where another decision follows in the same commit,
-    /// that one does: what lies between is seen by nobody.
+    /// Records a change of the state that clients are told. If another decision follows in the same commit, that one
+    /// records it, because no client sees the state in between.
     fn signal_change(&mut self, more: bool) {
-        let now = signal(self.standing());
+        let now = signal(self.assessment_facts());
         if more {
             self.agent.unsignalled = Some(self.before.clone());
             return;
@@ -177,17 +180,17 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether a part was read that had not been loaded: nothing more needs to be decided on it.
-    pub(crate) fn misses_something(&self) -> bool {
+    /// Returns true if a part was read that was not loaded. The rest of the decision can then be skipped.
+    pub(crate) fn is_incomplete(&self) -> bool {
         !self.missing.borrow().is_empty()
     }
 
-    /// Sends something to another agent, in this commit.
+    /// Sends an input to another agent in this commit.
     pub(crate) fn send(&mut self, to: AgentId, sent: AgentSend) {
         self.sends.push((to, sent));
     }
 
-    /// Moves the agent to another state of its life, and records that.
+    /// Moves the agent to another lifecycle state and records the command that did it.
     pub(crate) fn apply_control(
         &mut self,
         action: &str,
@@ -240,119 +243,6 @@ impl<'a> Draft<'a> {
         self.facts.push(fact);
     }
 
-    /// Puts a message into the queue and into the view of it.
-    pub(crate) fn queue_message(&mut self, entry: QueueEntry) {
-        self.count_queued(&entry.envelope);
-        if let Part::Loaded(head) = &mut self.queue.head {
-            let outranks =
-                |head: &QueueEntry| entry.envelope.priority.rank() < head.envelope.priority.rank();
-            if head.as_ref().is_none_or(outranks) {
-                *head = Some(entry.clone());
-            }
-        }
-        self.facts.push(Fact::MessageAdmitted(entry));
-    }
-
-    fn count_queued(&mut self, message: &MessageEnvelope) {
-        self.queue.pending += 1;
-        self.queue.interjections += u64::from(message.may_interject());
-        if let Part::Loaded(operators) = &mut self.queue.operators {
-            *operators += u64::from(message.operator_interjects());
-        }
-        let own = u64::from(is_self_caused(message));
-        self.agent.self_caused_queued = self.agent.self_caused_queued.saturating_add(own);
-        let ticks = &mut self.agent.work.timer_ticks;
-        *ticks = ticks.saturating_add(u32::from(message.kind == MessageKind::TimerTick));
-    }
-
-    /// Keeps a message for the next turn that runs, whoever begins it.
-    pub(crate) fn hold_message(&mut self, entry: QueueEntry) {
-        self.agent.held.push(entry.seq);
-        self.facts.push(Fact::MessageAdmitted(entry));
-    }
-
-    /// Holds a message that was queued.
-    pub(crate) fn hold_queued(&mut self, entry: &QueueEntry) {
-        self.agent.held.push(entry.seq);
-        self.unqueue(entry, QueueStatus::Held);
-    }
-
-    /// Holds the message of the turn that ends.
-    pub(crate) fn hold(&mut self, seq: MessageSeq) {
-        self.agent.held.push(seq);
-        self.move_message(seq, QueueStatus::Dequeued, QueueStatus::Held);
-    }
-
-    /// Takes a message that a turn was told of out of the queue, or out of what is held.
-    pub(crate) fn take_along(&mut self, entry: &QueueEntry, to: QueueStatus) {
-        match self.agent.held.iter().position(|held| *held == entry.seq) {
-            Some(position) => {
-                self.agent.held.remove(position);
-                self.move_message(entry.seq, QueueStatus::Held, to);
-            }
-            None => self.unqueue(entry, to),
-        }
-    }
-
-    /// Puts a message into the queue that was held, so that it gets a turn of its own. One that is queued stays so.
-    pub(crate) fn queue_held(&mut self, entry: &QueueEntry) {
-        let Some(position) = self.agent.held.iter().position(|held| *held == entry.seq) else {
-            return;
-        };
-        self.agent.held.remove(position);
-        self.move_message(entry.seq, QueueStatus::Held, QueueStatus::Queued);
-        self.count_queued(&entry.envelope);
-        self.forget_head();
-    }
-
-    /// Takes a message out of the queue. Its head is then unknown.
-    pub(crate) fn unqueue(&mut self, entry: &QueueEntry, to: QueueStatus) {
-        self.move_message(entry.seq, QueueStatus::Queued, to);
-        self.queue.pending = self.queue.pending.saturating_sub(1);
-        self.queue.interjections = self
-            .queue
-            .interjections
-            .saturating_sub(u64::from(entry.envelope.may_interject()));
-        if let Part::Loaded(operators) = &mut self.queue.operators {
-            *operators = operators.saturating_sub(u64::from(entry.envelope.operator_interjects()));
-        }
-        self.agent.self_caused_queued = self
-            .agent
-            .self_caused_queued
-            .saturating_sub(u64::from(is_self_caused(&entry.envelope)));
-        let ticks = &mut self.agent.work.timer_ticks;
-        let own = u32::from(entry.envelope.kind == MessageKind::TimerTick);
-        *ticks = ticks.saturating_sub(own);
-        self.forget_head();
-    }
-
-    /// Puts the result of a task back into the queue: nobody has seen it yet.
-    pub(crate) fn put_back(&mut self, seq: MessageSeq) {
-        self.move_message(seq, QueueStatus::Dequeued, QueueStatus::Queued);
-        self.queue.pending += 1;
-        self.queue.interjections += 1;
-        self.agent.self_caused_queued = self.agent.self_caused_queued.saturating_add(1);
-        self.forget_head();
-    }
-
-    /// The queue has changed at its head: what is next only a fresh view can say.
-    fn forget_head(&mut self) {
-        self.queue_is_stale = self.queue.pending > 0;
-        self.queue.head = if self.queue_is_stale {
-            Part::Missing
-        } else {
-            Part::Loaded(None)
-        };
-    }
-
-    pub(crate) fn queue_is_stale(&self) -> bool {
-        self.queue_is_stale
-    }
-
-    pub(crate) fn move_message(&mut self, seq: MessageSeq, from: QueueStatus, to: QueueStatus) {
-        self.facts.push(Fact::MessageMoved { seq, from, to });
-    }
-
     pub(crate) fn open_effect(&mut self, effect: Effect) -> EffectId {
         let id = self.next_effect();
         let generation = self.agent.generation;
@@ -365,7 +255,7 @@ impl<'a> Draft<'a> {
         id
     }
 
-    /// Opens an effect whose content a later part of this decision may read.
+    /// Opens an effect and keeps its content readable for the rest of this decision.
     pub(crate) fn open_known(&mut self, effect: Effect) -> EffectId {
         let id = self.open_effect(effect.clone());
         self.effects.insert(id, Some(effect));
@@ -389,7 +279,7 @@ impl<'a> Draft<'a> {
         self.set_due_time(DueTime::Pause(pause), due)
     }
 
-    /// Sets an entry of the due-queue for a pause or a slot on the wall.
+    /// Adds an entry to the due queue, for a pause or for a slot on the wall clock.
     pub(crate) fn set_due_time(&mut self, time: DueTime, due: DueAction) -> DueId {
         let id = self.next_effect();
         self.facts.push(Fact::DueSet { id, time, due });
@@ -400,7 +290,7 @@ impl<'a> Draft<'a> {
         self.facts.push(Fact::DueCleared { id });
     }
 
-    /// Keeps a failed attempt at its position in the round, from 1. One that is there already is replaced.
+    /// Stores a failed attempt at its position in the round, counted from 1, replacing an earlier one there.
     pub(crate) fn keep_attempt(&mut self, n: usize, record: AttemptRecord) {
         let mut attempts = self.attempts();
         attempts.truncate(n - 1);
@@ -412,13 +302,13 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// Lets go of the failed attempts of a round that is over.
+    /// Clears the failed attempts of a finished round.
     pub(crate) fn clear_attempts(&mut self) {
         self.attempts = Part::Loaded(Vec::new());
         self.facts.push(Fact::AttemptsCleared);
     }
 
-    /// Changes the agent's settings, and has them written if that made a difference.
+    /// Changes the agent's settings, and writes them if they differ from before.
     pub(crate) fn change_settings(&mut self, change: impl FnOnce(&mut AgentSettings)) {
         let before = self.agent.settings.clone();
         change(&mut self.agent.settings);
@@ -428,7 +318,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether an outcome belongs to the effect that is waited for; a stale one is recorded.
+    /// Closes the awaited effect and returns true if an outcome belongs to it. Records a stale outcome and returns
+    /// false.
     pub(crate) fn accept(&mut self, stamp: Stamp, awaited: Option<EffectId>) -> bool {
         let current = self.agent.generation;
         if stamp.generation == current && awaited == Some(stamp.effect) {
@@ -443,7 +334,7 @@ impl<'a> Draft<'a> {
         false
     }
 
-    /// The next number of the sequence that effects, due entries and sends share.
+    /// Advances the sequence that effects, due entries and sends share.
     pub(crate) fn next_effect(&mut self) -> u64 {
         self.agent.counters.effects += 1;
         self.agent.counters.effects

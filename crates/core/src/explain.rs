@@ -1,8 +1,8 @@
-//! The explanation of an agent for people: the assessment that the scheduler decides by, with the rows it rests on.
+//! Builds the explanation of an agent for people: the scheduler's assessment with the rows it is based on.
 
 mod decisions;
 
-use crate::assess::{Next, Standing, assess, suspension};
+use crate::assess::{AssessmentFacts, NextAction, assess, suspension};
 use crate::summary::work_item_view;
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::explanation::{Explanation, PlannedWake, UnservedInput};
@@ -14,34 +14,34 @@ use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::{Timestamp, limits, text};
 
-/// The rows that an explanation is made of, beside the agent's own. Each list is bounded by its reader.
+/// Rows beside the agent's own that an explanation shows. The reader bounds each list.
 #[derive(Debug, Clone, Default)]
 pub struct ExplainedRows {
-    /// The message that has waited longest.
+    /// The queued message that has waited longest.
     pub oldest: Option<QueueEntry>,
-    /// Entries of the due-queue, soonest first.
+    /// Entries of the due queue, soonest first.
     pub due: Vec<(Timestamp, DueAction)>,
     /// Active waits, oldest first.
     pub waits: Vec<WaitRecord>,
     pub hints: Vec<WakeHint>,
     pub current: Option<WorkItemRecord>,
-    /// Newest first.
+    /// Recent events of the agent, newest first.
     pub events: Vec<EventRecord>,
 }
 
-/// Explains where an agent stands.
+/// Explains the state of an agent from its row, its queue and the given rows.
 #[must_use]
 pub fn explain(agent: &AgentRecord, queue: &QueueView, rows: ExplainedRows) -> Explanation {
-    let assessment = assess(Standing::new(agent, queue));
+    let assessment = assess(AssessmentFacts::new(agent, queue));
     Explanation {
         agent_id: agent.identity.agent_id.clone(),
         status: assessment.status,
-        woken_by: woken_by(agent, &assessment.next, &rows.waits),
+        woken_by: wake_conditions(agent, &assessment.next, &rows.waits),
         scheduling_posture: assessment.posture,
         closure: assessment.closure,
-        planned: rows.due.iter().map(planned).collect(),
+        planned: rows.due.iter().map(planned_wake).collect(),
         pending: queue.pending,
-        oldest_unserved: rows.oldest.map(unserved),
+        oldest_unserved: rows.oldest.map(unserved_input),
         current_work_item: rows
             .current
             .map(|item| work_item_view(agent, &item).list_entry()),
@@ -51,7 +51,7 @@ pub fn explain(agent: &AgentRecord, queue: &QueueView, rows: ExplainedRows) -> E
     }
 }
 
-fn unserved(entry: QueueEntry) -> UnservedInput {
+fn unserved_input(entry: QueueEntry) -> UnservedInput {
     let message = entry.envelope;
     UnservedInput {
         preview: text::preview(&message.body.render(), limits::EVENT_PREVIEW_BYTES),
@@ -62,7 +62,7 @@ fn unserved(entry: QueueEntry) -> UnservedInput {
     }
 }
 
-fn planned((at, due): &(Timestamp, DueAction)) -> PlannedWake {
+fn planned_wake((at, due): &(Timestamp, DueAction)) -> PlannedWake {
     let what = match due {
         DueAction::RestOver {
             reason: Some(reason),
@@ -82,20 +82,20 @@ fn planned((at, due): &(Timestamp, DueAction)) -> PlannedWake {
     PlannedWake { at: *at, what }
 }
 
-/// What would make the agent act, from what it does next and what it waits for.
-fn woken_by(agent: &AgentRecord, next: &Next, waits: &[WaitRecord]) -> Vec<String> {
+/// Lists the events that would wake the agent, from its next action and its active waits.
+fn wake_conditions(agent: &AgentRecord, next: &NextAction, waits: &[WaitRecord]) -> Vec<String> {
     let id = &agent.identity.agent_id;
     match next {
-        Next::Stay if agent.lifecycle == Lifecycle::Deleting => return Vec::new(),
-        Next::Stay => return vec![format!("only a start: holon agent start {id}")],
-        Next::Boot => return vec!["the end of the making of its home".to_owned()],
-        Next::Turn if suspension(agent).is_some() => {
+        NextAction::Stay if agent.lifecycle == Lifecycle::Deleting => return Vec::new(),
+        NextAction::Stay => return vec![format!("only a start: holon agent start {id}")],
+        NextAction::Boot => return vec!["the end of the making of its home".to_owned()],
+        NextAction::Turn if suspension(agent).is_some() => {
             return vec!["a message of an operator, at once".to_owned()];
         }
-        Next::Turn | Next::Take | Next::Tick(_) => {
+        NextAction::Turn | NextAction::Take | NextAction::Tick(_) => {
             return vec!["nothing is needed: it goes on by itself".to_owned()];
         }
-        Next::Pace { .. } | Next::RestUntil { .. } | Next::Rest => {}
+        NextAction::Pace { .. } | NextAction::RestUntil { .. } | NextAction::Rest => {}
     }
     let mut causes = vec![
         "any message, from an operator or from outside".to_owned(),

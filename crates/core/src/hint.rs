@@ -1,4 +1,4 @@
-//! Wake hints: something outside, or an operator by hand, asks the agent to look. Hints of one source coalesce.
+//! Wake hints: an external source or an operator asks the agent to look. Hints of one source coalesce.
 
 use crate::draft::Draft;
 use crate::input::Reply;
@@ -10,10 +10,10 @@ use holon_domain::trigger::WakeHint;
 use holon_domain::wait::WakeEvent;
 use holon_domain::{limits, text};
 
-/// The place that hints share when the agent has pending ones from as many sources as it may.
+/// Source name that hints share once the agent has pending hints from the maximum number of sources.
 const OTHERS: &str = "others";
 
-/// Refuses a hint that says nothing or whose parts are too long.
+/// Refuses a hint without content or with parts over their limits.
 pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
     if hint
         .reason
@@ -54,8 +54,8 @@ pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Keeps a hint until the agent can take a tick. Waits that it names are over.
-pub(crate) fn arrive(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
+/// Stores a hint until the next tick and ends the waits that it names.
+pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     shorten(&mut hint);
     let wake = WakeEvent::Outside {
         source: hint.source.as_deref(),
@@ -69,7 +69,7 @@ pub(crate) fn arrive(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     hint.wait_ids = ended.into_iter().map(|wait| wait.id).collect();
     work::wake(draft);
     let mut hints = draft.hints();
-    // The last place is the one that further sources share.
+    // The last slot is shared by all further sources.
     let full = hints.len() + 1 >= limits::WAKE_HINTS as usize;
     if full && !hints.iter().any(|known| known.key == hint.key) {
         OTHERS.clone_into(&mut hint.key);
@@ -96,7 +96,7 @@ pub(crate) fn arrive(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     Reply::Woken { coalesced }
 }
 
-/// Bounds what a hint may carry: its names go into rows and events, its words into a prompt.
+/// Shortens the texts of a hint: its names go into rows and events, its text into a prompt.
 fn shorten(hint: &mut WakeHint) {
     let name = |words: &str| text::preview(words, limits::ORIGIN_NAME_BYTES);
     let words = |words: &str| text::preview(words, limits::HINT_BODY_BYTES);

@@ -1,8 +1,8 @@
-//! The home of an agent: its place is looked at before the agent runs, and it is removed with the agent, each by an
-//! effect. The home itself is made by the command or the patch that first needs it.
+//! The home of an agent: an effect checks its path before the agent runs, and another removes it with the agent. The
+//! first command or patch that needs the home creates it.
 //!
-//! Decides nothing about when. Invariant: an agent has at most one effect on its home, and none but the awaited one moves
-//! it on.
+//! This module does not decide when. Invariant: an agent has at most one effect on its home, and only the awaited one
+//! changes its state.
 
 use crate::assess::home_is_missing;
 use crate::draft::Draft;
@@ -14,15 +14,19 @@ use holon_domain::failure::{FailureArtifact, FailureCategory, FailureCause};
 use holon_domain::limits;
 use holon_domain::timer::DueAction;
 
-/// Has the place of the home looked at, or looked at again.
+/// Opens the effect that checks the path of the home.
 pub(crate) fn prepare(draft: &mut Draft<'_>) {
     draft.agent.lifecycle = Lifecycle::Booting;
     let effect = draft.open_effect(Effect::PrepareHome);
     draft.agent.home = HomeState::Preparing { effect };
 }
 
-/// The home can be made, or cannot: without a place for one an agent is stopped.
-pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), String>) -> Reply {
+/// Handles the result of the check. An agent whose home cannot be made is stopped.
+pub(crate) fn handle_prepared(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    result: &Result<(), String>,
+) -> Reply {
     if !is_awaited(draft, stamp, Lifecycle::Booting) {
         return Reply::Unchanged;
     }
@@ -30,7 +34,7 @@ pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), 
         Ok(()) => {
             draft.agent.home = HomeState::Ready;
             draft.agent.lifecycle = Lifecycle::Runnable;
-            work::agent_started(draft);
+            work::handle_agent_start(draft);
             if home_is_missing(&draft.agent) {
                 draft.agent.last_failure = None;
             }
@@ -49,7 +53,7 @@ pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), 
     Reply::Done
 }
 
-/// Whether an outcome is the one an agent in this state of its life waits for.
+/// Returns true if the agent is in this lifecycle state and waits for this outcome.
 fn is_awaited(draft: &mut Draft<'_>, stamp: Stamp, during: Lifecycle) -> bool {
     let agent = &draft.agent;
     let awaited = agent.home.effect().filter(|_| agent.lifecycle == during);
@@ -64,8 +68,12 @@ fn failed(draft: &mut Draft<'_>, cause: FailureCause, kind: &str, reason: &str) 
     });
 }
 
-/// The home was removed, or could not be.
-pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), String>) -> Reply {
+/// Handles the result of a removal; after a failure it is retried.
+pub(crate) fn handle_removed(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    result: &Result<(), String>,
+) -> Reply {
     if !is_awaited(draft, stamp, Lifecycle::Deleting) {
         return Reply::Unchanged;
     }
@@ -75,7 +83,8 @@ pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), S
             draft.agent.last_failure = None;
             Reply::RowsMayGo
         }
-        // The rows stay until the home is gone: after a pause, at the next boot or at another delete it is tried again.
+        // The rows stay until the home is removed. The removal is retried after a pause, at the next boot, or at
+        // another delete.
         Err(reason) => {
             pause_removal(draft);
             failed(
@@ -89,8 +98,8 @@ pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), S
     }
 }
 
-/// Removes the home of an agent that is being removed, once none of its commands uses it, no patch has its journal
-/// there and all it sent is delivered.
+/// Removes the home of a deleted agent once none of its commands uses it, no patch has its journal there and all its
+/// sends are delivered.
 pub(crate) fn remove_when_free(draft: &mut Draft<'_>) {
     let agent = &draft.agent;
     let free = agent.active_tasks == 0 && agent.detached_effects().next().is_none();
@@ -99,7 +108,7 @@ pub(crate) fn remove_when_free(draft: &mut Draft<'_>) {
     }
 }
 
-/// Removes the home, or tries to again. A pause before that is over.
+/// Opens the effect that removes the home, and clears the pause before a retry.
 pub(crate) fn remove(draft: &mut Draft<'_>) {
     let home = draft.agent.home;
     if let Some(retry) = home.removal_retry() {
@@ -110,7 +119,7 @@ pub(crate) fn remove(draft: &mut Draft<'_>) {
     draft.agent.home = HomeState::Removing { effect, failed };
 }
 
-/// Sets the pause before the next attempt to remove the home.
+/// Sets the backoff before the next attempt to remove the home.
 fn pause_removal(draft: &mut Draft<'_>) {
     let failed = draft.agent.home.failed_removals().saturating_add(1);
     let at = draft.now.plus_millis(removal_pause_ms(failed));
@@ -119,8 +128,8 @@ fn pause_removal(draft: &mut Draft<'_>) {
     draft.agent.home = HomeState::NotRemoved { failed, retry };
 }
 
-/// The pause before another attempt is over; its due entry is cleared already.
-pub(crate) fn removal_pause_over(draft: &mut Draft<'_>) -> Reply {
+/// Handles the end of the backoff; its due entry is already cleared.
+pub(crate) fn handle_removal_pause_end(draft: &mut Draft<'_>) -> Reply {
     let failed = draft.agent.home.failed_removals();
     draft.agent.home = HomeState::NotRemoved {
         failed,
@@ -130,7 +139,7 @@ pub(crate) fn removal_pause_over(draft: &mut Draft<'_>) -> Reply {
     Reply::Done
 }
 
-/// The pause after this many failed attempts: doubled each time, up to the longest.
+/// Returns the backoff after this many failed attempts: doubled each time, up to a bound.
 fn removal_pause_ms(failed: u32) -> u64 {
     let factor = 1_u64.checked_shl(failed.saturating_sub(1));
     limits::REMOVAL_PAUSE_MS

@@ -1,4 +1,4 @@
-//! A message as its route or subsystem hands it in. Whether it is admitted, and with what authority, `admission` decides.
+//! A message as a route or subsystem submits it. `admission` decides whether it is admitted, and its authority.
 
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
@@ -9,9 +9,9 @@ use serde_json::Value;
 /// came in by, and the route sets them.
 #[derive(Debug, Clone)]
 pub struct Ingress {
-    /// What the sender says it is.
+    /// Kind that the sender claims.
     pub kind: MessageKind,
-    /// Where the sender says it comes from; must fit the kind.
+    /// Origin that the sender claims; must fit the kind.
     pub origin: Origin,
     /// Its band in the queue; `interject` is refused for anything but an operator's prompt.
     pub priority: Priority,
@@ -22,7 +22,7 @@ pub struct Ingress {
     pub metadata: Option<Value>,
     /// The route or subsystem it came in by.
     pub delivery_surface: DeliverySurface,
-    /// How far that route vouches for its caller; the ceiling of the message's authority.
+    /// Trust that the route has in its caller; the ceiling of the message's authority.
     pub admission_context: AdmissionContext,
     /// Caller-supplied id that links related messages; copied unchanged, never interpreted.
     pub correlation_id: Option<String>,
@@ -33,7 +33,7 @@ pub struct Ingress {
 }
 
 impl Ingress {
-    /// A message of a part of the runtime in the agent's own queue.
+    /// Builds a message of a part of the runtime for the agent's own queue.
     pub(crate) fn runtime(kind: MessageKind, subsystem: &str, words: String) -> Self {
         Self {
             kind,
@@ -51,7 +51,7 @@ impl Ingress {
         }
     }
 
-    /// An operator's prompt by the given route.
+    /// Builds an operator's prompt that arrives by the given route.
     #[must_use]
     pub fn operator_prompt(
         text: String,

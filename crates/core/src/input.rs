@@ -1,49 +1,44 @@
-//! What can happen to an agent, and what a decision may know: the closed set of inputs and the bounded view.
+//! The inputs of a decision: the closed set of events that can happen to an agent, and the bounded view it is decided
+//! on.
+
+mod round;
+
+pub(crate) use round::{CallIntent, CurrentRound};
+pub use round::{ContextSize, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
-use holon_domain::attempt::TokenUsage;
-use holon_domain::block::{Block, OpaqueData, ToolCall, calls_of, text_beginning};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::intent::{Intent, NewTimer, NewWorkItem, WorkItemChange};
-use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
-use holon_domain::model::{
-    ModelChain, ModelChoice, ModelFailure, ModelRef, ReplyBlock, StopReason,
-};
+use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
+use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelRef};
 use holon_domain::needs::LoadedRows;
-use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskReport;
 use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
-use holon_domain::tool::{ToolEnvelope, ToolError};
+use holon_domain::tool::ToolEnvelope;
 use holon_domain::trigger::WakeHint;
-use holon_domain::turn::LogSeq;
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::{PlanArtifact, WorkItemRecord};
+use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::{ReservedDirs, WorkspaceEntry};
-use holon_domain::{
-    AgentId, CallId, Entropy, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, limits,
-    text,
-};
-use std::sync::Arc;
+use holon_domain::{AgentId, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, limits};
 
-/// What the host knows that no agent row holds.
+/// Facts about the host that no agent row holds.
 #[derive(Debug, Clone)]
 pub struct HostFacts {
-    /// Whom agents ask.
+    /// Default chain of models for agents without a choice of their own.
     pub models: ModelChain,
-    /// How long a suspended turn asks again by itself while its provider names no end of the trouble.
+    /// Total time for which a suspended turn retries by itself while its provider names no end of the outage.
     pub provider_patience_ms: u64,
-    /// When the host was started. Nobody waits on the line for what was admitted before.
+    /// Start of the host process. No caller waits any more for messages that were admitted before.
     pub started_at: Timestamp,
-    /// Directories that no workspace of a new agent may hold or lie in.
+    /// Directories that a workspace of a new agent may neither contain nor be inside of.
     pub reserved: ReservedDirs,
 }
 
 impl HostFacts {
-    /// The facts of a host with these models and otherwise the defaults.
+    /// Builds the facts of a host with these models and defaults for everything else.
     #[must_use]
     pub const fn new(models: ModelChain) -> Self {
         Self {
@@ -55,93 +50,33 @@ impl HostFacts {
     }
 }
 
-/// What a decision about one agent may know: its row, and the rows that were asked for.
+/// The view of one agent that a decision is made on: its row, and the rows that were loaded for the input.
 #[derive(Debug, Clone)]
 pub struct AgentView {
-    /// The agent's row.
     pub agent: AgentRecord,
-    /// What was loaded beside it. Reading a part that was not makes the decision ask for it.
+    /// Rows loaded beside the agent's own. If a decision reads a part that is missing, it is made again with it.
     pub loaded: LoadedRows,
 }
 
-/// A pause of an agent as its row in the due-queue has it.
+/// A pause of an agent as stored in the due queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningPause {
-    /// The number of its entry.
     pub id: DueId,
-    /// When it was set, and for how long.
     pub pause: Pause,
-    /// What happens when it is over.
+    /// The action that follows when the pause ends.
     pub due: DueAction,
 }
 
-/// A round with its calls.
-#[derive(Debug, Clone)]
-pub(crate) struct RoundInHand {
-    /// Its log entry.
-    pub(crate) entry: LogSeq,
-    blocks: Arc<Vec<Block>>,
-    intents: Arc<Intents>,
-}
-
-impl RoundInHand {
-    pub(crate) const fn new(entry: LogSeq, blocks: Arc<Vec<Block>>, intents: Arc<Intents>) -> Self {
-        Self {
-            entry,
-            blocks,
-            intents,
-        }
-    }
-
-    /// A round as the log holds it.
-    pub(crate) fn of_entry(seq: LogSeq, entry: &LogEntry) -> Option<Self> {
-        match entry {
-            LogEntry::AssistantRound {
-                blocks, intents, ..
-            } => Some(Self::new(seq, Arc::clone(blocks), Arc::clone(intents))),
-            LogEntry::IncomingMessage { .. }
-            | LogEntry::Frame(_)
-            | LogEntry::Interjection { .. }
-            | LogEntry::ToolResult { .. }
-            | LogEntry::ContinuationPrompt { .. }
-            | LogEntry::RuntimeFailure { .. } => None,
-        }
-    }
-
-    /// Its calls in order, each with what it asks for. A call without an intent was not interpreted.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = (&ToolCall, Option<&Planned>)> {
-        let intents = self.intents.iter().map(Some);
-        calls_of(&self.blocks).zip(intents.chain(std::iter::repeat(None)))
-    }
-
-    /// All the model said with the calls, for a completion report.
-    pub(crate) fn report(&self) -> String {
-        text_beginning(&self.blocks, limits::RESULT_SUMMARY_BYTES)
-            .trim()
-            .to_owned()
-    }
-
-    /// The beginning of what the model said with the calls; empty when it said nothing.
-    pub(crate) fn words(&self) -> String {
-        let beginning = text_beginning(&self.blocks, limits::EVENT_PREVIEW_BYTES);
-        text::preview(beginning.trim(), limits::EVENT_PREVIEW_BYTES)
-    }
-}
-
-/// What a call asks for, or why it was refused.
-pub(crate) type Planned = Result<Intent, ToolError>;
-
-/// Which effect an outcome belongs to. A stamp that is not current is recorded and dropped.
+/// Identifies the effect that an outcome belongs to. An outcome with a stale stamp is recorded and dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// The effect.
     pub effect: EffectId,
-    /// The agent's generation when it was opened.
+    /// Generation of the agent when the effect was opened.
     pub generation: u64,
 }
 
 impl Stamp {
-    /// The stamp of an open effect's outcome.
+    /// Builds the stamp for the outcome of an open effect.
     #[must_use]
     pub const fn of(record: &EffectRecord) -> Self {
         Self {
@@ -151,272 +86,151 @@ impl Stamp {
     }
 }
 
-/// A model's answer with everything its request held and cost.
+/// The result of a call that was running when a process died, as far as its executor can prove it.
 #[derive(Debug, Clone)]
-pub struct RoundAnswer {
-    /// What the model said; calls carry the runtime's ids. See [`blocks`].
-    pub blocks: Arc<Vec<Block>>,
-    /// What each of its calls asks for, in order.
-    pub intents: Arc<Intents>,
-    /// Why the model ended the answer: done, calls to run, or cut off by its output limit.
-    pub stop_reason: StopReason,
-    /// What it cost.
-    pub usage: TokenUsage,
-    /// Queued operator messages the request held.
-    pub interjected: Vec<QueueEntry>,
-    /// Where in the turn they entered.
-    pub boundary: InterjectionBoundary,
-    /// The frame of the request.
-    pub frame: FrameRecord,
-    /// The work items that the request showed, on the turn's first round. A recheck is consumed by being shown.
-    pub shown_items: Vec<WorkItemId>,
-    /// The plan file of the turn's item as the request found it. Absent when it is as the record has it.
-    pub plan: Option<(WorkItemId, PlanArtifact)>,
-    /// The texts the frame refers to, on the turn's first round.
-    pub kept: Vec<(String, String)>,
-    /// Size of the context, for the record.
-    pub context: ContextSize,
-    /// What the answer taught: that the window is wider than was learned.
-    pub learned: Option<LearnedLimits>,
-    /// How long things took.
-    pub timing: RoundTiming,
-}
-
-impl RoundAnswer {
-    /// What it weighs in a batch: its words and the texts kept with it.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        let said = self.blocks.iter().map(|block| match block {
-            Block::Text { text } | Block::Reasoning { text, .. } => text.len(),
-            Block::ToolCall(call) => call.input.to_string().len(),
-        });
-        let kept = self.kept.iter().map(|(_, body)| body.len());
-        said.chain(kept).sum()
-    }
-}
-
-/// A model's answer as the log keeps it: calls get ids of the runtime, opaque data the lineage of the model that was
-/// asked. Done before the commit, so that the writer copies no answer.
-#[must_use]
-pub fn blocks(lineage: &str, reply: Vec<ReplyBlock>, entropy: &mut dyn Entropy) -> Arc<Vec<Block>> {
-    let sealed = |data: String| OpaqueData {
-        lineage: lineage.to_owned(),
-        data,
-    };
-    let blocks = reply.into_iter().filter_map(|block| match block {
-        ReplyBlock::Text { text } if text.is_empty() => None,
-        ReplyBlock::Text { text } => Some(Block::Text { text }),
-        ReplyBlock::Reasoning { text, opaque } => Some(Block::Reasoning {
-            text,
-            opaque: opaque.map(sealed),
-        }),
-        ReplyBlock::Call(call) => Some(Block::ToolCall(ToolCall {
-            id: CallId::mint(entropy),
-            name: call.name,
-            input: call.input,
-            provider_id: call.provider_id.map(sealed),
-        })),
-    });
-    Arc::new(blocks.collect())
-}
-
-/// How large the built context was.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ContextSize {
-    /// Sections.
-    pub sections: usize,
-    /// Characters of context.
-    pub context_chars: usize,
-    /// Characters of system prompt.
-    pub system_chars: usize,
-}
-
-/// How long a round took.
-#[derive(Debug, Clone, Copy)]
-pub struct RoundTiming {
-    /// Building the request.
-    pub context_build_ms: u64,
-    /// When it was sent.
-    pub started_at: Timestamp,
-    /// When its answer was complete.
-    pub completed_at: Timestamp,
-    /// The time between, by a clock that does not jump.
-    pub provider_ms: u64,
-}
-
-/// What a call came to that was under way when a process died, as its executor can prove.
-#[derive(Debug, Clone)]
-pub struct Proven {
-    /// The effect it was run by.
+pub struct ProvenResult {
+    /// Effect that ran the call.
     pub effect: EffectId,
-    /// What it came to.
     pub envelope: ToolEnvelope,
 }
 
-/// What a new process found of the commands behind an effect, before it performed anything of it again.
+/// Result of probing the commands behind an open effect, before a new process performs the effect again.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
-    /// A command runs, which is proven.
+pub enum ProbeResult {
+    /// A command is proven to run.
     Alive {
-        /// What the call comes to if its command goes on as a task. `None` where it cannot: a batch has no task, and each
-        /// of its commands is bounded by a timeout of its own.
+        /// Consequence for the call if its command continues as a task. `None` for a batch, which has no task: each of
+        /// its commands is bounded by its own timeout.
         as_task: Option<Box<Consequence>>,
     },
-    /// Commands were begun, and all of them are over.
+    /// All commands that were started have ended.
     Ended,
-    /// No command was begun, or none that can be accounted for.
+    /// No command was started, or none can be accounted for.
     Nothing,
 }
 
-/// What was found for one open effect. The effects of calls and tasks have a finding; the others run no command.
+/// The probe of one open effect. Effects of calls and tasks have one; other effects run no command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// The open effect. Named by what it performs and not by its number, which changes when a recovery is sent again.
+    /// The open effect, identified by its content, because its number changes if the recovery is sent again.
     pub effect: Effect,
-    /// What was found.
-    pub found: Found,
+    pub found: ProbeResult,
 }
 
-/// Everything that can happen to an agent.
+/// An event that happens to an agent: the only argument of a decision that is not stored state.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// A message stands at the door.
+    /// A message is submitted for admission.
     Admit(Box<Ingress>),
-    /// The agent is to work elsewhere, or ask another model, from its next turn on.
+    /// An operator changes the workspace or the model, from the next turn on.
     Configure {
-        /// Where.
+        /// New workspace; `None` leaves the current one unchanged.
         workspace: Option<WorkspaceEntry>,
-        /// Whom.
+        /// Model override to apply; `None` leaves the current one unchanged.
         model: Option<ModelChoice>,
     },
-    /// Its home was made, or could not be.
+    /// The check of the home has ended.
     HomePrepared {
-        /// Of which effect.
         stamp: Stamp,
-        /// How it went.
         result: Result<(), String>,
     },
-    /// Its home was removed, or could not be.
+    /// The removal of the home has ended.
     HomeRemoved {
-        /// Of which effect.
         stamp: Stamp,
-        /// How it went.
         result: Result<(), String>,
     },
-    /// A model answered.
+    /// The model of the open round answered.
     RoundAnswered {
-        /// Of which effect.
+        /// The effect this outcome belongs to. A stale stamp is recorded and dropped; the same holds for every stamp
+        /// below.
         stamp: Stamp,
-        /// The answer.
         answer: Box<RoundAnswer>,
     },
-    /// A model failed.
+    /// The model of the open round failed.
     RoundFailed {
-        /// Of which effect.
         stamp: Stamp,
-        /// How.
         failure: ModelFailure,
-        /// How long it took to.
         timing: RoundTiming,
-        /// Messages that had joined the request. They are still queued.
+        /// Messages that the failed request contained. They are still queued.
         joined: Vec<QueueEntry>,
     },
-    /// A call came to its end.
+    /// The running tool call ended.
     ToolFinished {
-        /// Of which effect.
         stamp: Stamp,
-        /// What the call comes to.
         consequence: Consequence,
-        /// How long it took.
         duration_ms: u64,
     },
-    /// Another agent's decision sends something.
+    /// The decision of another agent sent something to this one.
     Received(AgentSend),
-    /// A delivery that one commit had no room for is made now.
+    /// A deferred delivery is made now.
     Deliver {
-        /// Of which effect.
         stamp: Stamp,
-        /// What it delivers.
+        /// Sends of the effect, in order, each with its receiver.
         sends: Vec<(AgentId, AgentSend)>,
     },
-    /// The commit has no room for these sends of the agent's decision: they are kept as effects.
+    /// The commit has no room for these sends of the agent's decision, so they are kept as effects.
     Defer {
-        /// In order, each with its receiver.
+        /// Deferred sends in order, each with its receiver.
         sends: Vec<(AgentId, AgentSend)>,
     },
-    /// A task's command came to its end, or is lost.
+    /// The command of a task ended or is lost.
     TaskEnded {
-        /// Of which effect.
         stamp: Stamp,
-        /// Which task.
         task_id: TaskId,
-        /// How.
         report: Box<TaskReport>,
     },
-    /// A patch whose turn was called off is through or taken back, and its journal is forgotten.
-    PatchFinished {
-        /// The effect this outcome belongs to. A stale stamp is recorded and dropped.
-        stamp: Stamp,
-    },
-    /// A time has come.
+    /// A patch whose turn was cancelled is complete or rolled back, and its journal is removed.
+    PatchFinished { stamp: Stamp },
+    /// An entry of the due queue has come due.
     DueCame {
-        /// The entry.
         id: DueId,
-        /// When it was to come.
+        /// Time for which the entry was planned.
         planned_at: Timestamp,
-        /// What for.
         due: DueAction,
     },
-    /// The wall clock was set back while pauses of the agent ran. None of them may get longer by it.
+    /// The wall clock was set back while pauses of the agent ran. No pause may take longer because of it.
     ClockSetBack {
-        /// How far, as far as it is known; 0 after a restart, when nobody saw the step.
+        /// Size of the step in milliseconds; 0 after a restart, when no process observed the step.
         by_ms: u64,
-        /// The pauses that ran when the step was noticed.
+        /// Pauses that ran when the step was noticed.
         pauses: Vec<RunningPause>,
     },
-    /// It may run again.
+    /// An operator starts the agent.
     Start,
-    /// It may not run.
+    /// An operator stops the agent.
     Stop,
-    /// It is to be removed.
+    /// An operator or the runtime deletes the agent.
     Delete,
-    /// A new process took over. Only sent at boot.
+    /// A new process took over. Sent only at boot.
     Recover {
-        /// Whether the last process closed in order.
+        /// True if the last process exited cleanly.
         clean_exit: bool,
-        /// What its tool call came to, if that can be proven.
-        proven: Option<Box<Proven>>,
-        /// What was found for its open effects. An effect without a finding counts as one of which nothing was found.
+        /// Result of the running tool call, if its executor can prove it.
+        proven: Option<Box<ProvenResult>>,
+        /// Probes of the open effects. An effect without a probe counts as one for which nothing was found.
         found: Vec<Finding>,
     },
-    /// A commit about the agent could not be confirmed, so what it asked for may be done by nobody. The process lives.
+    /// A commit about the agent could not be confirmed, so its effects may not have been started. The process lives.
     TakeUp,
-    /// The runtime broke a rule of its own while deciding; the turn is given up.
-    GiveUp {
-        /// Which.
-        message: String,
-    },
-    /// The caller of a run no longer waits for the answer to this message.
-    CallerLeft {
-        /// Its position.
-        message_seq: MessageSeq,
-    },
+    /// A decision panicked or broke an invariant; the turn is given up.
+    GiveUp { message: String },
+    /// The caller of a run stopped waiting for the answer to this message.
+    CallerLeft { message_seq: MessageSeq },
     /// The host's models or credentials have changed, so a suspended turn asks again.
     ModelsChanged,
-    /// Something outside, or an operator by hand, asks the agent to look.
+    /// An external source or an operator asks the agent to look.
     WakeHint(Box<WakeHint>),
-    /// An operator changes the agent's work.
+    /// An operator changes work items, waits or timers of the agent.
     Work(Box<WorkCommand>),
-    /// Decide on: the queue may hold more.
+    /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
 }
 
-/// What an operator may do with an agent's work, past the agent's own calls.
+/// A command of an operator about an agent's work, outside of the agent's own calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkCommand {
-    /// Make an item. The agent picks it by itself.
+    /// Creates an item. Only the agent itself picks it.
     Create(NewWorkItem),
-    /// Change fields of an item.
     Update {
         work_item_id: WorkItemId,
         change: WorkItemChange,
@@ -424,7 +238,7 @@ pub enum WorkCommand {
     Complete {
         work_item_id: WorkItemId,
     },
-    /// Give a stalled item another chance.
+    /// Makes a stalled item runnable again.
     Resume {
         work_item_id: WorkItemId,
     },
@@ -432,10 +246,10 @@ pub enum WorkCommand {
         wait_id: WaitId,
     },
     CreateTimer(NewTimer),
-    /// A timer whose first slot is counted from the commit that makes it.
+    /// Creates a timer whose first slot is counted from the commit.
     CreateTimerAfter {
         delay_ms: u64,
-        /// Absent for a timer that fires once.
+        /// `None` for a timer that fires once.
         interval_ms: Option<u64>,
         missed: MissedSlotPolicy,
         summary: Option<String>,
@@ -445,43 +259,40 @@ pub enum WorkCommand {
     },
 }
 
-/// What the sender of an input is told after the commit.
+/// The reply to the sender of an input, delivered after the commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// The message is in the queue.
+    /// The message was queued.
     Admitted {
-        /// Its id.
         message_id: MessageId,
-        /// Its position.
         message_seq: MessageSeq,
     },
-    /// It took effect.
     Done,
-    /// The hint is kept. Whether it joined one that was pending.
-    Woken { coalesced: bool },
-    /// The work item as it stands now.
+    /// The hint was stored. `coalesced` is true if it joined a pending one.
+    Woken {
+        coalesced: bool,
+    },
+    /// The work item after the command.
     WorkItem(Box<WorkItemRecord>),
-    /// The wait as it stands now.
+    /// The wait after the command.
     Wait(Box<WaitRecord>),
-    /// The timer as it stands now.
+    /// The timer after the command.
     Timer(Box<TimerRecord>),
-    /// It changed nothing: a stale outcome, a start of a running agent.
+    /// The input changed nothing, such as a stale outcome or a start of a running agent.
     Unchanged,
-    /// The agent's rows may go.
+    /// The agent is deleted and the store may remove its rows.
     RowsMayGo,
 }
 
-/// A new agent, before it has a row.
+/// Settings of a new agent, before it has a row.
 #[derive(Debug, Clone)]
 pub struct NewAgent {
-    /// Who it is.
     pub identity: AgentIdentity,
-    /// Where its home will be.
+    /// Path at which the home will be created.
     pub agent_home: String,
-    /// Where it works.
     pub workspace: WorkspaceEntry,
-    /// Which model it asks.
+    /// Model of its own; `None` uses the host's chain.
     pub model: Option<ModelRef>,
-    /// The terms of the run it is made for, if it is made for one.
+    /// Terms of the run for which a one-run agent is created; `None` for any other agent.
     pub run: Option<RunTerms>,
 }

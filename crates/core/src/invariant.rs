@@ -1,4 +1,5 @@
-//! What must hold of an agent after every decision. Used by tests, the simulation and the kernel alike.
+//! Invariants of an agent's rows after every decision. Tests and the simulation check them; recovery uses the lists of
+//! awaited effects and due entries.
 
 mod work;
 
@@ -9,36 +10,35 @@ use holon_domain::queue::QueueView;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::turn::Phase;
 
-/// A rule that does not hold.
+/// An invariant that the rows of an agent violate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{rule}: {found}")]
 pub struct Violation {
-    /// The rule.
     pub rule: &'static str,
-    /// What was found instead.
+    /// Description of the state that violates it.
     pub found: String,
 }
 
-/// What else the store knows of the agent.
+/// Stored rows of an agent that its own row is checked against.
 #[derive(Debug, Clone, Default)]
 pub struct StoredFacts {
-    /// Its open effects.
+    /// Numbers of the open effects.
     pub effects: Vec<u64>,
-    /// Its due entries.
+    /// Numbers of the due entries.
     pub due: Vec<u64>,
-    /// Its tasks that are not over.
+    /// Active tasks of the agent.
     pub tasks: Vec<TaskRecord>,
-    /// Messages that are dequeued.
+    /// Positions of the dequeued messages.
     pub dequeued: Vec<u64>,
-    /// Messages that are held.
+    /// Positions of the held messages.
     pub held: Vec<u64>,
-    /// Its work items, waits, timers and hints.
+    /// Work items, waits, timers and hints.
     pub work: StoredWork,
-    /// How many failed attempts are kept.
+    /// Number of stored failed attempts.
     pub attempts: u32,
 }
 
-/// Checks an agent against what is stored beside its row.
+/// Checks an agent's row against the rows stored beside it.
 #[must_use]
 pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -113,7 +113,7 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
     found
 }
 
-/// Checks an agent against the failed attempts that are kept of it.
+/// Checks the number of failed attempts in the agent's row.
 fn check_attempts(agent: &AgentRecord, kept: u32) -> Option<Violation> {
     let turn = agent.open_turn.as_ref();
     let counted = turn.map_or(0, |turn| turn.failed_attempts);
@@ -123,13 +123,13 @@ fn check_attempts(agent: &AgentRecord, kept: u32) -> Option<Violation> {
     })
 }
 
-/// Checks an agent against its tasks that are not over.
+/// Checks the agent's row against its active tasks.
 fn check_tasks(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<Violation> {
     let may_run = match agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => true,
         Lifecycle::Stopped | Lifecycle::Deleting => false,
     };
-    // A child sends its end by itself, whatever its parent may do.
+    // A child sends its own end in every lifecycle state of its parent.
     let is_child = |task: &TaskRecord| task.kind == TaskKind::ChildAgentTask;
     let being_stopped = |task: &TaskRecord| task.status == TaskStatus::Cancelling || is_child(task);
     let rules = [
@@ -156,7 +156,7 @@ fn check_tasks(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<Violation> {
     broken.map(found).collect()
 }
 
-/// The effects the agent's states wait for.
+/// Lists the effects that states of the agent wait for.
 pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<u64> {
     let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
         Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => Some(effect),
@@ -173,7 +173,7 @@ pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<
     all
 }
 
-/// The due entries the agent's states wait for.
+/// Lists the due entries that states of the agent wait for.
 pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
     let of_turn = agent.open_turn.as_ref().and_then(|turn| turn.phase.due());
     let of_rest = agent

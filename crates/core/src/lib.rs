@@ -1,13 +1,16 @@
-//! Every state machine and decision of the runtime, pure.
+//! Every state machine and decision of the runtime, as pure functions.
 //!
-//! One door: [`step()`] takes a view of one agent, one input, the time and a source of chance, and returns the
-//! facts that follow. [`needs()`] says beforehand which rows it will want to see. No clock, file, socket or lock is in reach, so every rule here is tested as a table.
+//! [`step()`] is the only entry point: it takes a view of one agent, one input, the time and a source of randomness,
+//! and returns the facts that follow. [`needs()`] forecasts the rows that an input will read. The crate has no access
+//! to clocks, files, sockets or locks, so every rule is tested as a table.
 //!
-//! Who may cause what: `admission` lets messages in, `schedule` picks the next one, `turn` runs it to its end,
-//! `attempt` judges a failed request and `patience` a failed chain of models, `rest` sets pauses and ends them, `lifecycle` makes, starts, stops and
-//! removes agents, `home` their homes, `delivery` passes on what one agent sends another, `task` follows commands that go on without their call, `recovery` settles what
-//! a dead process left open. `assess` is the only place that says where an agent stands, and `invariant` checks what
-//! must always hold.
+//! Modules by task: `admission` accepts messages, `schedule` picks the next one, `turn` runs it to its end, `attempt`
+//! decides retries of a failed request and `patience` those of a failed chain of models. `rest` sets pauses and ends
+//! them, `work` changes work items, `wait` declares and ends waits, `tick` sends the agent back to its work, `timer`
+//! fires slots and `hint` collects wake hints. `lifecycle` creates, starts, stops and removes agents, `home` checks and
+//! removes their homes, `delivery` passes messages between agents, `task` supervises commands that outlive their call,
+//! and `recovery` resumes open effects after a crash. Only `assess` computes the state of an agent, `explain` describes
+//! it for people, and `invariant` checks the rows.
 
 pub mod admission;
 pub mod assess;
@@ -45,4 +48,4 @@ pub use ingress::Ingress;
 pub use input::{AgentView, HostFacts, Input, Reply, RoundAnswer, Stamp};
 pub use needs::needs;
 pub use rejection::Rejection;
-pub use step::{Step, Undecided, step};
+pub use step::{Step, StepError, step};

@@ -1,4 +1,4 @@
-//! Lifecycle: making, configuring, starting, stopping and removing an agent.
+//! Lifecycle commands: create, configure, start, stop and delete an agent.
 //!
 //! | state | start | stop | delete | message |
 //! |---|---|---|---|---|
@@ -7,8 +7,8 @@
 //! | stopped | booting, and runnable once its home is there or can be made | unchanged | deleting | refused |
 //! | deleting | refused | refused | unchanged, or tried again at once if it failed | refused |
 //!
-//! A removal ends the agent's tasks by force first and lets a patch that is being applied come to its end; the home
-//! goes after the last of them. A home that cannot be removed is tried again after growing pauses, without an end.
+//! A removal first kills the agent's tasks and waits for a patch that is being applied; then the home is removed. A
+//! failed removal of the home is retried with a growing backoff and without a last attempt.
 
 use crate::draft::Draft;
 use crate::home;
@@ -29,8 +29,8 @@ use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{Entropy, RunId, Timestamp};
 
-/// Makes an agent: its row, its first event, and the effect that looks at the place of its home. `newest_generation` is
-/// the newest one the host has given out, to any agent.
+/// Creates an agent: its row, its first event, and the effect that checks the path of its home. `newest_generation` is
+/// the newest generation that the host has given to any agent.
 #[must_use]
 pub fn create(
     new: NewAgent,
@@ -98,8 +98,8 @@ pub fn create(
     draft.decide_alone()
 }
 
-/// Sets where the agent works and which model it asks, from its next turn on. A turn in hand keeps what it began with,
-/// except that a suspended one asks the new model at once.
+/// Sets the workspace and the model of the agent from its next turn on. An open turn keeps its own, except that a
+/// suspended one asks the new model at once.
 pub(crate) fn configure(
     draft: &mut Draft<'_>,
     workspace: Option<WorkspaceEntry>,
@@ -123,7 +123,7 @@ pub(crate) fn configure(
         if draft.agent.model_override != before {
             work::wake(draft);
         }
-        turn::model_chosen(draft);
+        turn::handle_model_choice(draft);
     }
     Ok(Reply::Done)
 }
@@ -167,7 +167,7 @@ fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
 pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
         Lifecycle::Booting => Ok(Reply::Unchanged),
-        // An operator has mended something and wants a suspended turn to ask again.
+        // A start of a running agent makes a suspended turn ask again.
         Lifecycle::Runnable => Ok(if turn::end_wait(draft, SuspensionEnd::Start) {
             Reply::Done
         } else {
@@ -175,7 +175,7 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
         }),
         Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Stopped => {
-            // A place that could not be used is looked at again.
+            // A path that could not be used is checked again.
             draft.apply_control("start", Lifecycle::Booting, None);
             home::prepare(draft);
             Ok(Reply::Done)
@@ -183,9 +183,9 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     }
 }
 
-/// The host's models or credentials have changed: a suspended turn asks the models there are now, and a turn that pauses
-/// between two tries asks its own again, perhaps with another credential.
-pub(crate) fn models_changed(draft: &mut Draft<'_>) -> Reply {
+/// Handles changed models or credentials of the host: a suspended turn asks the current models, and a turn that pauses
+/// between two tries asks its own models again.
+pub(crate) fn handle_models_changed(draft: &mut Draft<'_>) -> Reply {
     work::wake(draft);
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
     if may_run && turn::end_wait(draft, SuspensionEnd::ModelChange) {
@@ -218,7 +218,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 
 pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     if draft.agent.lifecycle == Lifecycle::Deleting {
-        // Unless the last attempt failed, the home or the rows are going already.
+        // Unless the last attempt failed, the removal is already under way.
         return match draft.agent.home {
             HomeState::NotRemoved { .. } => {
                 home::remove(draft);
@@ -243,7 +243,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     Reply::Done
 }
 
-/// Lets go of everything the agent holds: its run, its rest, its home effect. Outcomes that still come are stale.
+/// Releases everything the agent waits for: its run, its rest and its home effect. Later outcomes are stale.
 fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
     if let Some(effect) = draft.agent.home.effect() {
         draft.close_effect(effect);

@@ -1,7 +1,7 @@
-//! What an input needs to know beside the agent's row, said before anything is loaded.
+//! Forecasts the rows beside the agent's own that an input will read.
 //!
-//! Only a forecast: a decision that turns out to need more says so and is made again with it. Kept tight, because
-//! what is asked for here is read from the database for every input.
+//! A decision that needs more says so and is made again with it. The forecast is kept tight, because the writer reads
+//! every named row from the database for every input.
 
 use crate::input::{Input, WorkCommand};
 use holon_domain::agent::AgentRecord;
@@ -10,13 +10,13 @@ use holon_domain::needs::Needs;
 use holon_domain::send::AgentSend;
 use holon_domain::timer::DueAction;
 
-/// The rows a decision about this input will read.
+/// Lists the rows that a decision about this input will read.
 #[must_use]
 pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
     let mut needs = Needs::default();
     let call = agent.open_turn.as_ref().and_then(|turn| turn.phase.call());
     match input {
-        // Adds to the queue; what runs is not looked at.
+        // Admission only adds to the queue and does not read the open turn.
         Input::Admit(_) => needs.active_waits = agent.work.active_waits > 0,
         Input::Configure { .. } | Input::Deliver { .. } | Input::Defer { .. } => {}
         Input::WakeHint(_) => {
@@ -37,7 +37,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             for intent in answer.intents.iter().flatten() {
                 name_rows(intent, agent, &mut needs);
             }
-            // Without a call the turn ends here, unless an operator has more to say.
+            // Without a call the turn ends here, unless an operator's message waits to join.
             needs.operators = answer.intents.is_empty();
             needs.attempts = has_attempts(agent);
         }
@@ -69,7 +69,7 @@ fn has_attempts(agent: &AgentRecord) -> bool {
     turn.is_some_and(|turn| turn.failed_attempts > 0)
 }
 
-/// Everything that is under way: for inputs that let go of it.
+/// Adds every open effect and task, for inputs that release them.
 fn all_open(agent: &AgentRecord, needs: &mut Needs) {
     needs.round = agent
         .open_turn

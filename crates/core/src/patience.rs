@@ -1,25 +1,25 @@
-//! Patience: what becomes of a turn that nobody waits for on the line once its whole chain of models has failed.
+//! Suspension policy: decides the pause of an unattended turn whose whole chain of models has failed.
 //!
-//! Policy only: whether the trouble may pass, and how long the next pause is. `turn::suspended` acts on it.
+//! Policy only: whether the failure may pass, and the length of the next pause. `turn::suspension` applies it.
 
 use crate::attempt::spread;
 use holon_domain::limits;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::turn::{Patience, SuspensionReason};
 
-/// What the failures of a whole chain of models allow.
+/// Verdict over the failures of a whole chain of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainVerdict {
-    /// One of its models may answer later.
+    /// At least one model may answer later.
     MayPass(SuspensionReason),
-    /// No model of it takes this request.
+    /// No model of the chain accepts this request.
     Refused,
-    /// Nothing changes until an operator acts.
+    /// No model can answer until an operator acts.
     NeedsOperator(SuspensionReason),
 }
 
-/// Judges the failures of every model that was asked, in the order they were asked. One that may pass is enough for the
-/// chain; else one that refused the request is, so that a request nobody takes never blocks the queue behind it.
+/// Judges the failures of every model that was asked, in that order. One failure that may pass is enough for the chain;
+/// otherwise one refusal of the request is enough, so that a request that no model accepts never blocks the queue.
 #[must_use]
 pub fn judge_chain(kinds: &[ModelFailureKind]) -> ChainVerdict {
     let verdicts = || kinds.iter().copied().map(judge_kind);
@@ -53,26 +53,25 @@ const fn judge_kind(kind: ModelFailureKind) -> ChainVerdict {
     }
 }
 
-/// When a suspended turn may ask again.
+/// Prospects of a suspended turn for asking its models again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
-    /// How long until the first allowance is renewed, where a provider said so.
+    /// Time until the first allowance is renewed; `None` if no provider named one.
     pub renewal_ms: Option<u64>,
-    /// Whether a model failed in a way that may pass at any time.
+    /// True if a model failed in a way that may pass at any time.
     pub may_pass_any_time: bool,
 }
 
 /// A pause that is still to be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedPause {
-    /// How long it lasts.
     pub length_ms: u64,
-    /// Whether it lasts until a renewal that the provider named.
+    /// True if it lasts until a renewal that the provider named.
     pub renewal: bool,
 }
 
-/// The next pause of a suspended turn: as long as it has waited already, so that pauses double up to their bound, or
-/// until a renewal that comes first. None when its patience is used up.
+/// Plans the next pause of a suspended turn: as long as it has waited so far, so that pauses double up to their bound,
+/// or until an earlier renewal. `None` if its patience is used up.
 #[must_use]
 pub fn plan_pause(
     patience: &Patience,
@@ -89,7 +88,7 @@ pub fn plan_pause(
         renewal: false,
     };
     let renewal = |wait_ms: u64| PlannedPause {
-        // An allowance that is used up again at once is not asked for again and again.
+        // An allowance that is used up again at once is requested less often.
         length_ms: wait_ms.max(grown(patience.renewal_waited_ms)),
         renewal: true,
     };

@@ -1,13 +1,13 @@
-//! Recovery: what a new process makes of what a dead one left open. Idempotent; a crash during it is one more boot.
+//! Recovery: resumes or settles what a dead process left open. Idempotent; a crash during recovery is one more boot.
 //!
-//! Each open effect is settled by the rule on its variant: homes are made or removed again, a model is asked again,
-//! tasks are watched or stopped again, a call that finds what it began is taken up again,
-//! any other call that had begun gets the result its executor can prove, or becomes "outcome unknown" once, and calls
-//! behind it are closed as not started. Detached effects (`detached`) are asked for again.
-//! A turn that was resumed too often without one new log entry is poison (`resumption`): its message is set aside.
+//! Each open effect is settled by the rule on its variant: homes are checked or removed again, a model is asked again,
+//! tasks are watched or stopped again, and a call that can find what it started is performed again. Any other call that
+//! had begun gets the result its executor can prove, or "outcome unknown" once, and the calls behind it are closed as
+//! not started. Detached effects (`detached`) are opened again. A turn that was resumed too often without a new log
+//! entry is poison (`resumption`): its message is set aside.
 
 use crate::draft::Draft;
-use crate::input::{Finding, Found, Proven, Reply};
+use crate::input::{Finding, ProbeResult, ProvenResult, Reply};
 use crate::resumption::{self, Resumption};
 use crate::{detached, home, invariant, lifecycle, task, turn};
 use holon_domain::CallId;
@@ -18,41 +18,40 @@ use holon_domain::event::{Event, TurnResumed};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase, ResumeMark, TerminalReason};
 
-/// Why something may be open that nobody performs.
+/// The reason for which an open effect may have no performer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
-    /// A new process took over.
+enum RecoveryCause {
     Boot {
-        /// Whether the last one closed in order.
+        /// True if the last process exited cleanly.
         clean_exit: bool,
     },
-    /// A commit could not be confirmed; the process lives, and so does whoever waits.
+    /// A commit could not be confirmed. The process and waiting callers are still alive.
     Doubt,
 }
 
-/// A new process took over.
+/// Recovers the agent after a new process took over.
 pub(crate) fn recover(
     draft: &mut Draft<'_>,
     clean_exit: bool,
-    proven: Option<&Proven>,
+    proven: Option<&ProvenResult>,
     found: &[Finding],
 ) -> Reply {
-    settle_open(draft, Cause::Boot { clean_exit }, proven, found)
+    settle_open(draft, RecoveryCause::Boot { clean_exit }, proven, found)
 }
 
-/// A commit could not be confirmed.
+/// Recovers the agent after a commit that could not be confirmed.
 pub(crate) fn take_up(draft: &mut Draft<'_>) -> Reply {
-    settle_open(draft, Cause::Doubt, None, &[])
+    settle_open(draft, RecoveryCause::Doubt, None, &[])
 }
 
 fn settle_open(
     draft: &mut Draft<'_>,
-    cause: Cause,
-    proven: Option<&Proven>,
+    cause: RecoveryCause,
+    proven: Option<&ProvenResult>,
     found: &[Finding],
 ) -> Reply {
-    // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
-    // Detached effects are closed and opened again by the new generation.
+    // The open effects are exactly those the agent waits for, so a recovery that is sent twice closes nothing twice.
+    // The new generation closes and reopens detached effects.
     for id in invariant::awaited_effects(&draft.agent, &[]) {
         if !draft
             .agent
@@ -64,16 +63,17 @@ fn settle_open(
     }
     draft.agent.home = draft.agent.home.without_effect();
     detached::next_generation(draft);
-    // Only unclean exits count, of a turn and of a task.
-    let counted = (cause == Cause::Boot { clean_exit: false }).then_some(found);
-    task::follow_anew(draft, counted);
-    let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.is_removed_with_process();
+    // Only unclean exits count as resumptions of turns and tasks.
+    let counted = (cause == RecoveryCause::Boot { clean_exit: false }).then_some(found);
+    task::supervise_again(draft, counted);
+    let nobody_waits =
+        matches!(cause, RecoveryCause::Boot { .. }) && draft.agent.is_removed_with_process();
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
             home::remove_when_free(draft);
             return Reply::Done;
         }
-        // Whoever waited for a temporary agent's answer is gone with the process.
+        // The caller of a temporary agent ended with the process.
         Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped if nobody_waits => {
             return delete_temporary(draft);
         }
@@ -81,14 +81,14 @@ fn settle_open(
         Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(mut turn) = draft.agent.open_turn.take() {
-        // Whoever waited on the line is gone with the process.
-        turn.attended &= draft.agent.is_one_run() || cause == Cause::Doubt;
+        // A waiting caller ended with the process.
+        turn.attended &= draft.agent.is_one_run() || cause == RecoveryCause::Doubt;
         resume(draft, turn, proven, counted);
     }
     Reply::Done
 }
 
-/// Its effects are closed already, so the turn is dropped without letting go of them a second time.
+/// Deletes a temporary agent. Its effects are already closed, so the turn is dropped without releasing them again.
 fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
     if let Some(turn) = draft.agent.open_turn.take() {
         if let Some(due) = turn.phase.due() {
@@ -98,7 +98,7 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
         turn::close_unfinished(
             draft,
             &turn,
-            turn::failing(outcome_unknown()),
+            turn::error_result(outcome_unknown()),
             &not_started(),
         );
         let summary = "the one-shot run ended with the process it ran in";
@@ -113,11 +113,11 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
     lifecycle::delete(draft)
 }
 
-/// Goes on with a turn. `found` is what was found after an unclean exit; without one, the resumption does not count.
+/// Resumes a turn. `found` holds the probes after an unclean exit; without them the resumption does not count.
 fn resume(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    proven: Option<&Proven>,
+    proven: Option<&ProvenResult>,
     found: Option<&[Finding]>,
 ) {
     let log_end = draft.agent.counters.log;
@@ -127,9 +127,9 @@ fn resume(
         None => Resumption::GoesOn,
     };
     match turn.phase {
-        // Nothing was in hand: the due entry is still there and ends the pause, the delivery brings the verdict.
+        // No effect was open: the due entry ends the pause, or the delivery brings the verdict.
         Phase::BackingOff { .. } | Phase::Sending { .. } => draft.agent.open_turn = Some(turn),
-        Phase::Suspended { .. } => turn::host_started(draft, turn),
+        Phase::Suspended { .. } => turn::handle_host_start(draft, turn),
         Phase::CallingModel { .. } => {
             match judge(&mut turn) {
                 Resumption::GoesOn => {}
@@ -147,9 +147,9 @@ fn resume(
         }
         Phase::RunningTool { effect, .. } => {
             match judge(&mut turn) {
-                Resumption::GoesOn if turn::takes_up(draft, &turn) => {
+                Resumption::GoesOn if turn::can_repeat_call(draft, &turn) => {
                     record(draft, &turn, Vec::new(), Vec::new());
-                    return turn::take_up_call(draft, turn);
+                    return turn::repeat_call(draft, turn);
                 }
                 Resumption::AsTask(consequence) => {
                     record(draft, &turn, Vec::new(), Vec::new());
@@ -157,11 +157,11 @@ fn resume(
                     return;
                 }
                 Resumption::Unreadable => {
-                    // The command is over, so there is nothing to stop, and nobody reads its output again.
+                    // The command has ended, so there is nothing to stop, and its output is not read again.
                     turn::close_unfinished(
                         draft,
                         &turn,
-                        turn::failing(end_not_read()),
+                        turn::error_result(end_not_read()),
                         &not_started(),
                     );
                     return set_aside(draft, &turn, turn.resume.ended);
@@ -173,11 +173,11 @@ fn resume(
             let is_proven = proof.is_some();
             let running = |call: &ToolCall| match proof {
                 Some(proof) => proof.envelope.clone(),
-                None => turn::failing(outcome_unknown())(call),
+                None => turn::error_result(outcome_unknown())(call),
             };
             let (cut, unstarted) = turn::close_unfinished(draft, &turn, running, &not_started());
             let unknown = if is_proven { Vec::new() } else { cut };
-            // The results just written are progress: the count begins anew.
+            // The results just written are progress, so the count restarts.
             turn.resume = ResumeMark {
                 log_end: draft.agent.counters.log,
                 ..ResumeMark::default()
@@ -188,8 +188,8 @@ fn resume(
     }
 }
 
-/// What was found of the call a turn runs. Of a turn that waits for a model there is nothing to find.
-fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Found {
+/// Returns the probe of the call that a turn runs. A turn that waits for a model has none.
+fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a ProbeResult {
     let runs = |finding: &&Finding| match finding.effect {
         Effect::RunTool {
             round_entry,
@@ -211,7 +211,7 @@ fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Found
         | Effect::Deliver { .. } => false,
     };
     let of_call = found.and_then(|found| found.iter().find(runs));
-    of_call.map_or(&Found::Nothing, |finding| &finding.found)
+    of_call.map_or(&ProbeResult::Nothing, |finding| &finding.found)
 }
 
 fn set_aside(draft: &mut Draft<'_>, turn: &OpenTurn, times: u32) {

@@ -1,7 +1,7 @@
 //! Refusals of an input: each variant with its message, its stable code, its meaning and the next step.
 //!
-//! This is the only place that words a refusal of the core. The engine and the server pass it on as it is; the server
-//! adds the HTTP status.
+//! Refusals of the core are worded only here. The engine and the server pass them on unchanged; the server adds the HTTP
+//! status.
 
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
@@ -9,55 +9,42 @@ use holon_domain::failure::FailureCause;
 use holon_domain::limits;
 use holon_domain::refusal::RefusalText;
 
-/// Why an input was refused. A refused input changes nothing.
+/// The reason for which an input was refused. A refused input changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// The agent is stopped, and only a start ends that.
     #[error("agent {agent_id} is stopped")]
-    Stopped {
-        /// The stopped agent.
-        agent_id: AgentId,
-    },
+    Stopped { agent_id: AgentId },
     /// The agent was stopped because its home cannot be made: something that is no directory is in its place. A start looks
     /// again. A home that is merely missing is no reason: the next effect that needs it makes it.
     #[error("agent {agent_id} is stopped because its home could not be made: {reason}")]
     NoHome {
-        /// The agent without a home.
         agent_id: AgentId,
-        /// Why the last attempt failed, in the words of the file system.
+        /// Error of the last attempt, as the file system reported it.
         reason: String,
     },
     /// The agent's removal has begun and cannot be taken back.
     #[error("agent {agent_id} is being removed")]
-    Deleting {
-        /// The agent that goes.
-        agent_id: AgentId,
-    },
+    Deleting { agent_id: AgentId },
     /// As many messages wait as `limits::QUEUE_ENTRIES` allows, so that not even an operator's is admitted.
     #[error(
         "the queue of agent {agent_id} is full: it holds {} messages",
         limits::QUEUE_ENTRIES
     )]
-    QueueFull {
-        /// The agent whose queue it is.
-        agent_id: AgentId,
-    },
+    QueueFull { agent_id: AgentId },
     /// As many messages wait as `limits::QUEUE_ENTRIES_OTHERS` allows, and this one is not an operator's.
     #[error(
         "the queue of agent {agent_id} holds {} messages, and the rest of its room is kept for operators",
         limits::QUEUE_ENTRIES_OTHERS
     )]
-    QueueFullForOthers {
-        /// The agent whose queue it is.
-        agent_id: AgentId,
-    },
+    QueueFullForOthers { agent_id: AgentId },
     /// Neither the agent nor the host has a model to ask.
     #[error("no model is configured")]
     NoModel,
     /// Every model that may be asked failed its check.
     #[error("{reason}")]
     ModelUnavailable {
-        /// Why the first of them cannot be asked, with the next step.
+        /// Error of the first model, with the next step.
         reason: String,
     },
     /// The end of a task that the agent does not have, or that is over. Only another agent's decision can send one.
@@ -78,7 +65,7 @@ pub enum Rejection {
     /// A work item, wait, timer or wake that cannot be made as it was asked for.
     #[error("{reason}")]
     InvalidWork {
-        /// What is wrong, with the next step.
+        /// Description of the error, with the next step.
         reason: String,
     },
     /// An operator's prompt of nothing but white space. Events may be empty.
@@ -89,9 +76,8 @@ pub enum Rejection {
     TooLarge {
         /// The part: message body, message metadata, request body.
         what: &'static str,
-        /// Its size, as far as it was read.
+        /// Size of the part, as far as it was read.
         bytes: usize,
-        /// The most it may have.
         max: usize,
     },
     /// An id or a name beside the body is over its size limit.
@@ -99,18 +85,16 @@ pub enum Rejection {
     NameTooLong {
         /// The field: `correlation_id`, `causation_id`, or one of the origin.
         what: &'static str,
-        /// Its size.
         bytes: usize,
-        /// The most it may have.
         max: usize,
     },
     /// A prompt whose turn may take no model round at all.
     #[error("max_turns must be at least 1")]
     NoRounds,
-    /// For example a `channel_event` from a webhook.
+    /// The kind does not fit the origin, for example a `channel_event` from a webhook.
     #[error("kind and origin of the message do not belong together")]
     KindOriginMismatch,
-    /// A kind that only the operator or the runtime may send, at a door that does not know them.
+    /// A kind that only the operator or the runtime may send, from a context that authenticates neither.
     #[error("this kind of message cannot be enqueued from outside")]
     KindNotPublic,
     /// An origin that a caller without credentials cannot prove.
@@ -236,7 +220,7 @@ const BODY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
 );
 
 impl Rejection {
-    /// The refusal of a stopped agent, which says why when an operator did not stop it.
+    /// Builds the refusal of a stopped agent, with the cause if no operator stopped it.
     pub(crate) fn stopped(agent: &AgentRecord) -> Self {
         let agent_id = agent.identity.agent_id.clone();
         match &agent.last_failure {
@@ -248,14 +232,14 @@ impl Rejection {
         }
     }
 
-    /// The refusal of an agent that is being removed.
+    /// Builds the refusal of an agent that is being removed.
     pub(crate) fn deleting(agent: &AgentRecord) -> Self {
         Self::Deleting {
             agent_id: agent.identity.agent_id.clone(),
         }
     }
 
-    /// Code, meaning and next step of this kind of refusal.
+    /// Returns the code, meaning and next step of this kind of refusal.
     #[must_use]
     pub const fn text(&self) -> RefusalText {
         match self {
@@ -284,13 +268,13 @@ impl Rejection {
         }
     }
 
-    /// The stable code.
+    /// Returns the stable code of this refusal, as clients see it.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         self.text().code
     }
 
-    /// What the caller does next, unless the message says it.
+    /// Returns the next step for the caller; `None` if the message already contains it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let step = self.text().next_step;
@@ -300,7 +284,7 @@ impl Rejection {
         }
     }
 
-    /// The agent whose state is the reason; none when the input itself or the host is.
+    /// Returns the agent whose state is the reason; `None` if the input itself or the host is the reason.
     #[must_use]
     pub const fn agent_id(&self) -> Option<&AgentId> {
         match self {
@@ -329,7 +313,7 @@ impl Rejection {
         }
     }
 
-    /// One refusal of every kind, for the reference and for tests over all of them.
+    /// Returns one refusal of every kind, for the reference and for tests over all of them.
     #[must_use]
     pub fn examples(agent_id: &AgentId) -> Vec<Self> {
         let agent_id = || agent_id.clone();
@@ -391,7 +375,7 @@ mod tests {
     fn there_is_an_example_of_every_variant() {
         let agent_id = AgentId::parse("main").expect("a name");
         let variants = include_str!("rejection.rs").matches("    #[error(").count();
-        // This line is one match more.
+        // The search pattern in this test is itself one more match.
         assert_eq!(Rejection::examples(&agent_id).len(), variants - 1);
     }
 }

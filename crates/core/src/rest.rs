@@ -1,7 +1,7 @@
-//! Rests and pauses: setting them, ending them, and what happens when their time comes.
+//! Rests and pauses: setting them, ending them, and handling their due entries.
 //!
-//! Every pause is an entry of the host's due-queue, named by the state that waits for it. An entry nobody waits for
-//! any more is cleared without consequence.
+//! Every pause is an entry of the host's due queue, named by the state that waits for it. An entry that no state waits
+//! for is cleared without consequence.
 
 use crate::admission::{self, Provenance};
 use crate::draft::Draft;
@@ -17,7 +17,7 @@ use holon_domain::message::{
 use holon_domain::timer::{DueAction, DueId};
 use holon_domain::{Timestamp, limits};
 
-/// Begins a rest the agent asked for.
+/// Begins a rest that the agent asked for.
 pub(crate) fn begin_rest(
     draft: &mut Draft<'_>,
     reason: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) fn begin_rest(
     });
 }
 
-/// Ends the rest, because something is taken up.
+/// Ends the rest, because a message is taken up.
 pub(crate) fn end_rest(draft: &mut Draft<'_>) {
     if let Some(due) = draft
         .agent
@@ -58,9 +58,9 @@ pub(crate) fn end_rest(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether the next self-caused turn has to wait, and if so makes sure something will end the wait.
+/// Returns true if the next self-caused turn has to wait, and sets the pause that ends the wait.
 ///
-/// The pause counts from the end of the last turn. Once its entry has come (`due` is none) the way is free.
+/// The pause counts from the end of the last turn. Once its entry has come due (`due` is `None`) the turn may begin.
 pub(crate) fn must_pace(draft: &mut Draft<'_>) -> bool {
     if draft.agent.pace.is_some_and(|pace| pace.due.is_none()) {
         return false;
@@ -71,7 +71,7 @@ pub(crate) fn must_pace(draft: &mut Draft<'_>) -> bool {
         .last_turn
         .as_ref()
         .map_or(draft.now, |end| end.completed_at);
-    // Counted from the end of the last turn, but never beyond one pause from now: a clock set back costs no more.
+    // Counted from the end of the last turn, but at most one pause from now, in case the clock was set back.
     let at = since.min(draft.now).plus_millis(pause);
     if pause == 0 || at <= draft.now {
         return false;
@@ -81,7 +81,7 @@ pub(crate) fn must_pace(draft: &mut Draft<'_>) -> bool {
     true
 }
 
-/// The pause before a turn only the agent itself caused, after this many in a row.
+/// Returns the pause before a self-caused turn after this many in a row.
 #[must_use]
 pub(crate) fn pace_ms(turns_in_a_row: u32) -> u64 {
     let Some(beyond) = turns_in_a_row.checked_sub(limits::UNPACED_TURNS) else {
@@ -93,8 +93,8 @@ pub(crate) fn pace_ms(turns_in_a_row: u32) -> u64 {
         .min(limits::PACE_MAX_MS)
 }
 
-/// The time of a rest has come: a tick wakes the agent.
-pub(crate) fn rest_over(
+/// Handles the end of a rest: a tick wakes the agent.
+pub(crate) fn handle_rest_end(
     draft: &mut Draft<'_>,
     id: DueId,
     planned_at: Timestamp,
@@ -103,7 +103,7 @@ pub(crate) fn rest_over(
     let Some(rest) = draft.agent.rest.as_mut() else {
         return Reply::Unchanged;
     };
-    // The wake repeats words of the turn that went to rest, so it is worth no more than that turn was.
+    // The tick repeats text of the turn that went to rest, so it has no more authority than that turn.
     let authority = rest.authority.weaker(AuthorityClass::RuntimeInstruction);
     let Some(wake) = rest.wake.as_mut() else {
         return Reply::Unchanged;
@@ -127,7 +127,7 @@ pub(crate) fn rest_over(
         causation_id: None,
         max_rounds: None,
     };
-    let provenance = Provenance::itself(authority).resuming(Some(ResumeReason::Rest));
+    let provenance = Provenance::self_caused(authority).with_resumes(Some(ResumeReason::Rest));
     let entry = admission::enqueue(draft, tick, provenance);
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
         subsystem: SLEEP_WAIT.to_owned(),
@@ -145,8 +145,8 @@ fn wake_words(reason: Option<&str>) -> String {
     }
 }
 
-/// The pause before a turn only the agent itself caused is over.
-pub(crate) fn pace_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
+/// Handles the end of the pause before a self-caused turn.
+pub(crate) fn handle_pace_end(draft: &mut Draft<'_>, id: DueId) -> Reply {
     match draft.agent.pace.as_mut() {
         Some(pace) if pace.due == Some(id) => {
             pace.due = None;
@@ -156,10 +156,10 @@ pub(crate) fn pace_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
     }
 }
 
-/// The band of a message the agent causes itself: one whose turn will have to wait lets everybody else go first.
+/// Chooses the priority of a self-caused message: one whose turn will be paced goes behind all others.
 ///
-/// Turns in a row and queued messages together never pass the unpaced number outside the background, so a head that
-/// is paced is always a background one.
+/// Turns in a row and queued self-caused messages together stay within the unpaced number outside of the background
+/// band. A paced head is therefore always a background message.
 pub(crate) fn self_caused_priority(agent: &AgentRecord, wanted: Priority) -> Priority {
     let turns = u64::from(agent.self_caused_turns);
     let ahead = agent.self_caused_queued.saturating_add(turns);

@@ -1,42 +1,42 @@
-//! What a turn that was resumed after an unclean exit comes to: the one place that says when a crash loop ends.
+//! Decides how a turn that is resumed after an unclean exit continues, and bounds crash loops.
 //!
-//! A resumption counts only if no log entry was committed since the last one: a new entry is progress. What it counts as
-//! depends on what the new process found of the call in hand, and each kind has its own end at the third:
+//! A resumption counts only if no log entry was committed since the last one: a new entry is progress. It is counted by
+//! what the new process found of the running call, and each kind has its own end at the third:
 //!
 //! | found | at the third resumption | because |
 //! |---|---|---|
-//! | nothing | the message, or the call, is given up | whatever is asked for kills the host before it leaves a trace |
-//! | alive | the command goes on as a task | it is healthy, and the call's result is progress; it is never stopped |
-//! | ended, three times in a row | the message is set aside, and the output is not read again | the command is over, so what kills the host is reading how it ended |
+//! | nothing | the message, or the call, is given up | the request itself seems to kill the host |
+//! | alive | the command continues as a task | it is healthy, and the call's result is progress; it is never stopped |
+//! | ended, three times in a row | the message is set aside, and the output is not read again | the command has ended, so reading its result seems to kill the host |
 //!
-//! A command found alive twice and then lost has not found nothing three times: its call is taken up once more, and the
-//! model is told that it is lost. A batch that is alive is taken up for as long as it takes: each of its commands has a
-//! timeout. Invariant: every loop of unclean exits without a new entry is bounded, and none of them stops a command
-//! that was found alive.
+//! A command that was found alive twice and then lost does not count as found missing three times: its call is
+//! performed once more, and the model is told that the command is lost. A batch that is alive is taken up without a
+//! bound, because each of its commands has a timeout. Invariant: every loop of unclean exits without a new entry is
+//! bounded, and none of them stops a command that was found alive.
 
-use crate::input::Found;
+use crate::input::ProbeResult;
 use holon_domain::consequence::Consequence;
 use holon_domain::limits::RESUMES_WITHOUT_PROGRESS;
 use holon_domain::turn::{LogSeq, ResumeMark};
 
-/// What a resumption comes to.
+/// The way in which a resumed turn continues.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Resumption<'a> {
-    /// What the turn waits for is asked for again.
+    /// The effect that the turn waits for is opened again.
     GoesOn,
-    /// The command of the call goes on as a task, and the turn goes on with this.
+    /// The command of the call continues as a task, and this is the call's result.
     AsTask(&'a Consequence),
-    /// The result of the call must not be read again.
+    /// The call has ended, but its result must not be read again.
     Unreadable,
-    /// Nothing was found too often.
+    /// Nothing was found three times.
     GivenUp,
 }
 
-/// Counts a resumption after an unclean exit and says what it comes to.
+/// Counts a resumption after an unclean exit and decides how the turn continues.
 pub(crate) fn judge<'a>(
     mark: &mut ResumeMark,
     log_end: LogSeq,
-    found: &'a Found,
+    found: &'a ProbeResult,
 ) -> Resumption<'a> {
     if mark.log_end != log_end {
         *mark = ResumeMark {
@@ -45,7 +45,7 @@ pub(crate) fn judge<'a>(
         };
     }
     match found {
-        Found::Nothing => {
+        ProbeResult::Nothing => {
             mark.ended = 0;
             mark.count += 1;
             if mark.count < RESUMES_WITHOUT_PROGRESS {
@@ -54,7 +54,7 @@ pub(crate) fn judge<'a>(
                 Resumption::GivenUp
             }
         }
-        Found::Alive { as_task } => {
+        ProbeResult::Alive { as_task } => {
             mark.ended = 0;
             mark.alive += 1;
             match as_task {
@@ -64,7 +64,7 @@ pub(crate) fn judge<'a>(
                 Some(_) | None => Resumption::GoesOn,
             }
         }
-        Found::Ended => {
+        ProbeResult::Ended => {
             mark.ended += 1;
             if mark.ended < RESUMES_WITHOUT_PROGRESS {
                 Resumption::GoesOn
@@ -80,17 +80,17 @@ mod tests {
     use super::*;
     use holon_domain::tool::ToolEnvelope;
 
-    fn alive() -> Found {
+    fn alive() -> ProbeResult {
         let result = ToolEnvelope::success("ExecCommand", "goes on", serde_json::json!({}));
-        Found::Alive {
+        ProbeResult::Alive {
             as_task: Some(Box::new(Consequence::Result(result))),
         }
     }
 
-    const BATCH: Found = Found::Alive { as_task: None };
+    const BATCH: ProbeResult = ProbeResult::Alive { as_task: None };
 
-    /// What each of these resumptions comes to, without a new entry between them.
-    fn story(found: &[Found]) -> String {
+    /// Returns the verdicts of these resumptions, without a new log entry between them.
+    fn story(found: &[ProbeResult]) -> String {
         let mut mark = ResumeMark::default();
         let told = found.iter().map(|found| match judge(&mut mark, 7, found) {
             Resumption::GoesOn => "on",
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_is_found_decides_what_the_third_resumption_comes_to() {
-        use Found::{Ended, Nothing};
+        use ProbeResult::{Ended, Nothing};
         let rows = [
             (vec![Nothing, Nothing, Nothing], "on, on, given up"),
             (vec![alive(), alive(), alive()], "on, on, task"),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_new_entry_is_progress_whatever_was_found() {
-        for found in [Found::Nothing, alive(), Found::Ended] {
+        for found in [ProbeResult::Nothing, alive(), ProbeResult::Ended] {
             let mut mark = ResumeMark::default();
             for log_end in 1..9 {
                 for _ in 1..RESUMES_WITHOUT_PROGRESS {

@@ -1,9 +1,9 @@
-//! The scheduler: takes up the queue's head when nothing else is open, and runs the agent to rest.
+//! The scheduler: takes up the head of the queue when no turn is open, and runs the agent to rest.
 //!
-//! A head with something for a model opens a turn; one without is settled on the spot and the next is looked at. A
-//! result that would open a turn in vain is held.
+//! A head with content for a model opens a turn; one without is settled at once and the next one follows. A result
+//! whose turn could not succeed is held.
 
-use crate::assess::{Assessment, Next, assess, is_self_caused, run_failed_since};
+use crate::assess::{Assessment, NextAction, assess, is_self_caused, run_failed_since};
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
 use crate::{rest, tick, turn};
@@ -14,35 +14,38 @@ use holon_domain::event::{ContinuationResolved, Event, SchedulerChoice, Schedule
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 
-/// Decides until a turn is open, the agent rests, or a fresh view is needed. Each look but the last takes something away
-/// that the next cannot find again, so the looks come to an end.
+/// Decides until a turn is open, the agent rests, or a fresh view is needed. Each pass but the last removes something
+/// that the next cannot find again, so the loop ends.
 pub(crate) fn run_to_rest(draft: &mut Draft<'_>) {
-    while !draft.queue_is_stale() && !draft.misses_something() {
-        let assessment = assess(draft.standing());
+    while !draft.queue_is_stale() && !draft.is_incomplete() {
+        let assessment = assess(draft.assessment_facts());
         let goes_on = match &assessment.next {
-            // Also a paced agent looks: what stands first may be somebody else's.
-            Next::Take | Next::Pace { .. } => match (&assessment.closure, draft.head()) {
-                (Some(prior), Some(head)) if !is_paced(draft, &head) => take(draft, prior, head),
+            // A paced agent looks too: the head may be a message that it did not cause itself.
+            NextAction::Take | NextAction::Pace { .. } => match (&assessment.closure, draft.head())
+            {
+                (Some(prior), Some(head)) if !is_paced(draft, &head) => {
+                    take_head(draft, prior, head)
+                }
                 (Some(_) | None, Some(_) | None) => false,
             },
-            Next::Tick(cause) => tick::emit(draft, *cause),
-            Next::RestUntil { .. } | Next::Rest => {
+            NextAction::Tick(cause) => tick::emit(draft, *cause),
+            NextAction::RestUntil { .. } | NextAction::Rest => {
                 record_rest(draft, &assessment);
                 false
             }
-            Next::Stay | Next::Boot | Next::Turn => false,
+            NextAction::Stay | NextAction::Boot | NextAction::Turn => false,
         };
         if !goes_on {
             break;
         }
     }
-    let knows_all = !draft.queue_is_stale() && !draft.misses_something();
+    let knows_all = !draft.queue_is_stale() && !draft.is_incomplete();
     if knows_all && draft.agent.open_turn.is_none() {
         tick::point_at_queued(draft);
     }
 }
 
-/// Records why an agent with work goes to rest after a turn, and what it expects to be woken by.
+/// Records the reason for which an agent with work rests after a turn, and the expected wake.
 fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
     if !draft.take_end_of_turn() || draft.agent.work == WorkState::default() {
         return;
@@ -74,20 +77,20 @@ fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
     }));
 }
 
-/// Whether a message waits for the end of a pause that is set already.
+/// Returns true if a message waits for the end of a pause that is already set.
 fn is_paced(draft: &Draft<'_>, head: &QueueEntry) -> bool {
     is_self_caused(&head.envelope) && draft.agent.pace.is_some_and(|pace| pace.due.is_some())
 }
 
-/// Takes up the queue's head. Whether it was settled on the spot, so that there is more to look at.
-fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -> bool {
-    if opens_no_turn(draft, &head) {
+/// Takes up the head of the queue. Returns true if it was settled at once, so that the scheduler looks again.
+fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -> bool {
+    if must_be_held(draft, &head) {
         record_choice(draft, &head.envelope, "kept for the next turn", false);
         draft.hold_queued(&head);
         return true;
     }
     if is_self_caused(&head.envelope) && rest::must_pace(draft) {
-        // A hint of somebody else's does not wait behind the pause.
+        // A hint from outside does not wait behind the pause.
         return draft.agent.work.hints > 0;
     }
     let resolution = continuation::resolve(prior, Trigger::of(&head.envelope));
@@ -105,8 +108,9 @@ fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -> boo
     }
 }
 
-/// Whether a result is kept for a turn somebody else begins: its run has no rounds left, or failed at its provider.
-fn opens_no_turn(draft: &Draft<'_>, head: &QueueEntry) -> bool {
+/// Returns true if a result is held for a turn that another message begins: its run has no rounds left, or failed at
+/// its provider.
+fn must_be_held(draft: &Draft<'_>, head: &QueueEntry) -> bool {
     let message = &head.envelope;
     message.kind == MessageKind::TaskResult
         && (turn::rounds_left(&draft.agent, head) == Some(0)

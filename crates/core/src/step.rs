@@ -1,7 +1,7 @@
-//! The one door: an input about one agent becomes a decision.
+//! The entry point of the crate: turns one input about one agent into a decision.
 //!
-//! Branches here, computes in the machines. After an input the agent is run to rest: what follows from it by itself
-//! is decided in the same step, until something outside is needed.
+//! This file only dispatches; the other modules decide. After an input the agent is run to rest: everything that
+//! follows by itself is decided in the same step.
 
 use crate::delivery::MessageWorth;
 use crate::draft::Draft;
@@ -20,45 +20,44 @@ use holon_domain::timer::{DueAction, DueId};
 use holon_domain::trigger::WakeHint;
 use holon_domain::{AgentId, Entropy, Timestamp};
 
-/// A decision, what it sends, and what the sender of its input is told.
+/// A decision, its sends, and the reply to the sender of its input.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The facts about this agent.
     pub decision: Decision,
-    /// Inputs for other agents, in order. They belong into the same transaction.
+    /// Inputs for other agents, in order. The kernel hands them over in the same transaction.
     pub sends: Vec<(AgentId, AgentSend)>,
-    /// The answer to the sender of the input.
+    /// Reply to the sender of the input, to be delivered after the commit.
     pub reply: Reply,
 }
 
-/// Why an input led to no decision.
+/// The reason for which an input led to no decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Undecided {
-    /// A rule forbids it. Nothing follows.
+pub enum StepError {
+    /// A rule forbids the input. Nothing changes.
     Rejected(Rejection),
-    /// The view lacks rows the decision depends on: load these too, and decide again.
+    /// The view lacks rows that the decision depends on. The caller loads these too and decides again.
     NeedsMore(Box<Needs>),
 }
 
-/// Decides what one input means for one agent.
+/// Decides one input about one agent.
 ///
 /// # Errors
-/// When the input is refused, or when the view lacks something; then nothing follows from it.
+/// The input is refused, or the view lacks rows. Nothing changes in either case.
 pub fn step(
     view: AgentView,
     input: &Input,
     host: &HostFacts,
     now: Timestamp,
     entropy: &mut dyn Entropy,
-) -> Result<Step, Undecided> {
+) -> Result<Step, StepError> {
     let mut draft = Draft::new(view, host, now, entropy);
     let applied = apply(&mut draft, input);
     if applied.is_ok() {
         schedule::run_to_rest(&mut draft);
     }
-    // What was decided without a part it read is no decision, and a refusal without one is none either.
-    let (decision, sends) = draft.finish().map_err(Undecided::NeedsMore)?;
-    let reply = applied.map_err(Undecided::Rejected)?;
+    // Neither a decision nor a refusal is valid if it was made without a part that it read.
+    let (decision, sends) = draft.finish().map_err(StepError::NeedsMore)?;
+    let reply = applied.map_err(StepError::Rejected)?;
     Ok(Step {
         decision,
         sends,
@@ -72,9 +71,9 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Configure { workspace, model } => {
             lifecycle::configure(draft, workspace.clone(), model.clone())
         }
-        Input::HomePrepared { stamp, result } => Ok(home::prepared(draft, *stamp, result)),
-        Input::HomeRemoved { stamp, result } => Ok(home::removed(draft, *stamp, result)),
-        Input::RoundAnswered { stamp, answer } => Ok(turn::round_answered(draft, *stamp, answer)),
+        Input::HomePrepared { stamp, result } => Ok(home::handle_prepared(draft, *stamp, result)),
+        Input::HomeRemoved { stamp, result } => Ok(home::handle_removed(draft, *stamp, result)),
+        Input::RoundAnswered { stamp, answer } => Ok(turn::handle_answer(draft, *stamp, answer)),
         Input::RoundFailed {
             stamp,
             failure,
@@ -86,13 +85,13 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
                 timing: *timing,
                 joined,
             };
-            Ok(turn::round_failed(draft, *stamp, &failed))
+            Ok(turn::handle_failure(draft, *stamp, &failed))
         }
         Input::ToolFinished {
             stamp,
             consequence,
             duration_ms,
-        } => Ok(turn::tool_finished(
+        } => Ok(turn::handle_tool_end(
             draft,
             *stamp,
             consequence,
@@ -105,14 +104,14 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             stamp,
             task_id,
             report,
-        } => Ok(task::ended(draft, *stamp, task_id, report)),
-        Input::PatchFinished { stamp } => Ok(detached::patch_finished(draft, *stamp)),
+        } => Ok(task::handle_end(draft, *stamp, task_id, report)),
+        Input::PatchFinished { stamp } => Ok(detached::handle_patch_end(draft, *stamp)),
         Input::DueCame {
             id,
             planned_at,
             due,
-        } => Ok(due_came(draft, *id, *planned_at, due)),
-        Input::ClockSetBack { by_ms, pauses } => Ok(clock::set_back(draft, *by_ms, pauses)),
+        } => Ok(handle_due(draft, *id, *planned_at, due)),
+        Input::ClockSetBack { by_ms, pauses } => Ok(clock::handle_set_back(draft, *by_ms, pauses)),
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Delete => Ok(lifecycle::delete(draft)),
@@ -126,9 +125,9 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         }
         Input::TakeUp => Ok(recovery::take_up(draft)),
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
-        Input::CallerLeft { message_seq } => Ok(turn::caller_left(draft, *message_seq)),
-        Input::ModelsChanged => Ok(lifecycle::models_changed(draft)),
-        Input::WakeHint(hint) => woken(draft, hint),
+        Input::CallerLeft { message_seq } => Ok(turn::handle_caller_left(draft, *message_seq)),
+        Input::ModelsChanged => Ok(lifecycle::handle_models_changed(draft)),
+        Input::WakeHint(hint) => accept_hint(draft, hint),
         Input::Work(command) => work::command(draft, command),
         Input::Continue => Ok(Reply::Unchanged),
     }
@@ -146,14 +145,14 @@ fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
     })
 }
 
-/// Keeps a wake hint. A stopped agent takes none.
-fn woken(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejection> {
+/// Stores a wake hint. A stopped agent refuses it.
+fn accept_hint(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejection> {
     admission::judge_lifecycle(&draft.agent)?;
     hint::judge(hint)?;
-    Ok(hint::arrive(draft, hint.clone()))
+    Ok(hint::handle_hint(draft, hint.clone()))
 }
 
-/// Takes what another agent's decision sends.
+/// Handles what the decision of another agent sent.
 fn receive(draft: &mut Draft<'_>, sent: &AgentSend) -> Result<Reply, Rejection> {
     match sent {
         AgentSend::Message {
@@ -169,19 +168,21 @@ fn receive(draft: &mut Draft<'_>, sent: &AgentSend) -> Result<Reply, Rejection> 
             };
             delivery::message(draft, from, text, worth)
         }
-        AgentSend::ChildEnded { task_id, end } => task::child_ended(draft, task_id, end),
+        AgentSend::ChildEnded { task_id, end } => task::handle_child_end(draft, task_id, end),
         AgentSend::Stop => lifecycle::stop(draft),
-        AgentSend::Verdict { send, verdict } => Ok(turn::verdict(draft, *send, verdict)),
+        AgentSend::Verdict { send, verdict } => Ok(turn::handle_verdict(draft, *send, verdict)),
     }
 }
 
-/// The time of a due entry has come. An entry no state waits for is cleared without consequence.
-fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &DueAction) -> Reply {
+/// Handles a due entry. An entry that no state waits for is cleared without consequence.
+fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &DueAction) -> Reply {
     match due {
-        DueAction::Recheck { work_item_id } => return tick::recheck_came(draft, id, work_item_id),
-        DueAction::WaitOver { wait_id } => return wait::due_came(draft, id, wait_id, planned_at),
+        DueAction::Recheck { work_item_id } => {
+            return tick::handle_recheck(draft, id, work_item_id);
+        }
+        DueAction::WaitOver { wait_id } => return wait::handle_due(draft, id, wait_id, planned_at),
         DueAction::TimerFire { timer_id } => {
-            return timer::due_came(draft, id, timer_id, planned_at);
+            return timer::handle_due(draft, id, timer_id, planned_at);
         }
         DueAction::RestOver { .. }
         | DueAction::BackoffOver { .. }
@@ -190,17 +191,19 @@ fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &DueAc
         | DueAction::WorkTick
         | DueAction::Unpark => {}
     }
-    // The row was read before this decision: what ended the pause since then has cleared it already.
+    // The shell read the row before this decision, so the pause may have ended since and cleared its entry.
     if !invariant::awaited_due(&draft.agent).contains(&id) {
         return Reply::Unchanged;
     }
     draft.clear_due(id);
     match due {
-        DueAction::RestOver { reason } => rest::rest_over(draft, id, planned_at, reason.as_deref()),
-        DueAction::PaceOver => rest::pace_over(draft, id),
-        DueAction::BackoffOver { .. } => turn::pause_over(draft, id),
-        DueAction::RemovalRetry => home::removal_pause_over(draft),
-        DueAction::WorkTick => tick::pause_over(draft, id),
+        DueAction::RestOver { reason } => {
+            rest::handle_rest_end(draft, id, planned_at, reason.as_deref())
+        }
+        DueAction::PaceOver => rest::handle_pace_end(draft, id),
+        DueAction::BackoffOver { .. } => turn::handle_pause_end(draft, id),
+        DueAction::RemovalRetry => home::handle_removal_pause_end(draft),
+        DueAction::WorkTick => tick::handle_pause_end(draft, id),
         DueAction::Unpark => work::unpark(draft),
         DueAction::Recheck { .. } | DueAction::WaitOver { .. } | DueAction::TimerFire { .. } => {
             Reply::Unchanged

@@ -1,5 +1,5 @@
-//! The parts of the runtime that speak in an agent's own queue, by the names their messages carry.
-//! The names are for people: what a decision needs to know stands in `Cause`.
+//! Names of the runtime's subsystems that queue messages for an agent. The names are shown to people; decisions read
+//! `Cause` instead.
 
 /// Wakes an agent from a rest it asked for.
 pub(crate) const SLEEP_WAIT: &str = "sleep_wait";
@@ -7,11 +7,11 @@ pub(crate) const SLEEP_WAIT: &str = "sleep_wait";
 pub(crate) const TOOL_ENQUEUE: &str = "tool_enqueue";
 /// Tells an agent that the latest time of a wait has come.
 pub(crate) const WAIT_OVER: &str = "wait_over";
-/// Makes an agent go on with its work items.
+/// Makes an agent continue its work items.
 pub(crate) const WORK_QUEUE: &str = "work_queue";
 /// Reminds an agent of blocked work.
 pub(crate) const WORK_ITEM_RECHECK: &str = "work_item_recheck";
-/// Tells an agent of wake hints.
+/// Tells an agent about pending wake hints.
 pub(crate) const WAKE_HINT: &str = "wake_hint";
 /// Tells an agent that a timer fired.
 pub(crate) const TIMER: &str = "timer";

@@ -1,6 +1,6 @@
-//! What is shown of an agent, computed from its row, its queue and its tasks.
+//! Summaries of an agent for clients, computed from its row, its queue and its tasks.
 
-use crate::assess::{Assessment, Standing, assess};
+use crate::assess::{Assessment, AssessmentFacts, assess};
 use crate::input::HostFacts;
 use holon_domain::AgentId;
 use holon_domain::agent::{
@@ -22,7 +22,7 @@ use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::{ViewContext, WorkItemRecord, WorkItemView};
 use holon_domain::workspace::WorkspaceEntry;
 
-/// One agent, concisely.
+/// Builds the summary of one agent.
 #[must_use]
 pub fn summarise(
     agent: &AgentRecord,
@@ -30,7 +30,7 @@ pub fn summarise(
     active_tasks: Vec<TaskListEntry>,
     host: &HostFacts,
 ) -> AgentSummary {
-    let standing = assess(Standing::new(agent, queue));
+    let standing = assess(AssessmentFacts::new(agent, queue));
     AgentSummary {
         identity: agent.identity_view(),
         agent: state_view(agent, queue, &standing, &active_tasks),
@@ -58,7 +58,8 @@ pub fn summarise(
     }
 }
 
-/// What is said of a workspace that holds or lies in a directory of the host; an agent of an earlier build may have one.
+/// Returns a warning if the workspace contains, or is inside of, a directory of the host. Only agents of earlier builds
+/// can have one.
 #[must_use]
 pub fn workspace_warning(
     agent_id: &AgentId,
@@ -80,7 +81,7 @@ pub fn add_work(summary: &mut AgentSummary, work: WorkSummary, hints: Vec<WakeHi
     summary.agent.pending_wake_hint = hints.into_iter().max_by_key(|hint| hint.last_at);
 }
 
-/// A work item as readers of this agent see it.
+/// Builds the view of a work item with its scheduling state for this agent.
 #[must_use]
 pub fn work_item_view(agent: &AgentRecord, item: &WorkItemRecord) -> WorkItemView {
     item.view(ViewContext {
@@ -91,10 +92,10 @@ pub fn work_item_view(agent: &AgentRecord, item: &WorkItemRecord) -> WorkItemVie
     })
 }
 
-/// One agent in a list.
+/// Builds the list entry of one agent.
 #[must_use]
 pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> AgentListEntry {
-    let standing = assess(Standing::new(agent, queue));
+    let standing = assess(AssessmentFacts::new(agent, queue));
     AgentListEntry {
         identity: agent.identity_view(),
         status: standing.status,
@@ -108,7 +109,7 @@ pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> A
     }
 }
 
-/// An agent in a list that was put aside, of which no more than its name is sure to be readable.
+/// Builds the list entry of an agent that was put aside. Only its name is certain to be readable.
 #[must_use]
 pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListEntry {
     let identity = AgentIdentity {
@@ -132,7 +133,7 @@ pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListE
     }
 }
 
-/// Shows an agent as put aside.
+/// Marks the summary of an agent as put aside.
 pub fn put_aside(summary: &mut AgentSummary, reason: &str) {
     let agent_id = summary.agent.id.clone();
     summary.agent.status = AgentStatus::Stopped;
@@ -140,7 +141,7 @@ pub fn put_aside(summary: &mut AgentSummary, reason: &str) {
     summary.lifecycle = stopped_hint(&agent_id, ASIDE_HINT);
 }
 
-/// Explains an agent as put aside.
+/// Marks the explanation of an agent as put aside.
 pub fn explain_aside(explanation: &mut Explanation, reason: &str) {
     let agent_id = explanation.agent_id.clone();
     explanation.status = AgentStatus::Stopped;

@@ -1,4 +1,4 @@
-//! Tasks: commands that go on without the call that started them.
+//! Tasks: commands that outlive the call that started them.
 //!
 //! | status | holds | end reported | asked to stop | agent stopped or removed | restart |
 //! |---|---|---|---|---|---|
@@ -7,15 +7,15 @@
 //! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
 //! | interrupted, of a child | nothing | the child's own end | cancelled | unchanged | unchanged |
 //!
-//! The row of an end and its result are one decision. A result is queued unless somebody stopped the task on purpose.
-//! Of what the agent stopped itself, a `task_status` message tells the end, which opens no turn; of what was stopped with
-//! the agent, the result is held: the next turn hears of it, and none begins for that.
+//! One decision writes the end of a task and its result message. The result is queued unless the task was stopped on
+//! purpose. If the agent stopped it, the end is a `task_status` message, which opens no turn. If it was stopped with the
+//! agent, the result is held for the next turn and begins none itself.
 
 mod result;
 
 use crate::draft::Draft;
 use crate::home;
-use crate::input::{Finding, Found, Reply, Stamp};
+use crate::input::{Finding, ProbeResult, Reply, Stamp};
 use crate::rejection::Rejection;
 use crate::{wait, work};
 use holon_domain::agent::Lifecycle;
@@ -31,12 +31,12 @@ use holon_domain::turn::OpenTurn;
 use holon_domain::wait::{WaitRecord, WakeEvent};
 use holon_domain::{TaskId, limits, text};
 
-/// Whether one more command may become a task.
+/// Returns true if one more command may become a task.
 pub(crate) fn has_room(draft: &Draft<'_>) -> bool {
     usize::try_from(draft.agent.active_tasks).is_ok_and(|active| active < limits::TASKS_PER_AGENT)
 }
 
-/// The command of a call goes on: from now on it is watched, and its end will be told.
+/// Turns the running command of a call into a task that is watched until its end.
 pub(crate) fn promote(draft: &mut Draft<'_>, turn: &OpenTurn, spec: CommandTaskSpec) {
     let task = new_task(draft, turn, spec, TaskStatus::Running);
     create(
@@ -48,8 +48,8 @@ pub(crate) fn promote(draft: &mut Draft<'_>, turn: &OpenTurn, spec: CommandTaskS
     );
 }
 
-/// The turn is called off while a command of its runs: the command becomes a task that is being stopped, so that a
-/// crash before its end leaves nothing behind.
+/// Turns the running command of a cancelled turn into a task that is being stopped, so that a crash before its end
+/// leaves no command behind.
 pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn, spec: CommandTaskSpec) {
     let task = new_task(draft, turn, spec, TaskStatus::Cancelling);
     create(
@@ -95,7 +95,7 @@ fn new_task(
 }
 
 fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
-    task.effect = follow(draft, &task);
+    task.effect = open_supervision(draft, &task);
     draft.event(Event::TaskCreated(TaskCreated {
         task_id: task.id.clone(),
         kind: task.kind,
@@ -106,14 +106,14 @@ fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
     draft.begin_task(task);
 }
 
-/// Opens the effect a task of this status holds. One that is stopped is stopped as strongly as its row says, whoever
-/// asks for it anew. A child holds none: its end is sent by the child's own decision.
-fn follow(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId> {
+/// Opens the effect that watches or stops a task of this status. A stop is as strong as the row says, regardless of who
+/// requests it again. A child task holds no effect: the child's own decision sends its end.
+fn open_supervision(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId> {
     if task.kind == TaskKind::ChildAgentTask {
         return None;
     }
     let task_id = task.id.clone();
-    // Rows of old do not say how they are stopped; what an agent leaves that is removed was always killed.
+    // Rows of earlier builds do not say how they are stopped. Tasks of a removed agent were always killed.
     let removed = draft.agent.lifecycle == Lifecycle::Deleting;
     let force = removed || task.stop.is_some_and(|order| order.force);
     match task.status {
@@ -128,30 +128,30 @@ fn follow(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId> {
     }
 }
 
-/// How a request to stop a task was taken.
+/// Outcome of a request to stop a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StopTaken {
-    /// It is asked to end.
+pub(crate) enum StopOutcome {
+    /// The command is asked to end.
     Asked,
-    /// It is ended by force.
+    /// The command is killed.
     Forced,
-    /// It is a child whose supervision was interrupted, and is let go.
+    /// The task is a child whose supervision was interrupted, and it is released.
     LetGo,
-    /// It is over already.
+    /// The task has already ended.
     Over,
 }
 
-/// The agent stops one of its tasks; asked a second time, by force. The end of what it stopped itself opens no turn.
-pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
+/// Stops a task on behalf of its agent; a second request kills it. The end of such a task opens no turn.
+pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopOutcome> {
     let task = draft.task(id)?;
     if task.is_over() {
-        return Some(StopTaken::Over);
+        return Some(StopOutcome::Over);
     }
     if task.status == TaskStatus::Interrupted {
         let summary = "let go after its supervision was interrupted";
-        let end = result::without_word(&task, summary, draft.now);
+        let end = result::without_output(&task, summary, draft.now);
         close(draft, task, TaskStatus::Cancelled, end);
-        return Some(StopTaken::LetGo);
+        return Some(StopOutcome::LetGo);
     }
     let force = task.status == TaskStatus::Cancelling;
     let order = StopOrder {
@@ -161,14 +161,14 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
     };
     cancel(draft, task, order, "stopped by the agent");
     Some(if force {
-        StopTaken::Forced
+        StopOutcome::Forced
     } else {
-        StopTaken::Asked
+        StopOutcome::Asked
     })
 }
 
-/// Every command of an agent that is stopped or removed is stopped too. A child's end is accepted in every state of its
-/// parent, so its task stays open while the parent is stopped; a parent that is removed does not wait for it.
+/// Stops every command of an agent that is stopped or removed. A parent accepts its child's end in every state, so a
+/// child task stays open while the parent is stopped; a parent that is removed does not wait for it.
 pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
     for task in draft.active_tasks() {
         if task.kind == TaskKind::ChildAgentTask {
@@ -179,7 +179,7 @@ pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
     }
 }
 
-/// Ends the task of a child whose parent is being removed: nobody is left to be told of its end.
+/// Ends the task of a child whose parent is being removed. No result is queued, because no agent is left to read it.
 fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
     if draft.agent.lifecycle != Lifecycle::Deleting {
         return;
@@ -187,7 +187,7 @@ fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
     if let Some(effect) = task.effect {
         draft.close_effect(effect);
     }
-    let end = result::without_word(&task, "removed with its parent", draft.now);
+    let end = result::without_output(&task, "removed with its parent", draft.now);
     drop(close(draft, task, TaskStatus::Cancelled, end));
 }
 
@@ -199,24 +199,24 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason:
     let so_far = task.stop.unwrap_or_default();
     task.stop = Some(StopOrder {
         force: order.force || so_far.force,
-        // Of what the agent had stopped itself it need not hear.
+        // A task that the agent stopped itself needs no result message.
         with_agent: (order.with_agent && task.terminal_reentry) || so_far.with_agent,
         by_agent: order.by_agent || so_far.by_agent,
     });
     task.status = TaskStatus::Cancelling;
     task.terminal_reentry = false;
     task.updated_at = draft.now;
-    task.effect = follow(draft, &task);
+    task.effect = open_supervision(draft, &task);
     if previous != task.status {
-        draft.event(moved(&task, previous, reason));
+        draft.event(status_event(&task, previous, reason));
     }
     draft.change_task(task);
 }
 
-/// A new generation: whatever watched or stopped a task is let go and asked anew. `found` is what a new process found
-/// after an unclean exit. A task whose command it finds over again and again is ended without a look at what the command
-/// printed: what kills the host may be reading it (see `resumption`).
-pub(crate) fn follow_anew(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
+/// Reopens the effects of all tasks in a new generation. `found` holds the probes of a new process after an unclean
+/// exit. A task whose command is found ended again and again is ended without reading its output, because reading it
+/// may kill the host (see `resumption`).
+pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
     for mut task in draft.active_tasks() {
         if let Some(effect) = task.effect.take() {
             draft.close_effect(effect);
@@ -234,7 +234,7 @@ pub(crate) fn follow_anew(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
                     | Effect::FinishPatch { .. }
                     | Effect::Deliver { .. } => false,
                 };
-                of_task && finding.found == Found::Ended
+                of_task && finding.found == ProbeResult::Ended
             };
             task.ends_unread = match found.iter().any(is_over) {
                 true => task.ends_unread + 1,
@@ -254,7 +254,7 @@ pub(crate) fn follow_anew(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
                 continue;
             }
         }
-        task.effect = follow(draft, &task);
+        task.effect = open_supervision(draft, &task);
         draft.change_task(task.clone());
         if task.kind == TaskKind::ChildAgentTask {
             end_child_with_parent(draft, task);
@@ -262,8 +262,8 @@ pub(crate) fn follow_anew(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
     }
 }
 
-/// A task's command came to its end, or is lost.
-pub(crate) fn ended(
+/// Handles the end or the loss of a task's command.
+pub(crate) fn handle_end(
     draft: &mut Draft<'_>,
     stamp: Stamp,
     id: &TaskId,
@@ -282,7 +282,7 @@ pub(crate) fn ended(
     Reply::Done
 }
 
-/// Puts the end of a task on record whose effect is closed, and tells of it where that is owed.
+/// Records the end of a task whose effect is closed, and queues its result if one is owed.
 fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     let (status, end) = result::of_command(&task, report, draft.now);
     let (task, ended) = close(draft, task, status, end);
@@ -301,12 +301,12 @@ fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     } else if order.by_agent {
         result::queue_status(draft, &task, &output);
     }
-    // No message begins a turn for this end; what waited for it is woken all the same.
-    wait::tell_ended(draft, &ended, &format!("Task {} ended.", task.id));
+    // No message begins a turn for this end, so the waits that it ended are reported by a tick.
+    wait::report_ended(draft, &ended, &format!("Task {} ended.", task.id));
 }
 
-/// A child agent came to its end, which ends the task that stands for it.
-pub(crate) fn child_ended(
+/// Handles the end of a child agent, which ends the task that represents it.
+pub(crate) fn handle_child_end(
     draft: &mut Draft<'_>,
     id: &TaskId,
     child: &ChildEnd,
@@ -321,7 +321,7 @@ pub(crate) fn child_ended(
     }
     let (status, end) = result::of_child(&task, child, draft.now);
     let (task, ended) = close(draft, task, status, end);
-    // A parent that may not run hears of it in its next turn.
+    // A parent that may not run receives the result in its next turn.
     match draft.agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => {
             let resumes = wait::resumes(&ended);
@@ -329,7 +329,7 @@ pub(crate) fn child_ended(
         }
         Lifecycle::Stopped => {
             result::hold(draft, &task, &result::LastOutput::None);
-            wait::tell_ended(draft, &ended, &format!("Task {} ended.", task.id));
+            wait::report_ended(draft, &ended, &format!("Task {} ended.", task.id));
         }
         Lifecycle::Deleting => {}
     }
@@ -337,7 +337,7 @@ pub(crate) fn child_ended(
     Ok(Reply::Done)
 }
 
-/// Writes the end of a task. Answers the waits that it ended too.
+/// Writes the end of a task. Returns the waits that it ended too.
 fn close(
     draft: &mut Draft<'_>,
     task: TaskRecord,
@@ -353,9 +353,9 @@ fn close(
         end: Some(end),
         ..task
     };
-    draft.event(moved(&task, previous, &reason));
+    draft.event(status_event(&task, previous, &reason));
     if previous.is_terminal() {
-        // An interrupted child is not counted among the tasks that run.
+        // An interrupted child is not counted among the active tasks.
         draft.change_task(task.clone());
     } else {
         draft.end_task(task.clone());
@@ -366,7 +366,7 @@ fn close(
     (task, ended)
 }
 
-fn moved(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {
+fn status_event(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {
     Event::TaskStatusUpdated(TaskStatusUpdated {
         task_id: task.id.clone(),
         kind: task.kind,

@@ -1,8 +1,8 @@
-//! System ticks: the runtime's own messages that make an agent go on with its work when nothing else does.
+//! System ticks: messages of the runtime that make an agent continue its work when no other message does.
 //!
-//! In this order: pending wake hints, the current item, another runnable item, due rechecks. A tick is a message like any
-//! other, so it survives a crash and is paced with everything else the agent causes itself. Work whose last turns
-//! changed nothing waits for a pause that doubles each time.
+//! The order is: pending wake hints, the current item, another runnable item, due rechecks. A tick is a message like
+//! any other, so it survives a crash and is paced with other self-caused messages. Work whose last turns changed
+//! nothing waits for a backoff that doubles each time.
 
 use crate::admission::{self, Provenance};
 use crate::draft::Draft;
@@ -22,18 +22,18 @@ use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
 use holon_domain::{WorkItemId, limits, text};
 use serde_json::{Value, json};
 
-/// What the agent's row says a tick could be about.
+/// The reason for the next tick, as the agent's row says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickCause {
     /// Wake hints are pending.
     Hints,
-    /// A work item can go on.
+    /// A work item is runnable.
     Work,
-    /// Blocked work is to be looked at again.
+    /// A recheck of a blocked item is due.
     Rechecks,
 }
 
-/// The next cause of a tick, or none: then the agent rests.
+/// Returns the cause of the next tick; `None` if the agent may rest.
 pub(crate) fn cause(agent: &AgentRecord) -> Option<TickCause> {
     let work = &agent.work;
     if agent.lifecycle != Lifecycle::Runnable || agent.is_one_run() {
@@ -49,16 +49,16 @@ pub(crate) fn cause(agent: &AgentRecord) -> Option<TickCause> {
     (work.due_rechecks > 0 && !work.rechecks_told).then_some(TickCause::Rechecks)
 }
 
-/// Queues the next tick, or sets the pause before it. Whether either was done: the scheduler then looks again.
+/// Queues the next tick, or sets the pause before it. Returns true if it did either; the scheduler then looks again.
 pub(crate) fn emit(draft: &mut Draft<'_>, cause: TickCause) -> bool {
     match cause {
         TickCause::Hints => tell_hints(draft),
-        TickCause::Work => go_on_with_work(draft),
+        TickCause::Work => tick_for_work(draft),
         TickCause::Rechecks => tell_rechecks(draft),
     }
 }
 
-fn go_on_with_work(draft: &mut Draft<'_>) -> bool {
+fn tick_for_work(draft: &mut Draft<'_>) -> bool {
     let current = draft.agent.work.current.clone();
     let runs = current.filter(|current| current.state == WorkItemSchedulingState::Runnable);
     let served = draft
@@ -86,7 +86,7 @@ fn go_on_with_work(draft: &mut Draft<'_>) -> bool {
         .map(|current| (current.id.clone(), current.idle_turns));
     let wake_count = draft.agent.work.wake_count;
     let queued = queued.map(|item| (item.id.clone(), item.idle_count(wake_count)));
-    // The pause is that of the item that has waited least.
+    // The item with the fewest idle turns decides the pause.
     let waiting = idle.into_iter().chain(queued).min_by_key(|(_, idle)| *idle);
     match waiting {
         Some((id, idle_turns)) => {
@@ -97,7 +97,8 @@ fn go_on_with_work(draft: &mut Draft<'_>) -> bool {
     }
 }
 
-/// The runnable item beside the current one that a tick offers next. Keeps the pointer to it in the agent's row.
+/// Returns the runnable item beside the current one that a tick offers next, and keeps the pointer to it in the agent's
+/// row.
 fn queued_item(draft: &mut Draft<'_>) -> Option<WorkItemRecord> {
     if draft.agent.work.runnable_queued() == 0 {
         draft.agent.work.queued = None;
@@ -108,7 +109,7 @@ fn queued_item(draft: &mut Draft<'_>) -> Option<WorkItemRecord> {
     item
 }
 
-/// Makes sure that an agent at rest can say which queued work makes it continuable.
+/// Sets the pointer to queued work, so that a resting agent can name the work that makes it continuable.
 pub(crate) fn point_at_queued(draft: &mut Draft<'_>) {
     let work = &draft.agent.work;
     if (work.runnable_queued() > 0) != work.queued.is_some() {
@@ -116,7 +117,7 @@ pub(crate) fn point_at_queued(draft: &mut Draft<'_>) {
     }
 }
 
-/// The pause before the next tick for work whose last turns changed nothing.
+/// Sets the backoff before the next tick for work whose last turns changed nothing.
 fn begin_pause(draft: &mut Draft<'_>, id: WorkItemId, idle_turns: u32) {
     let doubled = 1_u64
         .checked_shl(idle_turns.saturating_sub(1))
@@ -135,8 +136,8 @@ fn begin_pause(draft: &mut Draft<'_>, id: WorkItemId, idle_turns: u32) {
     }));
 }
 
-/// The pause before the next tick is over.
-pub(crate) fn pause_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
+/// Handles the end of the pause before the next tick.
+pub(crate) fn handle_pause_end(draft: &mut Draft<'_>, id: DueId) -> Reply {
     match &mut draft.agent.work.tick_pause {
         Some(pause) if pause.due == Some(id) => {
             pause.due = None;
@@ -161,13 +162,13 @@ fn tick(draft: &mut Draft<'_>, item: &WorkItemRecord, mode: &str) -> bool {
         .authority
         .weaker(AuthorityClass::RuntimeInstruction);
     draft.agent.work.tick_pause = None;
-    let about = About {
+    let about = TickSubject {
         subsystem: WORK_QUEUE,
         priority: self_caused_priority(&draft.agent, Priority::Normal),
         work_item_id: Some(item.id.clone()),
         metadata: Some(metadata),
     };
-    send(draft, words, Provenance::itself(authority), about);
+    send(draft, words, Provenance::self_caused(authority), about);
     true
 }
 
@@ -199,19 +200,19 @@ fn tell_rechecks(draft: &mut Draft<'_>) -> bool {
         .fold(AuthorityClass::RuntimeInstruction, AuthorityClass::weaker);
     draft.agent.work.rechecks_told = true;
     let listed: Vec<&WorkItemId> = items.iter().map(|item| &item.id).collect();
-    let about = About {
+    let about = TickSubject {
         subsystem: WORK_ITEM_RECHECK,
-        // A reminder is the least urgent of all that an agent may do.
+        // A reminder is the least urgent message of an agent.
         priority: Priority::Background,
         work_item_id: Some(first.id.clone()),
         metadata: Some(json!({ "work_item_id": first.id, "work_item_ids": listed })),
     };
-    send(draft, words, Provenance::itself(authority), about);
+    send(draft, words, Provenance::self_caused(authority), about);
     true
 }
 
-/// Turns all pending hints into one tick. What a hint carried is evidence: it stands in the tick, marked as such. Hints
-/// that carry nothing and end no wait are a sign of life: their tick has no words, so no model reads it.
+/// Turns all pending hints into one tick. The content of a hint is marked as external evidence. Hints without content
+/// that end no wait are a sign of life: their tick has no text, so no model reads it.
 fn tell_hints(draft: &mut Draft<'_>) -> bool {
     let hints = draft.hints();
     if hints.is_empty() {
@@ -235,11 +236,11 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
     draft.put_hints(Vec::new());
     draft.fact(Fact::HintsCleared);
     let provenance = Provenance {
-        authority: worth_of(&hints),
+        authority: authority_of(&hints),
         cause: Cause::Outside,
         resumes,
     };
-    let about = About {
+    let about = TickSubject {
         subsystem: WAKE_HINT,
         priority: Priority::Normal,
         work_item_id: None,
@@ -249,8 +250,9 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
     true
 }
 
-/// A tick of an operator's own words is an instruction; one that tells of anything from outside is a signal.
-fn worth_of(hints: &[WakeHint]) -> AuthorityClass {
+/// Derives the authority of a tick: a tick with only an operator's text is an instruction, one with any external hint
+/// is a signal.
+fn authority_of(hints: &[WakeHint]) -> AuthorityClass {
     let by_operator = |hint: &WakeHint| {
         hint.reason.is_some() && hint.body.is_none() && hint.external_trigger_id.is_none()
     };
@@ -278,15 +280,15 @@ fn describe(hint: &WakeHint) -> String {
     words
 }
 
-/// What a tick is about, beside its words.
-struct About {
+/// The subject of a tick, beside its text.
+struct TickSubject {
     subsystem: &'static str,
     priority: Priority,
     work_item_id: Option<WorkItemId>,
     metadata: Option<Value>,
 }
 
-fn send(draft: &mut Draft<'_>, words: String, provenance: Provenance, about: About) {
+fn send(draft: &mut Draft<'_>, words: String, provenance: Provenance, about: TickSubject) {
     let ingress = Ingress {
         priority: about.priority,
         metadata: about.metadata,
@@ -301,8 +303,8 @@ fn send(draft: &mut Draft<'_>, words: String, provenance: Provenance, about: Abo
     }));
 }
 
-/// The time to look at a blocker again has come.
-pub(crate) fn recheck_came(draft: &mut Draft<'_>, due: DueId, id: &WorkItemId) -> Reply {
+/// Handles a recheck that has come due.
+pub(crate) fn handle_recheck(draft: &mut Draft<'_>, due: DueId, id: &WorkItemId) -> Reply {
     let Some(mut item) = draft.work_item(id) else {
         return Reply::Unchanged;
     };

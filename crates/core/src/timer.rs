@@ -1,7 +1,7 @@
-//! Timers: made, fired once per slot, cancelled. The slots of a schedule are computed in `slots`.
+//! Timers: creation, one fire per slot, cancellation. `slots` computes the slots of a schedule.
 //!
-//! A timer holds the due entry of its next slot. A slot that comes late, after a downtime or a stop, fires once; what
-//! happens to the slots that passed meanwhile is the timer's own policy. A late fire moves no later slot.
+//! A timer holds the due entry of its next slot. A slot that comes late, after a downtime or a stop, fires once; the
+//! timer's own policy decides about the slots that passed meanwhile. A late fire moves no later slot.
 
 mod slots;
 
@@ -24,9 +24,9 @@ use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::{MessageId, TimerId, Timestamp, limits};
 use serde_json::json;
 
-use slots::{Passed, check};
+use slots::{PassedSlots, check};
 
-/// Makes a timer, or says why it could never fire.
+/// Creates a timer, or refuses a schedule that could never fire.
 pub(crate) fn create(
     draft: &mut Draft<'_>,
     new: &NewTimer,
@@ -38,9 +38,9 @@ pub(crate) fn create(
         return Err(ToolError::new(ToolErrorKind::LimitReached, message)
             .hint("cancel some of them with CancelTimer: ListTimers shows them"));
     }
-    check(&new.schedule, draft.now).map_err(slots::refused)?;
+    check(&new.schedule, draft.now).map_err(slots::refusal)?;
     let Some(first) = slots::next(&new.schedule, draft.now) else {
-        return Err(slots::refused(slots::Unusable::NeverFires));
+        return Err(slots::refusal(slots::ScheduleError::NeverFires));
     };
     let id = TimerId::mint(draft.entropy);
     let due = set_slot(draft, &id, first);
@@ -76,7 +76,7 @@ fn set_slot(draft: &mut Draft<'_>, id: &TimerId, at: Timestamp) -> DueId {
     draft.set_due_time(DueTime::Slot(at), due)
 }
 
-/// Cancels a timer. None when there is none, or it is over.
+/// Cancels a timer. Returns `None` if there is no such active timer.
 pub(crate) fn cancel(draft: &mut Draft<'_>, id: &TimerId) -> Option<TimerRecord> {
     let timer = draft.timer(id)?;
     if timer.status != TimerStatus::Active {
@@ -104,8 +104,8 @@ fn close(draft: &mut Draft<'_>, timer: TimerRecord, status: TimerStatus) -> Time
     timer
 }
 
-/// A slot of a timer has come. While the agent is stopped the timer only notes it: a start makes up for it.
-pub(crate) fn due_came(
+/// Handles a slot that has come due. While the agent is stopped the timer only notes it; a start makes up for it.
+pub(crate) fn handle_due(
     draft: &mut Draft<'_>,
     due: DueId,
     id: &TimerId,
@@ -119,7 +119,7 @@ pub(crate) fn due_came(
     if draft.agent.lifecycle == Lifecycle::Runnable {
         let passed = passed(draft, &timer, planned_at);
         let missed = passed.count > 0;
-        fire(draft, timer, (planned_at, missed), &passed);
+        fire(draft, timer, planned_at, missed, &passed);
     } else {
         draft.agent.work.parked += 1;
         draft.put_timer(timer);
@@ -127,30 +127,31 @@ pub(crate) fn due_came(
     Reply::Done
 }
 
-/// The agent was started again: a page of the timers whose slots came meanwhile fires, as their policies say. Answers
-/// how many there were.
+/// Fires one page of the timers whose slots came while the agent was stopped, as their policies say. Returns how many
+/// there were.
 pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
     let parked = draft.parked_timers();
     let count = u32::try_from(parked.len()).unwrap_or(u32::MAX);
     for timer in parked {
         let planned_at = timer.next_fire_at.unwrap_or(draft.now);
         let passed = passed(draft, &timer, planned_at);
-        fire(draft, timer, (planned_at, true), &passed);
+        fire(draft, timer, planned_at, true, &passed);
     }
     count
 }
 
-fn passed(draft: &Draft<'_>, timer: &TimerRecord, planned_at: Timestamp) -> Passed {
+fn passed(draft: &Draft<'_>, timer: &TimerRecord, planned_at: Timestamp) -> PassedSlots {
     let wants_all = timer.missed == MissedSlotPolicy::All;
     slots::passed(&timer.schedule, planned_at, draft.now, wants_all)
 }
 
-/// Sends the ticks of a slot that came, which was missed itself when another passed after it or the agent was stopped.
+/// Sends the ticks of a slot. `missed` is true if a later slot has passed too or the agent was stopped.
 fn fire(
     draft: &mut Draft<'_>,
     mut timer: TimerRecord,
-    (planned_at, missed): (Timestamp, bool),
-    passed: &Passed,
+    planned_at: Timestamp,
+    missed: bool,
+    passed: &PassedSlots,
 ) {
     let ticks: Vec<Timestamp> = match timer.missed {
         MissedSlotPolicy::Skip if missed => Vec::new(),
@@ -188,8 +189,8 @@ fn fire(
     }
 }
 
-/// Whether a tick of this timer may be queued. An agent that cannot keep up with its repeating timers misses slots; what
-/// fires once is never left out.
+/// Returns true if a tick of this timer may be queued. An agent that cannot keep up with repeating timers misses slots;
+/// a timer that fires once is never skipped.
 fn has_room(draft: &Draft<'_>, timer: &TimerRecord) -> bool {
     let fires_once = matches!(timer.schedule, TimerSchedule::Once { .. });
     fires_once || draft.agent.work.timer_ticks < limits::TIMER_TICKS_QUEUED
@@ -200,7 +201,7 @@ fn record(
     timer: &TimerRecord,
     planned_at: Timestamp,
     message_id: Option<MessageId>,
-    passed: &Passed,
+    passed: &PassedSlots,
 ) {
     draft.event(Event::TimerFired(TimerFired {
         timer_id: timer.id.clone(),

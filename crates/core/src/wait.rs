@@ -1,4 +1,4 @@
-//! Waits: declared by the agent at the end of a turn (`declare`), ended by what they name.
+//! Waits: declared by the agent at the end of a turn (`declare`), ended by the events they name.
 //!
 //! | ends by | status | then |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | its due time | expired | a tick tells the agent |
 //! | `CancelWait`, an operator, a newer wait of the same item, completion of the item | cancelled | its item may run again |
 //!
-//! One active wait per item, and one of the agent itself. What ends a wait also begins a turn: a message that was going to
-//! come, the next tick of the item, or else a tick that says so.
+//! Each item has at most one active wait, and so has the agent itself. The event that ends a wait also begins a turn: by
+//! its own message, by the next tick of the item, or by a tick that reports the end.
 
 mod declare;
 
@@ -30,9 +30,9 @@ use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
 use holon_domain::{TaskId, Timestamp, WaitId, limits, text};
 use serde_json::json;
 
-/// A message is about to be admitted: it may be what waits name, and an operator's prompt gives stalled work another
-/// chance. Answers what the message resumes.
-pub(crate) fn message_comes(
+/// Ends the waits that name a message about to be admitted. An operator's prompt also makes stalled work runnable
+/// again. Returns the wait that the message resumes.
+pub(crate) fn end_by_message(
     draft: &mut Draft<'_>,
     ingress: &Ingress,
     cause: Cause,
@@ -51,7 +51,7 @@ pub(crate) fn message_comes(
             },
             _,
         ) => outside(source.as_deref().unwrap_or(descriptor_id)),
-        // Another agent.
+        // A message of another agent.
         (Origin::System { subsystem }, Cause::Outside) => outside(subsystem),
         (
             Origin::Operator { .. }
@@ -75,13 +75,13 @@ pub(crate) fn message_comes(
     resumes(&ended)
 }
 
-/// What a message that ended these waits resumes: the oldest of them is told.
+/// Returns what a message resumes that ended these waits: the oldest one is reported.
 pub(crate) fn resumes(ended: &[WaitRecord]) -> Option<ResumeReason> {
     let reason = ended.first()?.kind.reason();
     Some(ResumeReason::Wait { reason })
 }
 
-/// Something happened: every wait that names it is over. Answers the waits that ended.
+/// Ends every wait that names this event. Returns the waits that ended.
 pub(crate) fn wake_matching(
     draft: &mut Draft<'_>,
     wake: WakeEvent<'_>,
@@ -99,14 +99,22 @@ pub(crate) fn wake_matching(
     let end = |mut wait: WaitRecord| {
         wait.trigger_count += 1;
         wait.last_triggered_at = Some(draft.now);
-        end_by(draft, wait, (WaitStatus::Resolved, by, task))
+        end_by(
+            draft,
+            wait,
+            WaitEnd {
+                status: WaitStatus::Resolved,
+                by,
+                task,
+            },
+        )
     };
     matching.into_iter().map(end).collect()
 }
 
-/// Wakes the agent for waits that ended by something that begins no turn. An item that may run now is taken up by its
-/// next tick; the agent itself and an item that is still blocked get a tick that says what happened.
-pub(crate) fn tell_ended(draft: &mut Draft<'_>, ended: &[WaitRecord], happened: &str) {
+/// Wakes the agent for waits that ended without a message. The next tick takes up an item that may run now; the agent
+/// itself and an item that is still blocked get a tick that reports the end.
+pub(crate) fn report_ended(draft: &mut Draft<'_>, ended: &[WaitRecord], happened: &str) {
     let has_tick = |draft: &Draft<'_>, wait: &WaitRecord| {
         let item = wait
             .work_item_id
@@ -124,7 +132,7 @@ pub(crate) fn tell_ended(draft: &mut Draft<'_>, ended: &[WaitRecord], happened: 
     }
 }
 
-/// Ends a wait by its id, for the agent or an operator. None when no such wait is active.
+/// Ends a wait by its id, for the agent or an operator. Returns `None` if no such wait is active.
 pub(crate) fn cancel(draft: &mut Draft<'_>, id: &WaitId, by: &str) -> Option<WaitRecord> {
     let wait = draft
         .active_waits()
@@ -133,8 +141,8 @@ pub(crate) fn cancel(draft: &mut Draft<'_>, id: &WaitId, by: &str) -> Option<Wai
     Some(end(draft, wait, WaitStatus::Cancelled, by))
 }
 
-/// The latest time of a wait has come: it is over, and a tick tells the agent.
-pub(crate) fn due_came(
+/// Handles the due time of a wait: it expires, and a tick tells the agent.
+pub(crate) fn handle_due(
     draft: &mut Draft<'_>,
     due: DueId,
     id: &WaitId,
@@ -158,7 +166,7 @@ pub(crate) fn due_came(
     Reply::Done
 }
 
-/// The agent was started again: waits whose time came meanwhile are over. Answers how many there were.
+/// Expires the waits whose time came while the agent was stopped. Returns how many there were.
 pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
     let is_parked = |wait: &WaitRecord| wait.due.is_none() && wait.due_at.is_some();
     let parked = draft.active_waits().into_iter().filter(is_parked);
@@ -182,8 +190,8 @@ fn expire(draft: &mut Draft<'_>, mut wait: WaitRecord, planned_at: Timestamp) {
     tick(draft, &wait, words, planned_at);
 }
 
-/// Tells the agent that a wait is over. The words repeat what the turn said that declared it, so the tick is worth no
-/// more than that turn.
+/// Tells the agent that a wait has ended. The text repeats the turn that declared it, so the tick has no more authority
+/// than that turn.
 fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Timestamp) {
     let authority = wait.authority.weaker(AuthorityClass::RuntimeInstruction);
     let metadata = match &wait.work_item_id {
@@ -196,7 +204,8 @@ fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Tim
         ..Ingress::runtime(MessageKind::SystemTick, WAIT_OVER, words)
     };
     let reason = wait.kind.reason();
-    let provenance = Provenance::itself(authority).resuming(Some(ResumeReason::Wait { reason }));
+    let provenance =
+        Provenance::self_caused(authority).with_resumes(Some(ResumeReason::Wait { reason }));
     let entry = admission::enqueue(draft, ingress, provenance);
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
         subsystem: WAIT_OVER.to_owned(),
@@ -207,7 +216,7 @@ fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Tim
 }
 
 /// Ends the wait of an item that the caller is about to write.
-pub(crate) fn end_of_item(
+pub(crate) fn end_item_wait(
     draft: &mut Draft<'_>,
     item: &mut WorkItemRecord,
     status: WaitStatus,
@@ -218,12 +227,12 @@ pub(crate) fn end_of_item(
     };
     let waits = draft.active_waits();
     if let Some(wait) = waits.into_iter().find(|wait| wait.id == waiting.wait_id) {
-        close(draft, wait, (status, by, None));
+        close(draft, wait, WaitEnd::new(status, by));
     }
 }
 
 /// Ends the wait of the agent itself.
-fn end_of_agent(draft: &mut Draft<'_>, status: WaitStatus, by: &str) {
+fn end_agent_wait(draft: &mut Draft<'_>, status: WaitStatus, by: &str) {
     let Some(waiting) = draft.agent.work.agent_wait.clone() else {
         return;
     };
@@ -233,16 +242,33 @@ fn end_of_agent(draft: &mut Draft<'_>, status: WaitStatus, by: &str) {
     }
 }
 
-/// How a wait ends: its status, by what, and by which task.
-type End<'a> = (WaitStatus, &'a str, Option<&'a TaskId>);
+/// The end of a wait.
+#[derive(Clone, Copy)]
+struct WaitEnd<'a> {
+    status: WaitStatus,
+    /// Description of the event that ended the wait, for its row and its event.
+    by: &'a str,
+    /// Task whose end resolved the wait, if a task did.
+    task: Option<&'a TaskId>,
+}
+
+impl<'a> WaitEnd<'a> {
+    const fn new(status: WaitStatus, by: &'a str) -> Self {
+        Self {
+            status,
+            by,
+            task: None,
+        }
+    }
+}
 
 /// Ends a wait and lets its item run again.
 fn end(draft: &mut Draft<'_>, wait: WaitRecord, status: WaitStatus, by: &str) -> WaitRecord {
-    end_by(draft, wait, (status, by, None))
+    end_by(draft, wait, WaitEnd::new(status, by))
 }
 
-fn end_by(draft: &mut Draft<'_>, wait: WaitRecord, how: End<'_>) -> WaitRecord {
-    let wait = close(draft, wait, how);
+fn end_by(draft: &mut Draft<'_>, wait: WaitRecord, end: WaitEnd<'_>) -> WaitRecord {
+    let wait = close(draft, wait, end);
     let item = wait
         .work_item_id
         .as_ref()
@@ -260,7 +286,8 @@ fn end_by(draft: &mut Draft<'_>, wait: WaitRecord, how: End<'_>) -> WaitRecord {
 }
 
 /// Writes the end of a wait.
-fn close(draft: &mut Draft<'_>, mut wait: WaitRecord, (status, by, task): End<'_>) -> WaitRecord {
+fn close(draft: &mut Draft<'_>, mut wait: WaitRecord, end: WaitEnd<'_>) -> WaitRecord {
+    let WaitEnd { status, by, task } = end;
     if let Some(due) = wait.due.take() {
         draft.clear_due(due);
     }

@@ -1,4 +1,4 @@
-//! Work items: made, picked, changed, completed; the counts in the agent's row follow each transition.
+//! Work items: create, pick, update and complete. The counts in the agent's row follow each transition.
 //!
 //! | call | allowed for | changes |
 //! |---|---|---|
@@ -12,33 +12,31 @@
 mod answer;
 mod check;
 mod command;
+mod complete;
 mod progress;
 mod report;
+mod update;
 
-pub(crate) use answer::refused;
-pub(crate) use command::{agent_started, command, unpark};
-pub(crate) use progress::{request_answered, turn_ended};
+pub(crate) use answer::refuse;
+pub(crate) use command::{command, handle_agent_start, unpark};
+pub(crate) use complete::complete;
+pub(crate) use progress::{handle_answered_request, handle_turn_end};
 pub(crate) use report::{MISSING_REPORT, promote};
+pub(crate) use update::update;
 
 use crate::draft::Draft;
-use crate::wait;
 use holon_domain::agent::CurrentItem;
-use holon_domain::authority::AuthorityClass;
-use holon_domain::event::{
-    Event, WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked, WorkItemWritten,
-};
-use holon_domain::intent::{BlockerChange, NewWorkItem, WorkItemChange};
-use holon_domain::timer::DueAction;
+use holon_domain::event::{Event, WorkItemPicked, WorkItemWritten};
+use holon_domain::intent::NewWorkItem;
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::{Completion, OpenTurn};
-use holon_domain::wait::WaitStatus;
 use holon_domain::work_item::{
-    IdleTurns, PlanArtifact, Readiness, Recheck, TodoState, WorkItemProvenance, WorkItemRecord,
+    IdleTurns, PlanArtifact, Readiness, WorkItemProvenance, WorkItemRecord,
     WorkItemSchedulingState, WorkItemState,
 };
 use holon_domain::{WorkItemId, limits, text};
+use update::todo_warnings;
 
-/// Stores an item, tells of it, and keeps the agent's row in step with it.
+/// Stores an item, records its event and updates the agent's row.
 pub(crate) fn write(
     draft: &mut Draft<'_>,
     item: WorkItemRecord,
@@ -63,7 +61,7 @@ pub(crate) fn write(
     store(draft, item);
 }
 
-/// Stores an item and keeps the counts, the focus and the pointer to queued work in step with it.
+/// Stores an item and updates the counts, the focus and the pointer to queued work in the agent's row.
 fn store(draft: &mut Draft<'_>, item: WorkItemRecord) {
     let before = known_state(draft, &item.id);
     let after = draft.scheduling_state(&item);
@@ -85,7 +83,7 @@ fn store(draft: &mut Draft<'_>, item: WorkItemRecord) {
     draft.put_work_item(item);
 }
 
-/// The state of an item before this decision changes it. None for one that is new.
+/// Returns the scheduling state of an item before this change; `None` for a new item.
 fn known_state(draft: &Draft<'_>, id: &WorkItemId) -> Option<WorkItemSchedulingState> {
     let item = draft.work_item(id)?;
     Some(draft.scheduling_state(&item))
@@ -105,15 +103,15 @@ fn count(
     }
 }
 
-/// Something happened that gives stalled work another chance: an operator's message, a wake, a task's end, a new model.
-/// Idle turns counted so far are void, and the pause before the next tick is over.
+/// Makes stalled work runnable again, after an operator's message, a wake, a task's end or a new model. Idle turns
+/// counted so far are void, and the pause before the next tick ends.
 pub(crate) fn wake(draft: &mut Draft<'_>) {
     let work = &mut draft.agent.work;
     if work.items.open() == 0 {
         return;
     }
     work.wake_count += 1;
-    // What the agent was reminded of and did not look at is told once more.
+    // A reminder that the agent did not look at is sent once more.
     work.rechecks_told = false;
     work.items.runnable += std::mem::take(&mut work.items.stalled);
     if let Some(current) = &mut work.current {
@@ -133,7 +131,7 @@ pub(crate) fn end_tick_pause(draft: &mut Draft<'_>) {
     }
 }
 
-/// Makes an item, whose plan file is written already where it has one.
+/// Creates an item. Its plan file, if it has one, is already written.
 pub(crate) fn create(
     draft: &mut Draft<'_>,
     id: WorkItemId,
@@ -166,7 +164,7 @@ pub(crate) fn create(
     item
 }
 
-/// Whether one more open item may be made.
+/// Checks that one more open item may be created.
 pub(crate) fn has_room(draft: &Draft<'_>) -> Result<(), ToolError> {
     if draft.agent.work.items.open() < limits::OPEN_WORK_ITEMS {
         return Ok(());
@@ -179,7 +177,7 @@ pub(crate) fn has_room(draft: &Draft<'_>) -> Result<(), ToolError> {
     .hint("complete the items that are done: ListWorkItems shows them"))
 }
 
-/// An open item of this agent, or why there is none.
+/// Returns an open item of this agent, or the refusal of its id.
 pub(crate) fn open_item(draft: &Draft<'_>, id: &WorkItemId) -> Result<WorkItemRecord, ToolError> {
     let Some(item) = draft.work_item(id) else {
         return Err(answer::unknown(id));
@@ -190,20 +188,20 @@ pub(crate) fn open_item(draft: &Draft<'_>, id: &WorkItemId) -> Result<WorkItemRe
     }
 }
 
-/// What a pick changed.
-pub(crate) struct Picked {
+/// The outcome of a pick.
+pub(crate) struct PickOutcome {
     pub(crate) previous: Option<WorkItemRecord>,
     pub(crate) current: WorkItemRecord,
-    /// The agent left a runnable item and gave no reason.
+    /// True if the agent left a runnable item and gave no reason.
     pub(crate) reason_missing: bool,
 }
 
-/// Moves the focus to an item.
+/// Moves the agent's focus to an item.
 pub(crate) fn pick(
     draft: &mut Draft<'_>,
     id: &WorkItemId,
     reason: Option<&str>,
-) -> Result<Picked, ToolError> {
+) -> Result<PickOutcome, ToolError> {
     let item = open_item(draft, id)?;
     let previous_id = draft
         .agent
@@ -225,7 +223,7 @@ pub(crate) fn pick(
         current_readiness: state.readiness(),
         reason_missing,
     }));
-    Ok(Picked {
+    Ok(PickOutcome {
         previous,
         current: item,
         reason_missing,
@@ -245,65 +243,7 @@ fn move_focus(draft: &mut Draft<'_>, item: &WorkItemRecord) {
     });
 }
 
-/// What an update came to.
-pub(crate) struct Updated {
-    pub(crate) item: WorkItemRecord,
-    /// What the agent should know.
-    pub(crate) warnings: Vec<String>,
-    /// Whether anything is other than before. Saying the same again is no progress.
-    pub(crate) changed: bool,
-}
-
-/// Changes fields of an item, on the authority of the turn or the operator that asks for it.
-pub(crate) fn update(
-    draft: &mut Draft<'_>,
-    id: &WorkItemId,
-    change: &WorkItemChange,
-    authority: AuthorityClass,
-) -> Result<Updated, ToolError> {
-    let mut item = open_item(draft, id)?;
-    let before = item.clone();
-    if let Some(objective) = change
-        .objective
-        .as_ref()
-        .filter(|new| **new != item.objective)
-    {
-        item.objective.clone_from(objective);
-        // A tick repeats the objective, so it is worth no more than the turn that worded it.
-        item.provenance.authority = item.provenance.authority.weaker(authority);
-    }
-    if let Some(status) = change.plan_status {
-        item.plan_status = status;
-    }
-    if let Some(todos) = &change.todo_list {
-        item.todo_list.clone_from(todos);
-    }
-    if let Some(blocker) = &change.blocker {
-        change_blocker(draft, &mut item, blocker, authority);
-    }
-    let warnings = todo_warnings(&item);
-    let changed = differs(&item, &before);
-    if item != before {
-        touch(draft, &mut item);
-        write(draft, item.clone(), "updated", warnings.clone());
-    }
-    Ok(Updated {
-        item,
-        warnings,
-        changed,
-    })
-}
-
-/// Whether an update says something new about the work. A blocker that is only renewed does not.
-fn differs(item: &WorkItemRecord, before: &WorkItemRecord) -> bool {
-    let renewed = WorkItemRecord {
-        recheck: before.recheck.clone(),
-        ..item.clone()
-    };
-    renewed != *before
-}
-
-/// The count of an item that has no idle turns.
+/// Returns a zero count of idle turns as of the current wake.
 fn no_idle_turns(draft: &Draft<'_>) -> IdleTurns {
     IdleTurns {
         count: 0,
@@ -311,126 +251,10 @@ fn no_idle_turns(draft: &Draft<'_>) -> IdleTurns {
     }
 }
 
-/// Counts a change of an item by its agent or an operator. Idle turns before it are void.
+/// Counts a change of an item by its agent or an operator. Earlier idle turns are void.
 pub(crate) fn touch(draft: &mut Draft<'_>, item: &mut WorkItemRecord) {
     item.idle_turns = no_idle_turns(draft);
     item.revision += 1;
     item.updated_at = draft.now;
     end_tick_pause(draft);
-}
-
-fn change_blocker(
-    draft: &mut Draft<'_>,
-    item: &mut WorkItemRecord,
-    change: &BlockerChange,
-    authority: AuthorityClass,
-) {
-    clear_recheck(draft, item);
-    match change {
-        BlockerChange::Clear => item.blocked_by = None,
-        BlockerChange::Set {
-            text,
-            recheck_after_ms,
-        } => {
-            item.blocked_by = Some(text.clone());
-            let at = draft.now.plus_millis(*recheck_after_ms);
-            let due = DueAction::Recheck {
-                work_item_id: item.id.clone(),
-            };
-            item.recheck = Some(Recheck {
-                at,
-                due: Some(draft.set_due(at, due)),
-                authority,
-                consumed_at: None,
-            });
-        }
-    }
-}
-
-fn clear_recheck(draft: &mut Draft<'_>, item: &mut WorkItemRecord) {
-    let Some(recheck) = item.recheck.take() else {
-        return;
-    };
-    match recheck.due {
-        Some(due) => draft.clear_due(due),
-        None if recheck.consumed_at.is_none() => {
-            let work = &mut draft.agent.work;
-            work.due_rechecks = work.due_rechecks.saturating_sub(1);
-        }
-        None => {}
-    }
-}
-
-/// Completes an item in a turn; answers the item and the warnings about it.
-pub(crate) fn complete(
-    draft: &mut Draft<'_>,
-    turn: &mut OpenTurn,
-    id: &WorkItemId,
-) -> Result<(WorkItemRecord, Vec<String>), ToolError> {
-    let (item, warnings, focused) = complete_item(draft, id)?;
-    let bound = turn.work_item_id.as_ref() == Some(&item.id);
-    turn.completions.push(Completion {
-        work_item_id: item.id.clone(),
-        focused: focused || bound,
-    });
-    Ok((item, warnings))
-}
-
-/// Completes an item; answers the item, the warnings about it, and whether it had the focus.
-fn complete_item(
-    draft: &mut Draft<'_>,
-    id: &WorkItemId,
-) -> Result<(WorkItemRecord, Vec<String>, bool), ToolError> {
-    let mut item = open_item(draft, id)?;
-    wait::end_of_item(
-        draft,
-        &mut item,
-        WaitStatus::Cancelled,
-        "its item was completed",
-    );
-    clear_recheck(draft, &mut item);
-    item.blocked_by = None;
-    item.state = WorkItemState::Completed;
-    touch(draft, &mut item);
-    let warnings = unfinished(&item);
-    write(draft, item.clone(), "completed", warnings.clone());
-    for message in &warnings {
-        draft.event(Event::WorkItemCompletionWarning(
-            WorkItemCompletionWarning {
-                work_item_id: item.id.clone(),
-                kind: "unfinished_todos".to_owned(),
-                message: message.clone(),
-            },
-        ));
-    }
-    let current = draft.agent.work.current.as_ref();
-    let focused = current.is_some_and(|current| current.id == item.id);
-    if focused {
-        draft.agent.work.current = None;
-        draft.event(Event::WorkItemFocusReleased(WorkItemFocusReleased {
-            work_item_id: item.id.clone(),
-            reason: "completed".to_owned(),
-        }));
-    }
-    Ok((item, warnings, focused))
-}
-
-fn unfinished(item: &WorkItemRecord) -> Vec<String> {
-    let pending = item.todo_count(TodoState::Pending);
-    let in_progress = item.todo_count(TodoState::InProgress);
-    if pending + in_progress == 0 {
-        return Vec::new();
-    }
-    vec![format!(
-        "completed with {pending} pending and {in_progress} started entries in its checklist"
-    )]
-}
-
-fn todo_warnings(item: &WorkItemRecord) -> Vec<String> {
-    match item.todo_count(TodoState::InProgress) {
-        0 | 1 => Vec::new(),
-        count => vec![format!(
-            "{count} entries of the checklist are in progress; one at a time is easier to follow"
-        )],
-    }
 }

@@ -1,7 +1,9 @@
-//! From settings to a running host: every port bound to its adapter.
+//! Builds a host from the settings, with every port bound to its adapter.
 
 use crate::error::Error;
-use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, Plans, SystemClock};
+use crate::port::{
+    Attachments, Files, Homes, Models, OsEntropy, Plans, ReloadableAdapters, SystemClock,
+};
 use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
@@ -14,14 +16,15 @@ use holon_workspace::Claims;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Binds the host of an opened home; it is not up yet.
+/// Builds the host of an opened home. The host is not up yet.
 ///
 /// # Errors
-/// When the store cannot be read.
+/// Fails if the store cannot be read.
 pub(crate) fn open(
     settings: &Settings,
-    live: &Live,
-    (home, db): (&Home, Db),
+    live: &ReloadableAdapters,
+    home: &Home,
+    db: Db,
     scope: Scope,
 ) -> Result<Host, Error> {
     let config = HostConfig {
@@ -49,8 +52,8 @@ pub(crate) fn open(
     Ok(Host::open(config, ports(live, home), db)?)
 }
 
-/// A model somebody has just typed must be usable. One from the environment or a file is only worth a warning:
-/// agents with a model of their own must come up all the same. Asked before anything is opened.
+/// Checks the default model before anything is opened. A model from a flag must be usable. A model from the
+/// environment or a file only gets a warning, because agents with their own model must start anyway.
 pub(crate) async fn check_default_model(settings: &Settings, models: &Models) -> Result<(), Error> {
     let Some(model) = &settings.model else {
         return Ok(());
@@ -73,14 +76,14 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
     }
 }
 
-/// What no workspace may reach: where the host keeps what proves which commands ran, its token and its socket.
+/// Directories that no workspace may contain: the state that proves which commands ran, the token and the socket.
 fn reserved(home: &Home) -> ReservedDirs {
     let canonical = |dir: PathBuf| dir.canonicalize().unwrap_or(dir);
     ReservedDirs::new([home.state_path(), home.run_dir()].map(canonical).to_vec())
 }
 
-fn ports(live: &Live, home: &Home) -> Ports {
-    let Live { models, commands } = live.clone();
+fn ports(live: &ReloadableAdapters, home: &Home) -> Ports {
+    let ReloadableAdapters { models, commands } = live.clone();
     let claims = Claims::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
     Ports {

@@ -1,5 +1,5 @@
-//! `run/daemon.json`: what a running host tells other processes about itself. The lock, not this file, says
-//! whether it runs.
+//! `run/daemon.json`: the record by which other processes find a running host. The lock, not this file, proves that
+//! the host runs.
 
 use crate::endpoint::Endpoints;
 use crate::error::Error;
@@ -9,29 +9,25 @@ use holon_store::Home;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// One running host.
+/// The record of a running host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DaemonRecord {
-    /// Its process.
     pub pid: u32,
-    /// Its home.
     pub home_dir: PathBuf,
-    /// Its control socket.
     pub socket_path: PathBuf,
-    /// Its TCP address.
     pub http_addr: String,
-    /// When it was ready.
+    /// Time at which the host was ready to answer.
     pub started_at: Timestamp,
 }
 
 impl DaemonRecord {
-    /// Where the record of a home is.
+    /// Path of the record in a run directory.
     #[must_use]
     pub fn path(run_dir: &Path) -> PathBuf {
         run_dir.join("daemon.json")
     }
 
-    /// Writes the record of this process, whole or not at all.
+    /// Writes the record of this process atomically.
     pub(crate) fn write(home: &Home, endpoints: &Endpoints, now: Timestamp) -> Result<(), Error> {
         let record = Self {
             pid: std::process::id(),
@@ -45,10 +41,10 @@ impl DaemonRecord {
             path: path.clone(),
             source: error.into(),
         })?;
-        files::write_whole(&path, &text)
+        files::write_atomically(&path, &text)
     }
 
-    /// Removes the record of a home.
+    /// Removes the record from a home.
     pub(crate) fn remove(home: &Home) {
         files::remove_quietly(&Self::path(&home.run_dir()));
     }

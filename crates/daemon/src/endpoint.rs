@@ -1,4 +1,4 @@
-//! The listeners of a host: its unix socket and its loopback address, bound before anything else happens.
+//! The listeners of a host: its unix socket and its loopback address. They are bound before anything else.
 
 use crate::error::Error;
 use holon_store::Home;
@@ -7,38 +7,38 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use tokio::net::{TcpListener, UnixListener};
 
-/// Bytes of a socket path that fit into an address on every system this runs on, without the final NUL.
+/// Longest socket path that every supported system accepts, without the final NUL.
 const SOCKET_PATH_MAX: usize = 103;
 
-/// Where a host listens.
+/// The addresses a host listens on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoints {
-    /// The TCP address, with the port that was really bound.
+    /// TCP address with the port that was actually bound.
     pub http_addr: SocketAddr,
-    /// The control socket.
     pub socket_path: PathBuf,
 }
 
-/// The control socket of a home, for those who look for its host.
+/// Returns the path of a home's control socket, for clients that look for its host.
 #[must_use]
 pub fn socket_path(home: &Path) -> PathBuf {
     home.join("run").join("holon.sock")
 }
 
-/// The listeners, bound.
+/// The bound listeners of a host.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundListeners {
     pub(crate) tcp: TcpListener,
-    /// None when there was no space for the socket.
+    /// `None` if there was no disk space for the socket.
     pub(crate) unix: Option<UnixListener>,
     pub(crate) endpoints: Endpoints,
 }
 
-/// Binds both; the socket only if there is space for it. A socket file that is left over is replaced: `home` is proof that its owner is gone.
+/// Binds both listeners, the socket only if there is disk space for it. A leftover socket file is replaced: the lock
+/// of `home` proves that its owner is gone.
 ///
 /// # Errors
-/// When either address cannot be had.
-pub(crate) async fn bind(home: &Home, addr: SocketAddr) -> Result<Bound, Error> {
+/// Fails if an address cannot be bound.
+pub(crate) async fn bind(home: &Home, addr: SocketAddr) -> Result<BoundListeners, Error> {
     if !addr.ip().is_loopback() {
         return Err(Error::NotLoopback { addr });
     }
@@ -55,7 +55,7 @@ pub(crate) async fn bind(home: &Home, addr: SocketAddr) -> Result<Bound, Error> 
         }
         Err(error) => return Err(error),
     };
-    Ok(Bound {
+    Ok(BoundListeners {
         tcp,
         unix,
         endpoints: Endpoints {

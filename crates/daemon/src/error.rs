@@ -1,56 +1,41 @@
-//! Why a host does not start, or a run of its own does not come about: each with a code and, where there is one,
-//! the next step.
+//! Errors of starting a host or a local run, each with a code and, where there is one, the next step.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What stands in the way.
+/// The reason a host cannot start, or a local run cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The home cannot be used.
     #[error(transparent)]
     Home(#[from] holon_store::HomeError),
-    /// The home's path cannot be written down as text.
+    /// The home's path is not valid UTF-8.
     #[error("the home {} is not valid UTF-8; use another home", path.display())]
-    HomeNotText {
-        /// The home.
-        path: PathBuf,
-    },
-    /// The store cannot be opened.
+    HomeNotText { path: PathBuf },
     #[error(transparent)]
     Store(#[from] holon_store::Error),
     /// The store was deleted, moved or replaced while this process held it.
     #[error(transparent)]
     StoreLost(#[from] holon_store::StoreLost),
-    /// The control token cannot be used.
     #[error(transparent)]
     Token(#[from] holon_config::TokenError),
-    /// The socket's path does not fit into an address.
+    /// The socket's path is longer than an address allows.
     #[error("the socket path {} has {len} bytes, and the system takes at most {max}; use a home with a shorter path",
         path.display())]
     SocketPathTooLong {
-        /// The path.
         path: PathBuf,
-        /// Its length.
+        /// Length of the path in bytes.
         len: usize,
-        /// The most there may be.
+        /// Longest path the system accepts.
         max: usize,
     },
-    /// Only this machine may talk to the host for now.
+    /// The address is not a loopback address.
     #[error("cannot listen on {addr}: only loopback binds are supported; use 127.0.0.1:{port}", port = addr.port())]
-    NotLoopback {
-        /// As asked for.
-        addr: SocketAddr,
-    },
-    /// The address cannot be had.
+    NotLoopback { addr: SocketAddr },
     #[error("cannot listen on {addr}: {source}")]
     Bind {
-        /// As asked for.
         addr: SocketAddr,
-        /// Why.
         source: std::io::Error,
     },
-    /// The server does not start.
     #[error(transparent)]
     Server(#[from] holon_server::Error),
     /// The engine refused or failed.
@@ -59,41 +44,31 @@ pub enum Error {
     /// The providers of the settings cannot be set up.
     #[error(transparent)]
     Providers(#[from] holon_llm::Error),
-    /// The model is no model reference.
+    /// The model name is not a valid model reference.
     #[error(transparent)]
     Model(#[from] holon_domain::model::ModelRefError),
     /// A file of the run directory cannot be written or removed.
     #[error("cannot write {}: {source}; check permissions and free space", path.display())]
     File {
-        /// Which.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
-    /// The system refused something every process needs.
+    /// The system refused a basic service, such as threads or signals.
     #[error("the system refused to {what}: {source}")]
     System {
-        /// What.
         what: &'static str,
-        /// Why.
         source: std::io::Error,
     },
     /// The system's keyring cannot be used.
     #[error("the keyring cannot be used: {reason}")]
-    Keyring {
-        /// Why.
-        reason: String,
-    },
-    /// Somebody asked the process to end before the run had.
+    Keyring { reason: String },
+    /// A signal ended the process before the run was over.
     #[error("interrupted by {signal} before the run had ended")]
-    Interrupted {
-        /// By what.
-        signal: &'static str,
-    },
+    Interrupted { signal: &'static str },
 }
 
 impl Error {
-    /// Whether there was no space for something, which may pass.
+    /// Returns true if the disk was full, so that a retry may succeed.
     pub(crate) fn is_full(&self) -> bool {
         let source = match self {
             Self::Store(error) => return error.is_full(),
@@ -121,7 +96,7 @@ impl Error {
         )
     }
 
-    /// Stable code for callers.
+    /// Stable error code for callers.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -144,7 +119,7 @@ impl Error {
         }
     }
 
-    /// What to do next, where the words do not say it already.
+    /// The next step to take, unless the message says it already.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -1,4 +1,4 @@
-//! Small files that must appear whole or not at all.
+//! Writes small files atomically.
 
 use crate::error::Error;
 use std::fs::OpenOptions;
@@ -6,30 +6,30 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Writes a file only this user can read: beside its place first, then moved there.
+/// Writes a private file atomically: to a temporary name first, then renamed.
 ///
 /// # Errors
-/// When the file system refuses.
-pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let beside = path.with_extension("new");
+/// Fails if the file system refuses it.
+pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let temporary = path.with_extension("new");
     let written = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
         .mode(0o600)
-        .open(&beside)
+        .open(&temporary)
         .and_then(|mut file| {
             file.write_all(content)?;
             file.sync_all()
         })
-        .and_then(|()| std::fs::rename(&beside, path));
+        .and_then(|()| std::fs::rename(&temporary, path));
     written.map_err(|source| Error::File {
         path: path.to_owned(),
         source,
     })
 }
 
-/// Removes a file that may be gone already; what cannot be removed is only worth a line in the log.
+/// Removes a file that may be gone already. A failure is only logged.
 pub(crate) fn remove_quietly(path: &Path) {
     match std::fs::remove_file(path) {
         Ok(()) => {}

@@ -1,7 +1,7 @@
-//! Puts secrets into the system's keyring and takes them out again, by the program that comes with it.
+//! Stores and removes secrets in the system's keyring, through the program that comes with it.
 //!
-//! Reading goes the way of every credential command; see `port::credential`. What is handed over goes through a pipe,
-//! never through an argument or a variable.
+//! Secrets are read like any credential command, see `port::credential`. A secret is written through a pipe, never in
+//! an argument or a variable.
 
 use crate::error::Error;
 use crate::port::shell_words;
@@ -12,29 +12,29 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
-/// How long the keyring may take; it may have to ask a person to unlock it.
+/// Timeout of the keyring, which may have to ask the user to unlock it.
 const TIMEOUT_MS: u64 = 120_000;
-/// The most that is kept of its complaints.
+/// Most bytes kept of its stderr.
 const CAPTURE_BYTES: usize = 4 << 10;
 
-/// Hands a secret to the keyring.
+/// Stores a secret in the keyring.
 ///
 /// # Errors
-/// When there is no keyring, or it refuses.
+/// Fails if there is no keyring, or it refuses.
 pub async fn store(home: &Path, profile: &str, secret: &SecretString) -> Result<(), Error> {
     let spec = spec(&keyring::store(home, profile));
     let input = secret.expose_secret().trim().as_bytes();
     let output = holon_process::run_with_input(spec, input, CancellationToken::new()).await;
-    judge(output)
+    check_output(output)
 }
 
-/// Takes a secret out of the keyring; harmless when it is gone.
+/// Removes a secret from the keyring. Idempotent.
 ///
 /// # Errors
-/// When there is no keyring, or it refuses.
+/// Fails if there is no keyring, or it refuses.
 pub async fn clear(home: &Path, profile: &str) -> Result<(), Error> {
     let spec = spec(&keyring::clear(home, profile));
-    judge(holon_process::run(spec, CancellationToken::new()).await)
+    check_output(holon_process::run(spec, CancellationToken::new()).await)
 }
 
 fn spec(argv: &[String]) -> CommandSpec {
@@ -50,7 +50,7 @@ fn spec(argv: &[String]) -> CommandSpec {
     }
 }
 
-fn judge(
+fn check_output(
     output: Result<CommandOutput, holon_domain::command::CommandFailure>,
 ) -> Result<(), Error> {
     let output = output.map_err(|failure| Error::Keyring {
@@ -58,7 +58,7 @@ fn judge(
     })?;
     let reason = match output.end {
         CommandEnd::Exited { status: 0 } => return Ok(()),
-        // What a shell says of a program that is not there.
+        // Exit status of a shell whose program was not found.
         CommandEnd::Exited { status: 127 } => format!("{} is not installed", keyring::PROGRAM),
         CommandEnd::Exited { .. } | CommandEnd::Signalled { .. } => {
             let said = output.stderr.head.trim();

@@ -1,17 +1,16 @@
-//! The composition root: opens the home and its store, binds adapters to the engine's ports, serves or runs once.
+//! The composition root: opens the home and its store, binds adapters to the engine's ports, and serves or runs once.
 //!
-//! Owns start and end of a host process: locks, listeners, signals, logs, the record other processes find it by.
-//! Deliberately absent: any decision about agents, and any printing; what is worth telling goes to a callback or
-//! to the log.
+//! This crate owns start and end of a host process: locks, listeners, signals, logs, and the record by which other
+//! processes find it. It makes no decision about agents and prints nothing; messages go to a callback or to the log.
 
 mod compose;
 mod daemon_record;
 mod endpoint;
 mod error;
 mod files;
+mod host_files;
 pub mod keyring;
 mod log;
-mod marks;
 mod no_space;
 mod open;
 mod policy;
@@ -35,5 +34,5 @@ pub use probe::{Probe, local_models, probe};
 pub use run_local::run_local;
 pub use runtime::{run_runtime, serve_runtime};
 pub use serve::serve;
-pub use setup::Reread;
+pub use setup::SettingsReader;
 pub use survey::survey;

@@ -1,7 +1,7 @@
-//! Where log lines go: to standard error, as the settings filter them.
+//! Logging to standard error, filtered by the settings.
 //!
-//! A line that cannot be written is lost, and nothing else: a host goes on without its log. What would steer the terminal
-//! that may read it is spelled out.
+//! A line that cannot be written is lost; the host continues without its log. Control characters are escaped, so that
+//! a line cannot affect the terminal that shows it.
 
 use holon_config::{Settings, Source};
 use holon_domain::text::is_display_control;
@@ -9,55 +9,55 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use tracing_subscriber::EnvFilter;
 
-/// What is logged when nobody asks for more.
+/// The log level used if the settings name none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
-    /// What a host does.
+    /// For a host: everything it does.
     Info,
-    /// Only what went wrong: for commands whose output is their answer, and which tell of models themselves.
+    /// Only problems: for commands that print their answer and report model failures themselves.
     Warn,
 }
 
-/// Starts logging; a filter that cannot be read is noted and the usual one used instead.
-pub fn start_logging(settings: &Settings, unasked: LogLevel) {
-    let usual = match unasked {
+/// Starts logging. A filter that cannot be parsed is reported, and the default level is used instead.
+pub fn start_logging(settings: &Settings, default_level: LogLevel) {
+    let default_filter = match default_level {
         LogLevel::Info => "info",
         LogLevel::Warn => "warn,holon_daemon::port::model=error",
     };
-    let asked = match settings.log_filter.source {
-        Source::Builtin => usual,
+    let requested = match settings.log_filter.source {
+        Source::Builtin => default_filter,
         Source::Flag | Source::Environment | Source::File | Source::Credentials => {
             settings.log_filter.value.as_str()
         }
     };
-    let (filter, unreadable) = match EnvFilter::try_new(asked) {
+    let (filter, unreadable) = match EnvFilter::try_new(requested) {
         Ok(filter) => (filter, None),
-        Err(error) => (EnvFilter::new(usual), Some(error)),
+        Err(error) => (EnvFilter::new(default_filter), Some(error)),
     };
-    // A second start in one process keeps the first; there is nothing to mend.
+    // A second start in one process keeps the first one.
     drop(
         tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_writer(|| Plain(io::stderr()))
-            // Told of on standard error, which is what failed, and a panic when that fails too.
+            .with_writer(|| EscapingWriter(io::stderr()))
+            // Such an error would be printed to standard error, which is what failed, and panic if that fails too.
             .log_internal_errors(false)
             .with_ansi(false)
             .with_target(false)
             .try_init(),
     );
     if let Some(error) = unreadable {
-        tracing::warn!(%error, "RUST_LOG cannot be read; logging {usual} instead");
+        tracing::warn!(%error, "RUST_LOG cannot be read; logging {default_filter} instead");
     }
 }
 
-/// Lines with everything spelled out that would steer a terminal.
-struct Plain<W>(W);
+/// A writer that escapes control characters.
+struct EscapingWriter<W>(W);
 
-impl<W: Write> Write for Plain<W> {
+impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // A line comes in one piece, so no character is cut.
+        // A line is written in one call, so no character is cut.
         self.0
-            .write_all(plain(&String::from_utf8_lossy(line)).as_bytes())?;
+            .write_all(escape(&String::from_utf8_lossy(line)).as_bytes())?;
         Ok(line.len())
     }
 
@@ -66,17 +66,17 @@ impl<W: Write> Write for Plain<W> {
     }
 }
 
-fn plain(line: &str) -> String {
-    let mut plain = String::with_capacity(line.len());
+fn escape(line: &str) -> String {
+    let mut escaped = String::with_capacity(line.len());
     for c in line.chars() {
         if is_display_control(c) && !matches!(c, '\n' | '\t') {
             // Writing to a string cannot fail.
-            write!(plain, "{}", c.escape_unicode()).ok();
+            write!(escaped, "{}", c.escape_unicode()).ok();
         } else {
-            plain.push(c);
+            escaped.push(c);
         }
     }
-    plain
+    escaped
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_line_cannot_steer_the_terminal_it_is_read_on() {
-        let mut lines = Plain(Vec::new());
+        let mut lines = EscapingWriter(Vec::new());
         let line = "a\u{1b}[2J\u{9b}\u{202e}b\té\n";
         assert_eq!(lines.write(line.as_bytes()).unwrap(), line.len());
         let written = String::from_utf8(lines.0).unwrap();

@@ -1,9 +1,8 @@
-//! A store that cannot be opened because the disk is full: the start waits for space, and callers are told so at once.
+//! Waits for disk space if the store cannot be opened on a full disk, and tells clients so at once.
 //!
-//! The listeners are bound before the store is opened, so callers reach them. Nothing is read from a request but its
-//! end.
+//! The listeners are bound before the store is opened, so clients reach them. A request is read only to find its end.
 
-use crate::endpoint::Bound;
+use crate::endpoint::BoundListeners;
 use crate::error::Error;
 use crate::open;
 use holon_api::ErrorBody;
@@ -16,71 +15,71 @@ use tokio::net::UnixStream;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-/// Pause between two tries to open the store.
-const AGAIN: Duration = Duration::from_secs(1);
-/// How often it is logged that there is no space.
-const LOG_EVERY: Duration = Duration::from_secs(60);
-/// How long one caller may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Pause after a connection that could not be accepted, or after one of too many.
-const PAUSE: Duration = Duration::from_millis(100);
-/// From so many callers at once on, others are accepted more slowly.
-const CALLERS: usize = 64;
-/// More than the head of any request needs.
+/// Interval of the retries to open the store.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval of the log lines about the missing space.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+/// Timeout of one client connection.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pause after a failed accept, or while too many clients are connected.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Number of concurrent clients from which on new ones are accepted more slowly.
+const MAX_CLIENTS: usize = 64;
+/// Longer than the head of any request.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Opens the store of a home as soon as there is space for it, and turns callers away until then.
+/// Opens the store of a home as soon as there is space for it, and refuses clients until then.
 ///
 /// # Errors
-/// When it cannot be opened for another reason.
-pub(crate) async fn open_store(home: &Home, bound: &Bound) -> Result<Db, Error> {
+/// Fails if it cannot be opened for another reason.
+pub(crate) async fn open_store(home: &Home, bound: &BoundListeners) -> Result<Db, Error> {
     let mut logged: Option<Instant> = None;
     loop {
         let error = match open::open_store(home, Occupant::Host) {
             Err(error) if error.is_full() => error,
             opened => return opened,
         };
-        if logged.is_none_or(|last| last.elapsed() >= LOG_EVERY) {
+        if logged.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
             logged = Some(Instant::now());
             tracing::error!(%error, "the host is not up: its store cannot be opened while the disk is full; \
                  it comes up by itself when there is space");
         }
         tokio::select! {
-            never = turn_away(bound) => match never {},
-            () = tokio::time::sleep(AGAIN) => {}
+            never = refuse_clients(bound) => match never {},
+            () = tokio::time::sleep(RETRY_INTERVAL) => {}
         }
     }
 }
 
-/// Tells every caller that the disk is full. Ends only by being dropped.
-async fn turn_away(bound: &Bound) -> Infallible {
+/// Answers every client that the disk is full. Runs until dropped.
+async fn refuse_clients(bound: &BoundListeners) -> Infallible {
     let answer: Arc<str> = answer().into();
-    // Those who are being told, also when the store is open meanwhile.
-    let callers = TaskTracker::new();
+    // Clients that are being answered, also after the store was opened.
+    let clients = TaskTracker::new();
     loop {
         let answer = Arc::clone(&answer);
         let accepted = tokio::select! {
             caller = accept_unix(bound) => caller.map(|stream| {
-                callers.spawn(tell(stream, answer));
+                clients.spawn(answer_client(stream, answer));
             }),
             caller = bound.tcp.accept() => caller.map(|(stream, _)| {
-                callers.spawn(tell(stream, answer));
+                clients.spawn(answer_client(stream, answer));
             }),
         };
-        if accepted.is_err() || callers.len() >= CALLERS {
-            tokio::time::sleep(PAUSE).await;
+        if accepted.is_err() || clients.len() >= MAX_CLIENTS {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
         }
     }
 }
 
-async fn accept_unix(bound: &Bound) -> std::io::Result<UnixStream> {
+async fn accept_unix(bound: &BoundListeners) -> std::io::Result<UnixStream> {
     match &bound.unix {
         Some(unix) => unix.accept().await.map(|(stream, _)| stream),
         None => std::future::pending().await,
     }
 }
 
-/// The one answer there is.
+/// Returns the response that every client gets.
 fn answer() -> String {
     let error = holon_engine::Error::DiskFull;
     let body = ErrorBody::new(
@@ -96,13 +95,13 @@ fn answer() -> String {
     )
 }
 
-/// Tells one caller, who may go before it is told.
-async fn tell(stream: impl AsyncRead + AsyncWrite + Unpin, answer: Arc<str>) {
-    drop(tokio::time::timeout(PATIENCE, exchange(stream, answer)).await);
+/// Answers one client, which may disconnect first.
+async fn answer_client(stream: impl AsyncRead + AsyncWrite + Unpin, answer: Arc<str>) {
+    drop(tokio::time::timeout(CLIENT_TIMEOUT, exchange(stream, answer)).await);
 }
 
-/// The request's head, the answer, and then the rest of the request: closed with bytes unread, a socket would take the
-/// answer back.
+/// Reads the head of the request, writes the answer, and then reads the rest: closing a socket with unread bytes
+/// would discard the answer.
 async fn exchange<S>(mut stream: S, answer: Arc<str>) -> std::io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -134,15 +133,15 @@ mod tests {
             let mut caller = TcpStream::connect(bound.endpoints.http_addr).await.unwrap();
             let request = b"POST /x HTTP/1.1\r\ncontent-length: 4\r\n\r\nbody";
             caller.write_all(request).await.unwrap();
-            let mut said = String::new();
-            caller.read_to_string(&mut said).await.unwrap();
-            said
+            let mut response = String::new();
+            caller.read_to_string(&mut response).await.unwrap();
+            response
         };
-        let said = tokio::select! {
-            said = ask => said,
-            never = turn_away(&bound) => match never {},
+        let response = tokio::select! {
+            response = ask => response,
+            never = refuse_clients(&bound) => match never {},
         };
-        assert!(said.starts_with("HTTP/1.1 507 "), "{said}");
-        assert!(said.contains(r#""code":"disk_full""#), "{said}");
+        assert!(response.starts_with("HTTP/1.1 507 "), "{response}");
+        assert!(response.contains(r#""code":"disk_full""#), "{response}");
     }
 }

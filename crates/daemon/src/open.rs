@@ -1,4 +1,4 @@
-//! Opening a home: the lock first, then the store, so that nobody else touches the file while it is looked at.
+//! Opens a home: takes the lock first, then opens the store, so that no other process changes the file meanwhile.
 
 use crate::error::Error;
 use holon_domain::limits::OWNER_LEAVING_MS;
@@ -7,29 +7,29 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Pause between two looks at a home whose owner is about to let go.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// Interval at which a home is checked whose owner is shutting down.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Takes the home. An owner that is going down is waited for, a bounded time; any other is an error at once.
+/// Takes the home. If its owner is shutting down, waits for a bounded time; any other owner is an error at once.
 ///
 /// # Errors
-/// When it cannot be used or somebody else has it; the words name the next step.
+/// Fails if the home cannot be used or another process has it; the message names the next step.
 pub(crate) async fn take_home(path: &Path) -> Result<Home, Error> {
-    let late = Instant::now() + Duration::from_millis(OWNER_LEAVING_MS);
-    let mut is_told = false;
+    let deadline = Instant::now() + Duration::from_millis(OWNER_LEAVING_MS);
+    let mut is_logged = false;
     let home = loop {
         let pid = match Home::open(path) {
             Err(HomeError::Owned {
                 pid, leaving: true, ..
-            }) if Instant::now() < late => pid,
+            }) if Instant::now() < deadline => pid,
             other => break other?,
         };
-        if !is_told {
+        if !is_logged {
             let home = path.display();
             tracing::warn!(pid, %home, "the process that has the home is going down; waiting for it");
-            is_told = true;
+            is_logged = true;
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     };
     if home.root().to_str().is_none() {
         return Err(Error::HomeNotText {
@@ -39,11 +39,11 @@ pub(crate) async fn take_home(path: &Path) -> Result<Home, Error> {
     Ok(home)
 }
 
-/// Opens the store of a home that is ours, and tells what is missing. Comes last: a store that was opened and not
-/// closed again counts as the trace of a crash.
+/// Opens the store of a home that this process holds, and logs what is missing. Call it last: a store that was opened
+/// and not closed again looks like a crash.
 ///
 /// # Errors
-/// When it is damaged, of a later build, or cannot be used.
+/// Fails if the store is damaged, from a later build, or cannot be used.
 pub(crate) fn open_store(home: &Home, occupant: Occupant) -> Result<Db, Error> {
     let db = Db::open_home(home, occupant)?;
     let strays = db.strays(&home.agents_dir())?;
@@ -72,7 +72,7 @@ mod tests {
         owner.note_leaving();
         assert!(is_owned(&take_home(&path).await), "it does not go");
         assert!(began.elapsed() >= Duration::from_millis(OWNER_LEAVING_MS));
-        // The one that waits is looked at first, and finds the owner still there.
+        // The waiting call is polled first, and finds the owner still there.
         let (taken, ()) = tokio::join!(biased; take_home(&path), async { drop(owner) });
         assert!(taken.is_ok(), "{taken:?}");
     }

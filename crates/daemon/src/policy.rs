@@ -1,4 +1,4 @@
-//! What is done about a provider's failure, in the words of the doctor. The rules themselves are the core's.
+//! Describes the handling of provider failures for the doctor. The rules themselves are in the core.
 
 use holon_config::RetryPolicy;
 use holon_domain::limits::{
@@ -8,7 +8,7 @@ use holon_domain::limits::{
 use holon_domain::model::ModelFailureKind;
 use holon_engine::attempt::{MAX_ATTEMPTS, Remedy, remedy};
 
-/// Kinds of failure with such a remedy.
+/// Lists the failure kinds whose remedy satisfies `wanted`.
 fn kinds(wanted: fn(Remedy) -> bool) -> Vec<String> {
     let all = ModelFailureKind::ALL.into_iter();
     all.filter(|kind| wanted(remedy(*kind)))
@@ -16,7 +16,7 @@ fn kinds(wanted: fn(Remedy) -> bool) -> Vec<String> {
         .collect()
 }
 
-/// Kinds of failure that are waited out rather than retried.
+/// Lists the failure kinds that are waited out instead of retried.
 #[must_use]
 pub fn waiting_failure_kinds() -> Vec<String> {
     kinds(|remedy| match remedy {
@@ -25,7 +25,7 @@ pub fn waiting_failure_kinds() -> Vec<String> {
     })
 }
 
-/// The policy every host follows.
+/// Returns the retry policy that every host follows.
 #[must_use]
 pub fn retry_policy() -> RetryPolicy {
     RetryPolicy {

@@ -1,7 +1,8 @@
-//! Asking real models one tiny question, and local servers what they have: for `init` and `doctor`, without a host.
+//! Sends a small request to real models, and lists the models of local servers, for `init` and `doctor` without a
+//! host.
 
 use crate::error::Error;
-use crate::port::{Bound, limits};
+use crate::port::{ProviderBinding, limits};
 use holon_config::Settings;
 use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
@@ -13,41 +14,42 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// The longest a probe may take; a model that is this slow is not one to find out about by waiting.
+/// Timeout of a probe.
 const PROBE: Duration = Duration::from_secs(60);
-/// How long a server on this machine has to take a connection. Nothing listens there as a rule.
+/// Connect timeout of a server on this machine, where usually no server runs.
 const LOCAL_CONNECT: Duration = Duration::from_millis(500);
-/// How long it has to say what it offers.
+/// Timeout for its list of models.
 const LOCAL_ANSWER: Duration = Duration::from_secs(3);
-/// Enough for a word, and for the little thinking some models do before it.
+/// Output limit: enough for one word and for the short reasoning of some models.
 const PROBE_TOKENS: u32 = 512;
 
-/// What came of asking one model.
+/// The result of probing one model.
 #[derive(Debug)]
 pub struct Probe {
-    /// Which.
     pub model: ModelRef,
-    /// Whether it answered.
     pub answered: Result<(), ModelFailure>,
-    /// How long that took.
     pub latency_ms: u64,
 }
 
-/// Asks each of these models for one word, all at the same time. The results are in the same order.
+/// Sends a one-word prompt to each of these models concurrently. The results are in the same order.
 ///
 /// # Errors
-/// When the providers cannot be set up at all. A model that fails is a result.
+/// Fails if the providers cannot be set up. A model that fails is a result.
 pub async fn probe(settings: &Settings, models: &[ModelRef]) -> Result<Vec<Probe>, Error> {
-    let bound = Arc::new(Bound::new(settings, limits(settings), Secrets::default())?);
-    let asked = models.iter().map(|model| {
+    let bound = Arc::new(ProviderBinding::new(
+        settings,
+        limits(settings),
+        Secrets::default(),
+    )?);
+    let probes = models.iter().map(|model| {
         let (bound, model) = (Arc::clone(&bound), model.clone());
         async move { probe_one(&bound, model).await }
     });
-    Ok(at_once(asked).await)
+    Ok(join_ordered(probes).await)
 }
 
-/// Does all of it at the same time; what came of each is in the order it was given in.
-async fn at_once<T: Send + 'static>(
+/// Runs all futures concurrently and returns their results in the given order.
+async fn join_ordered<T: Send + 'static>(
     work: impl Iterator<Item = impl Future<Output = T> + Send + 'static>,
 ) -> Vec<T> {
     let mut doing = JoinSet::new();
@@ -59,9 +61,9 @@ async fn at_once<T: Send + 'static>(
     done.into_iter().map(|(_, one)| one).collect()
 }
 
-async fn probe_one(bound: &Bound, model: ModelRef) -> Probe {
+async fn probe_one(bound: &ProviderBinding, model: ModelRef) -> Probe {
     let began = Instant::now();
-    let (request, cancel) = (question(&model), CancellationToken::new());
+    let (request, cancel) = (probe_request(&model), CancellationToken::new());
     let answered = match tokio::time::timeout(PROBE, bound.call(&request, &|_| {}, &cancel)).await {
         Ok(answer) => answer.map(|ModelReply { .. }| ()),
         Err(_) => Err(ModelFailure::new(
@@ -76,7 +78,7 @@ async fn probe_one(bound: &Bound, model: ModelRef) -> Probe {
     }
 }
 
-fn question(model: &ModelRef) -> ModelRequest {
+fn probe_request(model: &ModelRef) -> ModelRequest {
     let block = |text: &str| PromptBlock {
         text: text.to_owned(),
         stability: Stability::TurnScoped,
@@ -106,11 +108,11 @@ fn question(model: &ModelRef) -> ModelRequest {
     }
 }
 
-/// The models each of these providers lists, asked all at the same time and for a moment only: they are servers on
-/// this machine that may not be running. In the same order; one that does not answer lists nothing.
+/// Lists the models of each of these local providers concurrently, with short timeouts because their servers may not
+/// be running. The results are in the same order; a server that does not answer lists no models.
 ///
 /// # Errors
-/// When the providers cannot be set up at all.
+/// Fails if the providers cannot be set up.
 pub async fn local_models(
     settings: &Settings,
     providers: &[&str],
@@ -122,13 +124,13 @@ pub async fn local_models(
         content: LOCAL_ANSWER,
         ..limits(settings)
     };
-    let bound = Arc::new(Bound::new(settings, short, Secrets::default())?);
-    let asked = providers.iter().map(|provider| {
+    let bound = Arc::new(ProviderBinding::new(settings, short, Secrets::default())?);
+    let probes = providers.iter().map(|provider| {
         let (bound, provider) = (Arc::clone(&bound), (*provider).to_owned());
         async move {
             let listed = bound.list(&provider, &CancellationToken::new()).await;
             (provider, listed.unwrap_or_default())
         }
     });
-    Ok(at_once(asked).await)
+    Ok(join_ordered(probes).await)
 }

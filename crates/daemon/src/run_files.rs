@@ -1,7 +1,7 @@
-//! The files of `run/` that a host makes: the token, the socket and the record of the host, each as soon as there is
-//! space for it.
+//! The files that a host creates in `run/`: the token, the socket and the host record, each as soon as there is
+//! space.
 //!
-//! A host on a full disk goes without them and answers all the same. What it cannot write is owed, and is tried again.
+//! On a full disk a host answers without them. The files that could not be written are retried.
 
 use crate::daemon_record::DaemonRecord;
 use crate::endpoint::Endpoints;
@@ -13,30 +13,31 @@ use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::sync::oneshot;
 
-/// Pause between two tries to write what is owed.
-const AGAIN: Duration = Duration::from_secs(2);
+/// Interval of the retries.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// What could not be written yet.
+/// The files that are not written yet.
 #[derive(Debug)]
-pub(crate) struct Owed<'a> {
+pub(crate) struct PendingFiles<'a> {
     home: &'a Home,
     endpoints: Endpoints,
-    /// The token, while it is in memory only.
+    /// The token, as long as it is in memory only.
     token: Option<Token>,
-    /// Who waits for the socket.
+    /// Receiver side is the server, which waits for the socket.
     socket: Option<oneshot::Sender<UnixListener>>,
     record: bool,
 }
 
-/// The token of a home. Where there is no space for a new one, it is in memory only, and comes back beside itself.
+/// Loads or creates the token of a home. If there is no space for a new one, it is in memory only and is also
+/// returned as the second value, to be saved later.
 ///
 /// # Errors
-/// When the one there cannot be used, or none can be made for another reason.
+/// Fails if the existing token cannot be used, or a new one cannot be created for another reason.
 pub(crate) fn token(home: &Home) -> Result<(Token, Option<Token>), Error> {
     let made = Token::load_or_create(&home.token_path()).map_err(Error::from);
     match made {
         Err(error) if error.is_full() => {
-            tracing::error!(%error, "the control token is not on disk yet, so nobody can use it");
+            tracing::error!(%error, "the control token is not on disk yet, so clients cannot use it");
             let token = Token::fresh()?;
             Ok((token.clone(), Some(token)))
         }
@@ -44,8 +45,8 @@ pub(crate) fn token(home: &Home) -> Result<(Token, Option<Token>), Error> {
     }
 }
 
-impl<'a> Owed<'a> {
-    /// The record of the host is owed in any case, once it is up.
+impl<'a> PendingFiles<'a> {
+    /// Creates the list of pending files. The host record is always pending until the host is up.
     pub(crate) const fn new(
         home: &'a Home,
         endpoints: Endpoints,
@@ -61,10 +62,10 @@ impl<'a> Owed<'a> {
         }
     }
 
-    /// Writes everything there is space for.
+    /// Writes every file there is space for.
     ///
     /// # Errors
-    /// When something cannot be written for another reason.
+    /// Fails if a file cannot be written for another reason.
     pub(crate) fn write(&mut self) -> Result<(), Error> {
         if self.record {
             let written = DaemonRecord::write(self.home, &self.endpoints, wall_clock());
@@ -89,20 +90,20 @@ impl<'a> Owed<'a> {
         Ok(())
     }
 
-    /// Tries again until nothing is owed.
+    /// Retries until no file is pending.
     ///
     /// # Errors
-    /// As for [`Owed::write`].
+    /// As for [`PendingFiles::write`].
     pub(crate) async fn write_all(&mut self) -> Result<(), Error> {
         while self.record || self.token.is_some() || self.socket.is_some() {
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
             self.write()?;
         }
         Ok(())
     }
 }
 
-/// Whether something was written. That there is no space is no error.
+/// Returns true if the file was written. A full disk is not an error.
 fn is_written(written: Result<(), Error>, name: &str) -> Result<bool, Error> {
     match written {
         Err(error) if error.is_full() => {

@@ -1,7 +1,7 @@
-//! One run on a home nobody serves: this process owns the home for as long as the run takes.
+//! Runs one request on a home that no host serves. This process owns the home for the duration of the run.
 
 use crate::error::Error;
-use crate::port::Live;
+use crate::port::ReloadableAdapters;
 use crate::signal::EndSignals;
 use crate::{compose, open};
 use holon_config::{Settings, Token};
@@ -13,10 +13,10 @@ use holon_engine::{Host, Scope};
 use holon_store::{Home, Occupant};
 use std::path::PathBuf;
 
-/// Runs a request with a host of its own and takes the host down in order.
+/// Runs a request with its own host and shuts the host down in order.
 ///
 /// # Errors
-/// When the home cannot be had, the request is refused, or a signal asks the process to end.
+/// Fails if the home cannot be taken, the request is refused, or a signal ends the process.
 pub async fn run_local(
     settings: &Settings,
     request: holon_api::RunRequest,
@@ -27,7 +27,7 @@ pub async fn run_local(
         home = open::take_home(&settings.home.value) => home?,
         signal = signals.next() => return Err(Error::Interrupted { signal }),
     };
-    // A start may have to wait for disk space, and must be interruptible while it does.
+    // The start may have to wait for disk space, and must be interruptible meanwhile.
     let host = open(settings, &home, &request)?;
     tokio::select! {
         up = come_up(settings, &host, &request) => up?,
@@ -49,27 +49,27 @@ pub async fn run_local(
         }
         tokio::select! {
             closed = host.shut_down() => drop(closed),
-            // Asked twice: the state is safe at any moment, so there is nothing to wait for.
+            // A second signal: the state on disk is always consistent, so there is nothing to wait for.
             _ = signals.next() => {}
         }
         return outcome;
     }
     if let Err(error) = host.shut_down().await {
-        // The answer is on disk; a store that could not be closed in order is mended by the next start.
+        // The answer is on disk; the next start repairs a store that was not closed in order.
         tracing::warn!(%error, "the store could not be closed in order");
     }
     outcome
 }
 
 fn open(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, Error> {
-    let live = Live::new(settings)?;
-    // The token of a host that served the home before will serve the next one too.
+    let live = ReloadableAdapters::new(settings)?;
+    // A host that serves the home later uses the same token, so it is hidden too.
     if let Ok(token) = Token::load(&home.token_path()) {
         live.models.secrets().keep(token.expose().into());
     }
     let scope = Scope::Run(request.agent_id.clone());
     let store = open::open_store(home, Occupant::Run(request.agent_id.clone()))?;
-    compose::open(settings, &live, (home, store), scope)
+    compose::open(settings, &live, home, store, scope)
 }
 
 async fn come_up(settings: &Settings, host: &Host, request: &RunRequest) -> Result<(), Error> {

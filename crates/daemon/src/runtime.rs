@@ -1,13 +1,13 @@
-//! The async runtimes, built by hand so that their size is a decision.
+//! The async runtimes, built explicitly so that their number of threads is bounded.
 
 use crate::error::Error;
 use holon_domain::limits::{BLOCKING_THREADS, WORKERS};
 use tokio::runtime::{Builder, Runtime};
 
-/// For a host: a few workers, however many cores there are.
+/// Creates the runtime of a host, with a few workers on any number of cores.
 ///
 /// # Errors
-/// When the system gives no threads.
+/// Fails if the system cannot start threads.
 pub fn serve_runtime() -> Result<Runtime, Error> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Builder::new_multi_thread()
@@ -19,10 +19,10 @@ pub fn serve_runtime() -> Result<Runtime, Error> {
         .map_err(failed)
 }
 
-/// For one command: the calling thread.
+/// Creates the runtime of a single run, on the calling thread.
 ///
 /// # Errors
-/// When the system refuses.
+/// Fails if the system refuses it.
 pub fn run_runtime() -> Result<Runtime, Error> {
     Builder::new_current_thread()
         .max_blocking_threads(BLOCKING_THREADS)

@@ -1,22 +1,22 @@
-//! Serving a home: bind, open, recover, announce, serve, drain.
+//! Serves a home: bind, open, recover, announce, serve, drain.
 //!
-//! Order matters: nothing is admitted before recovery is done, recovery begins only when every listener is bound,
-//! and nobody is told of the host before it answers. On a full disk the host comes up as far as it can, and further
-//! when there is space. A store that is lost ends it at once.
+//! The order matters: no request is admitted before recovery is done, recovery starts only when every listener is
+//! bound, and the host is announced only when it answers. On a full disk the host starts as far as it can and
+//! continues when there is space. A lost store ends it at once.
 
-use crate::endpoint::{self, Bound, Endpoints};
+use crate::endpoint::{self, BoundListeners, Endpoints};
 use crate::error::Error;
-use crate::marks::Marks;
-use crate::port::Live;
-use crate::run_files::{self, Owed};
-use crate::setup::{HostSetup, Reread};
+use crate::host_files::HostFiles;
+use crate::port::ReloadableAdapters;
+use crate::run_files::{self, PendingFiles};
+use crate::setup::{HostSetup, SettingsReader};
 use crate::signal::{EndSignals, Hangup, Hangups};
 use crate::{compose, no_space, open};
 use holon_config::Settings;
 use holon_domain::AgentId;
 use holon_domain::limits::OPEN_FILES;
 use holon_engine::{Host, Scope};
-use holon_server::{Doors, Manage, ServerConfig, Setup, Token};
+use holon_server::{HostPorts, ServerConfig, SetupManager, SetupReader, Token};
 use holon_store::Home;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,21 +24,21 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Pause between two tries to make the default agent on a full disk.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Interval of the retries to create the default agent on a full disk.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Serves the home of `settings` until a signal or a client asks the host to go down. `reread` reads the settings
-/// again when somebody asks for it. `ready` is called once, when requests are answered.
+/// Serves the home of `settings` until a signal or a client shuts the host down. `reread` reads the settings again on
+/// request. `ready` is called once, when requests are answered.
 ///
 /// # Errors
-/// When the host cannot start, in which case nothing of it is left behind, or when its store is lost.
+/// Fails if the host cannot start, and then leaves nothing behind, or if its store is lost.
 pub async fn serve(
     settings: &Settings,
-    reread: Reread,
+    reread: SettingsReader,
     ready: impl FnOnce(&Endpoints),
 ) -> Result<(), Error> {
-    let live = Live::new(settings)?;
-    // After what commands begin with was taken down: they may open as many files as this process was given.
+    let live = ReloadableAdapters::new(settings)?;
+    // After `Image` has saved the limit for commands, which get the limit this process was started with.
     raise_file_limit();
     compose::check_default_model(settings, &live.models).await?;
     let mut signals = EndSignals::listen()?;
@@ -46,7 +46,7 @@ pub async fn serve(
     let home = tokio::select! {
         home = open::take_home(&settings.home.value) => home?,
         signal = signals.next() => {
-            note_not_up(signal);
+            log_early_end(signal);
             return Ok(());
         }
     };
@@ -54,30 +54,30 @@ pub async fn serve(
     live.models.secrets().keep(token.expose().into());
     let token = Token::new(token.expose())?;
     let bound = endpoint::bind(&home, settings.http_addr.value).await?;
-    let mut marks = Marks::new(&home);
-    // May have to wait for disk space, and must be interruptible while it does.
+    let mut host_files = HostFiles::new(&home);
+    // The open may have to wait for disk space, and must be interruptible meanwhile.
     let db = tokio::select! {
         db = no_space::open_store(&home, &bound) => db?,
         signal = signals.next() => {
-            note_not_up(signal);
+            log_early_end(signal);
             return Ok(());
         }
     };
     let full = db.disk_full();
-    marks.stay_when(db.lost());
-    let host = Arc::new(compose::open(settings, &live, (&home, db), Scope::All)?);
+    host_files.keep_if_lost(db.lost());
+    let host = Arc::new(compose::open(settings, &live, &home, db, Scope::All)?);
     let shutdown = CancellationToken::new();
     let setup = HostSetup::new(settings.clone(), reread, Arc::clone(&host), live);
     let setup = Arc::new(setup);
     let endpoints = bound.endpoints.clone();
-    let (later, unix_later) = later_if(bound.unix.is_none());
+    let (later, unix_later) = channel_if(bound.unix.is_none());
     let config = ServerConfig {
         unix_later,
-        ..config(settings, &home, (bound, token))
+        ..config(settings, &home, bound, token)
     };
     let server = holon_server::serve(config, doors(&host, &setup), shutdown.clone());
     let (up, is_up) = watch::channel(false);
-    let owed = Owed::new(&home, endpoints.clone(), unsaved, later);
+    let pending = PendingFiles::new(&home, endpoints.clone(), unsaved, later);
     let coming_up = async {
         come_up(&host, settings.default_agent.value.clone()).await?;
         up.send_replace(true);
@@ -86,15 +86,15 @@ pub async fn serve(
             tracing::info!(%http, %socket, "host is up");
             ready(&endpoints);
         };
-        announce(owed, announced).await
+        announce(pending, announced).await
     };
     let serving = async {
-        worth_serving(is_up, full, &shutdown).await;
+        wait_until_servable(is_up, full, &shutdown).await;
         let served = server.await;
         end(&host, &shutdown, served).await
     };
     tokio::select! {
-        done = until_done(serving, &mut signals, (&host, &shutdown)) => done,
+        done = run_to_end(serving, &mut signals, &host, &shutdown) => done,
         failed = coming_up => failed.map(|never| match never {}),
         never = reload_on_hangup(&mut hangups, &setup, &shutdown) => match never {},
         never = note_leaving(&home, &host, &shutdown) => match never {},
@@ -102,8 +102,8 @@ pub async fn serve(
     }
 }
 
-/// What the server of a home is given.
-fn config(settings: &Settings, home: &Home, (bound, token): (Bound, Token)) -> ServerConfig {
+/// Returns the server configuration of a home.
+fn config(settings: &Settings, home: &Home, bound: BoundListeners, token: Token) -> ServerConfig {
     ServerConfig {
         default_agent: settings.default_agent.value.clone(),
         workspace_dir: home.agents_dir().display().to_string(),
@@ -117,46 +117,49 @@ fn config(settings: &Settings, home: &Home, (bound, token): (Bound, Token)) -> S
     }
 }
 
-fn doors(host: &Host, setup: &Arc<HostSetup>) -> Doors {
-    Doors {
+fn doors(host: &Host, setup: &Arc<HostSetup>) -> HostPorts {
+    HostPorts {
         reads: host.reads(),
         acts: host.acts(),
-        setup: Arc::clone(setup) as Arc<dyn Setup>,
-        manage: Arc::clone(setup) as Arc<dyn Manage>,
+        setup: Arc::clone(setup) as Arc<dyn SetupReader>,
+        manage: Arc::clone(setup) as Arc<dyn SetupManager>,
     }
 }
 
-fn note_not_up(signal: &str) {
+fn log_early_end(signal: &str) {
     tracing::info!(signal, "asked to go down before the host was up");
 }
 
-/// A way to hand a socket over later, if there is none yet.
-fn later_if<T>(missing: bool) -> (Option<oneshot::Sender<T>>, Option<oneshot::Receiver<T>>) {
+/// Returns a channel for a socket that is bound later, if there is none yet.
+fn channel_if<T>(missing: bool) -> (Option<oneshot::Sender<T>>, Option<oneshot::Receiver<T>>) {
     missing.then(oneshot::channel).unzip()
 }
 
-/// Settles what the last process left and makes the default agent; both wait for space.
+/// Recovers what the last process left and creates the default agent. Both wait for disk space.
 async fn come_up(host: &Host, default_agent: AgentId) -> Result<(), Error> {
     host.recover().await?;
     loop {
         match host.ensure_default_agent(default_agent.clone()).await {
-            Err(holon_engine::Error::DiskFull) => tokio::time::sleep(AGAIN).await,
+            Err(holon_engine::Error::DiskFull) => tokio::time::sleep(RETRY_INTERVAL).await,
             made => return Ok(made?),
         }
     }
 }
 
-/// Tells that the host is up, and goes on with what there was no space for.
-async fn announce(mut owed: Owed<'_>, ready: impl FnOnce()) -> Result<Infallible, Error> {
-    owed.write()?;
+/// Announces that the host is up, and writes the files for which there was no space.
+async fn announce(
+    mut pending: PendingFiles<'_>,
+    ready: impl FnOnce(),
+) -> Result<Infallible, Error> {
+    pending.write()?;
     ready();
-    owed.write_all().await?;
+    pending.write_all().await?;
     std::future::pending().await
 }
 
-/// Returns when there is something to answer: the host is up, or cannot come up for want of space and can be looked
-/// at. Any other start is over soon, and its callers wait for it.
-async fn worth_serving(
+/// Returns when requests can be answered: the host is up, or it cannot come up for lack of space and serves reads
+/// only. Any other start is over soon, and its clients wait for it.
+async fn wait_until_servable(
     mut is_up: watch::Receiver<bool>,
     mut full: watch::Receiver<bool>,
     shutdown: &CancellationToken,
@@ -172,7 +175,7 @@ async fn worth_serving(
     }
 }
 
-/// The server has ended: so does the host. One that was not up yet leaves everything to the next start.
+/// Shuts the host down after the server has ended. A host that was not up yet leaves everything to the next start.
 async fn end(
     host: &Host,
     shutdown: &CancellationToken,
@@ -191,7 +194,7 @@ async fn end(
     Ok(closed?)
 }
 
-/// Waits until the store is lost; then nothing new begins, and whoever waits for an answer gets one.
+/// Waits until the store is lost. Then no new work starts, and waiting clients get an answer.
 async fn end_with_store(host: &Host, shutdown: &CancellationToken) -> Infallible {
     host.wait_until_lost().await;
     host.abandon();
@@ -199,7 +202,7 @@ async fn end_with_store(host: &Host, shutdown: &CancellationToken) -> Infallible
     std::future::pending().await
 }
 
-/// Tells whoever wants the home next that it is let go, as soon as the host is asked to go down.
+/// Marks the home as being released, as soon as the host starts to shut down.
 async fn note_leaving(home: &Home, host: &Host, shutdown: &CancellationToken) -> Infallible {
     shutdown.cancelled().await;
     if host.lost().is_none() {
@@ -208,8 +211,8 @@ async fn note_leaving(home: &Home, host: &Host, shutdown: &CancellationToken) ->
     std::future::pending().await
 }
 
-/// Reads the settings again at every hangup, until the host is gone. The hangup of a terminal that is gone asks the
-/// host to go down, as it would any program.
+/// Reads the settings again at every SIGHUP, until the host is gone. The SIGHUP of a closed terminal shuts the host
+/// down, as it would any program.
 async fn reload_on_hangup(
     hangups: &mut Hangups,
     setup: &HostSetup,
@@ -217,8 +220,8 @@ async fn reload_on_hangup(
 ) -> Infallible {
     loop {
         match hangups.next().await {
-            // What came of it is in the log; there is nobody else to tell.
-            Hangup::Reload => drop(setup.read_again().await),
+            // The result is in the log; a signal has no caller to report to.
+            Hangup::Reload => drop(setup.reload().await),
             Hangup::TerminalGone => {
                 tracing::info!("the terminal is gone; going down");
                 shutdown.cancel();
@@ -227,12 +230,13 @@ async fn reload_on_hangup(
     }
 }
 
-/// Drives the host to its end. The first signal asks it to go down; the second does not wait for that, because the
-/// state on disk is good at any moment.
-async fn until_done(
+/// Drives the host to its end. The first signal starts a shutdown. The second ends the process at once, because the
+/// state on disk is always consistent.
+async fn run_to_end(
     serving: impl Future<Output = Result<(), Error>>,
     signals: &mut EndSignals,
-    (host, shutdown): (&Host, &CancellationToken),
+    host: &Host,
+    shutdown: &CancellationToken,
 ) -> Result<(), Error> {
     let mut serving = std::pin::pin!(serving);
     loop {
@@ -244,7 +248,7 @@ async fn until_done(
                     return Ok(());
                 }
                 if !host.is_up() {
-                    note_not_up(signal);
+                    log_early_end(signal);
                     return Ok(());
                 }
                 tracing::info!(signal, "going down");
@@ -254,7 +258,7 @@ async fn until_done(
     }
 }
 
-/// Asks for as many open files as the bounds of this build can need; fewer is not a reason to stay down.
+/// Raises the limit of open files to what this build can need. A lower limit is not an error.
 fn raise_file_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);

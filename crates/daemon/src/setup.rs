@@ -1,9 +1,9 @@
-//! The host's setup while it runs: what its settings are, which models follow from them, and reading them again.
+//! The setup of a running host: its settings, the models that follow from them, and the reload.
 //!
-//! A reload takes everything or nothing: new settings count only when all of them could be read and bound. What only
-//! a start can change is left for the next one.
+//! A reload is atomic: new settings are used only if all of them could be read and bound. Settings that need a
+//! restart are used by the next start.
 
-use crate::port::{Bound, Live, limits, wall_clock};
+use crate::port::{ProviderBinding, ReloadableAdapters, limits, wall_clock};
 use async_trait::async_trait;
 use holon_api::{ModelCapabilities, ModelMetadata, ModelsResponse, ReloadResponse};
 use holon_config::{CatalogModel, Env, ModelCapability, Settings};
@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Mutex;
 
-/// Reads the settings again as this process read them at its start: the same flags, the same environment.
-pub type Reread = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
+/// Reads the settings again as this process read them at its start: with the same flags and environment.
+pub type SettingsReader = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
-/// Settings that only a start can put in force.
-const AT_START: [&str; 8] = [
+/// Settings that need a restart.
+const NEEDS_RESTART: [&str; 8] = [
     "agent.default_id",
     "serve.http_addr",
     "retention.event_budget_bytes",
@@ -31,17 +31,17 @@ const AT_START: [&str; 8] = [
     "runtime.work_item_stale_reminder_max_tokens",
 ];
 
-/// The doors to a running host's setup.
+/// The setup of a running host, as the server exposes it.
 pub(crate) struct HostSetup {
     settings: RwLock<Arc<Settings>>,
-    reread: Reread,
+    reread: SettingsReader,
     host: Arc<Host>,
-    live: Live,
-    /// One reload at a time.
+    live: ReloadableAdapters,
+    /// Held during a reload, so that reloads do not overlap.
     reloading: Mutex<()>,
 }
 
-/// Whom agents ask, as the settings have it.
+/// Returns the chain of models that agents use.
 pub(crate) fn chain(settings: &Settings) -> ModelChain {
     ModelChain {
         default: settings.model.as_ref().map(|model| model.value.clone()),
@@ -51,7 +51,7 @@ pub(crate) fn chain(settings: &Settings) -> ModelChain {
     }
 }
 
-/// Providers that are asked without a network: those on this machine, and scripts.
+/// Lists the providers that need no network: those on this machine, and scripts.
 fn local_providers(settings: &Settings) -> Vec<String> {
     let here = settings.providers.iter().filter(|entry| entry.loopback);
     here.map(|entry| entry.spec.id.clone())
@@ -59,7 +59,7 @@ fn local_providers(settings: &Settings) -> Vec<String> {
         .collect()
 }
 
-/// The keys whose value is another: those that count at once, and those that count from the next start on.
+/// Returns the keys whose value has changed: those in use at once, and those that need a restart.
 fn changes(before: &Settings, now: &Settings) -> (Vec<String>, Vec<String>) {
     let values = |settings: &Settings| -> BTreeMap<String, Option<String>> {
         let all = settings.effective().into_iter();
@@ -71,12 +71,17 @@ fn changes(before: &Settings, now: &Settings) -> (Vec<String>, Vec<String>) {
         .into_iter()
         .filter(|key| before.get(*key) != now.get(*key))
         .cloned();
-    changed.partition(|key| !AT_START.contains(&key.as_str()))
+    changed.partition(|key| !NEEDS_RESTART.contains(&key.as_str()))
 }
 
 impl HostSetup {
-    /// The setup of a host that runs with these settings.
-    pub(crate) fn new(settings: Settings, reread: Reread, host: Arc<Host>, live: Live) -> Self {
+    /// Creates the setup of a host that runs with these settings.
+    pub(crate) fn new(
+        settings: Settings,
+        reread: SettingsReader,
+        host: Arc<Host>,
+        live: ReloadableAdapters,
+    ) -> Self {
         Self {
             settings: RwLock::new(Arc::new(settings)),
             reread,
@@ -90,18 +95,18 @@ impl HostSetup {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the settings again and puts them in force, all or none.
+    /// Reads the settings again and uses them, all or none.
     ///
     /// # Errors
-    /// Why they cannot be used; the old ones stay.
-    pub(crate) async fn read_again(&self) -> Result<ReloadResponse, String> {
+    /// Returns the reason they cannot be used; the old ones stay.
+    pub(crate) async fn reload(&self) -> Result<ReloadResponse, String> {
         let _one = self.reloading.lock().await;
         let reread = Arc::clone(&self.reread);
         let secrets = self.live.models.secrets().clone();
-        // Reads files, so it happens off the async threads.
+        // It reads files, so it runs off the async threads.
         let read = tokio::task::spawn_blocking(move || {
             let settings = reread()?;
-            let bound = Bound::new(&settings, limits(&settings), secrets);
+            let bound = ProviderBinding::new(&settings, limits(&settings), secrets);
             Ok((settings, bound.map_err(|error| error.to_string())?))
         });
         let read = read.await.unwrap_or_else(|ended| Err(ended.to_string()));
@@ -127,7 +132,7 @@ impl HostSetup {
     }
 }
 
-/// The rows of the catalog.
+/// Returns the rows of the model catalog.
 fn metadata(settings: &Settings) -> Vec<ModelMetadata> {
     let catalog = &settings.catalog;
     let row = |known: &CatalogModel| {
@@ -149,14 +154,15 @@ fn metadata(settings: &Settings) -> Vec<ModelMetadata> {
                 freeform_tools: has(ModelCapability::FreeformTools),
             },
             source: PolicySource::BuiltInCatalog.to_string(),
-            price: known.price.as_ref().and_then(sent),
+            price: known.price.as_ref().and_then(to_wire),
         }
     };
     catalog.models().map(row).collect()
 }
 
-/// A row as it is sent. Both sides have the same names; a row that did not fit would be left out and noted.
-fn sent<T: DeserializeOwned>(row: &impl Serialize) -> Option<T> {
+/// Converts a row to its wire type. Both types have the same fields; a row that did not fit would be left out and
+/// logged.
+fn to_wire<T: DeserializeOwned>(row: &impl Serialize) -> Option<T> {
     let made = serde_json::to_value(row).and_then(serde_json::from_value);
     if let Err(error) = &made {
         tracing::error!(%error, "a row of the catalog cannot be sent");
@@ -165,7 +171,7 @@ fn sent<T: DeserializeOwned>(row: &impl Serialize) -> Option<T> {
 }
 
 #[async_trait]
-impl holon_server::Setup for HostSetup {
+impl holon_server::SetupReader for HostSetup {
     async fn models(&self) -> ModelsResponse {
         let settings = self.settings();
         // Looks at files for credentials, so it happens off the async threads.
@@ -175,15 +181,15 @@ impl holon_server::Setup for HostSetup {
         let found = looked.await.unwrap_or_default();
         ModelsResponse {
             available_models: metadata(&self.settings()),
-            model_availability: found.iter().filter_map(sent).collect(),
+            model_availability: found.iter().filter_map(to_wire).collect(),
         }
     }
 }
 
 #[async_trait]
-impl holon_server::Manage for HostSetup {
+impl holon_server::SetupManager for HostSetup {
     async fn reload(&self) -> Result<ReloadResponse, String> {
-        self.read_again().await
+        self.reload().await
     }
 }
 
@@ -219,7 +225,7 @@ mod tests {
             );
         }
         let found = holon_config::model_availability(&settings, &Env::default(), wall_clock());
-        let rows: Vec<holon_api::ModelAvailability> = found.iter().filter_map(sent).collect();
+        let rows: Vec<holon_api::ModelAvailability> = found.iter().filter_map(to_wire).collect();
         assert_eq!(rows.len(), found.len());
         assert!(
             rows.iter()

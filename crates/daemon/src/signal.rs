@@ -1,10 +1,10 @@
-//! The signals a process listens to: those that ask it to end, and the one that asks it to read its settings again.
+//! Listens to signals: those that end the process, and the one that makes it read its settings again.
 
 use crate::error::Error;
 use std::io::IsTerminal as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Asks to end: SIGTERM and SIGINT.
+/// The signals that end the process: SIGTERM and SIGINT.
 #[derive(Debug)]
 pub(crate) struct EndSignals {
     terminate: Signal,
@@ -15,15 +15,15 @@ impl EndSignals {
     /// Listens from now on; the signals no longer end the process by themselves.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Fails if the system refuses it.
     pub(crate) fn listen() -> Result<Self, Error> {
         Ok(Self {
-            terminate: heard(SignalKind::terminate())?,
-            interrupt: heard(SignalKind::interrupt())?,
+            terminate: listen_for(SignalKind::terminate())?,
+            interrupt: listen_for(SignalKind::interrupt())?,
         })
     }
 
-    /// The next of them, by name.
+    /// Waits for the next signal and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
@@ -32,49 +32,49 @@ impl EndSignals {
     }
 }
 
-fn heard(kind: SignalKind) -> Result<Signal, Error> {
+fn listen_for(kind: SignalKind) -> Result<Signal, Error> {
     signal(kind).map_err(|source| Error::System {
         what: "listen for signals",
         source,
     })
 }
 
-/// What a hangup means.
+/// The meaning of a SIGHUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hangup {
-    /// Somebody asks for the settings to be read again.
+    /// The operator wants the settings to be read again.
     Reload,
-    /// The terminal the process was started from has gone.
+    /// The terminal of the process was closed.
     TerminalGone,
 }
 
-/// SIGHUP.
+/// The stream of SIGHUP signals.
 #[derive(Debug)]
 pub(crate) struct Hangups {
     signal: Signal,
-    /// Whether the process was started from a terminal.
-    attended: bool,
+    /// True if the process was started from a terminal.
+    has_terminal: bool,
 }
 
 impl Hangups {
     /// Listens from now on.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Fails if the system refuses it.
     pub(crate) fn listen() -> Result<Self, Error> {
         Ok(Self {
-            signal: heard(SignalKind::hangup())?,
-            attended: std::io::stdin().is_terminal(),
+            signal: listen_for(SignalKind::hangup())?,
+            has_terminal: std::io::stdin().is_terminal(),
         })
     }
 
-    /// The next of them. A terminal that is gone answers nothing any more, by which it is known.
+    /// Waits for the next SIGHUP. A closed terminal is detected because it is no terminal any more.
     pub(crate) async fn next(&mut self) -> Hangup {
         if self.signal.recv().await.is_none() {
-            // The runtime goes down, and this task with it.
+            // The runtime is shutting down, and this task with it.
             std::future::pending::<()>().await;
         }
-        if self.attended && !std::io::stdin().is_terminal() {
+        if self.has_terminal && !std::io::stdin().is_terminal() {
             Hangup::TerminalGone
         } else {
             Hangup::Reload

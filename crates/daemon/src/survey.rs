@@ -1,9 +1,9 @@
-//! What is wrong with the store of a home, without a host: for the doctor.
+//! Checks the store of a home without a host, for the doctor.
 
 use holon_config::Settings;
 
-/// What is amiss with the store and the agents' homes, in words for the operator. A store that cannot be read is one
-/// more thing that is amiss.
+/// Lists problems of the store and the agents' homes, in sentences for the operator. A store that cannot be read is
+/// itself a problem in the list.
 #[must_use]
 pub fn survey(settings: &Settings) -> Vec<String> {
     let home = &settings.home.value;

@@ -149,6 +149,7 @@ pub enum AgentStatus {
 pub enum Lifecycle {
     /// The home directory is being prepared. Input is admitted and waits.
     Booting,
+    /// The agent may run. Input is admitted.
     Runnable,
     /// An operator stopped it. Input is refused.
     Stopped,

@@ -11,6 +11,7 @@ pub struct TokenUsage {
     pub input_tokens: u64,
     /// Tokens of the answer.
     pub output_tokens: u64,
+    /// Input and output tokens together.
     pub total_tokens: u64,
     /// Part of the input that was read from a provider's cache.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
@@ -88,6 +89,7 @@ pub enum AttemptOutcome {
     RetriesExhausted,
     /// It failed in a way that a retry does not mend.
     FailFastAborted,
+    /// The provider answered the request.
     Succeeded,
 }
 
@@ -189,6 +191,7 @@ pub struct TransportDiagnostics {
     pub stage: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
+    /// Model of the request, as `provider/model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ref: Option<String>,
     /// Address of the request without user, password and query.

@@ -11,6 +11,7 @@ pub enum ClosureOutcome {
     Completed,
     /// Work is left that needs no trigger from outside.
     Continuable,
+    /// The last turn failed.
     Failed,
     /// The agent waits for something; `waiting_reason` says for what.
     Waiting,
@@ -22,7 +23,9 @@ pub enum ClosureOutcome {
 pub enum WaitingReason {
     AwaitingOperatorInput,
     AwaitingExternalChange,
+    /// A background command or a child agent has to end.
     AwaitingTaskResult,
+    /// A planned time has to come.
     AwaitingTimer,
 }
 

@@ -7,11 +7,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerKind {
+    /// A message of an operator.
     OperatorInput,
+    /// The end of a background command or a child agent.
     TaskResult,
+    /// A message or a delivery from outside.
     ExternalEvent,
+    /// A slot of a timer came.
     TimerFire,
+    /// A follow-up that the agent queued for itself.
     InternalFollowup,
+    /// A wake-up by the runtime.
     SystemTick,
 }
 

@@ -29,6 +29,8 @@ fn spell(prefix: &str, mut bits: u128) -> String {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
         $(#[$doc])*
+        ///
+        /// Text of its prefix and twenty random characters.
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(String);

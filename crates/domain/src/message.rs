@@ -38,6 +38,7 @@ pub enum MessageKind {
     TaskResult,
     /// Progress of a background command or a child agent. Needs no model.
     TaskStatus,
+    /// A lifecycle command to the agent.
     Control,
     /// Delivery record of an acknowledgement.
     BriefAck,
@@ -116,6 +117,7 @@ pub enum Origin {
     },
     /// A timer of this host.
     Timer { timer_id: TimerId },
+    /// A part of the runtime itself.
     System {
         /// Part of the runtime, such as `work_queue`.
         subsystem: String,
@@ -192,8 +194,10 @@ pub enum Priority {
     Interject,
     /// Before all normal messages.
     Next,
+    /// Default band of foreground work.
     #[default]
     Normal,
+    /// Taken when no other message waits.
     Background,
 }
 
@@ -269,15 +273,21 @@ impl Body {
 pub enum DeliverySurface {
     /// `holon prompt` without a daemon.
     CliPrompt,
+    /// `holon run`, a one-shot run.
     RunOnce,
+    /// `POST /agents/:id/enqueue` of the public API.
     HttpPublicEnqueue,
+    /// A route that accepts webhooks.
     HttpWebhook,
     /// A capability URL that enqueues a message.
     HttpCallbackEnqueue,
     /// A capability URL that sends a wake hint.
     HttpCallbackWake,
+    /// `POST /control/agents/:id/prompt` of the control API.
     HttpControlPrompt,
+    /// A timer of the host fired.
     TimerScheduler,
+    /// The runtime queued the message itself.
     RuntimeSystem,
     /// The result of a task returns to its agent.
     TaskRejoin,
@@ -327,11 +337,15 @@ pub enum AdmissionContext {
     PublicUnauthenticated,
     /// The control token or the local socket.
     ControlAuthenticated,
+    /// The capability URL itself, which is secret.
     ExternalTriggerCapability,
+    /// None: the message comes from the same process.
     LocalProcess,
+    /// None: the runtime itself is the author.
     RuntimeOwned,
     /// A bound operator transport.
     OperatorTransportAuthenticated,
+    /// The signature of a configured webhook.
     SignedIntegration,
 }
 

@@ -221,6 +221,7 @@ impl ConversationItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
+    /// The answer is complete.
     EndTurn,
     /// It waits for the results of its calls.
     ToolUse,

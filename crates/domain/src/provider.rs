@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 macro_rules! spelled {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
+        ///
+        /// Each name has one stored spelling, which is never renamed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum $name {
             $($(#[$doc])* #[serde(rename = $text)] $variant,)+

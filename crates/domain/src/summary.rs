@@ -31,7 +31,9 @@ pub enum Posture {
     Unknown,
     /// Being removed. Nothing runs any more, and the history is removed with the agent.
     Archived,
+    /// A turn is open.
     ActiveTurn,
+    /// A message waits in the queue.
     HasQueuedInput,
     /// A work item can continue.
     HasRunnableWork,
@@ -43,6 +45,7 @@ pub enum Posture {
     WaitingForOperator,
     /// The agent named a blocker for its work.
     Blocked,
+    /// There is nothing to do.
     Idle,
 }
 

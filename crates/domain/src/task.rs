@@ -26,9 +26,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
+    /// A command in the background.
     CommandTask,
     /// A supervised child agent.
     ChildAgentTask,
+    /// A rest as a task; read, never written.
     SleepJob,
     /// Older name of a child; read, never written.
     SubagentTask,
@@ -40,11 +42,14 @@ pub enum TaskKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
+    /// It was created and has not started yet.
     Queued,
     Running,
     /// It was asked to stop.
     Cancelling,
+    /// It ended without an error.
     Completed,
+    /// It ended with an error.
     Failed,
     /// It was stopped on request.
     Cancelled,

@@ -131,6 +131,7 @@ pub struct ToolError {
 pub enum ToolErrorKind {
     /// The arguments do not fit the schema or a stated rule.
     InvalidToolInput,
+    /// There is no tool with this name.
     UnknownTool,
     /// The tool itself failed.
     ToolExecutionFailed,
@@ -190,6 +191,7 @@ pub enum ToolErrorKind {
     FileMissing,
     /// The path is not a regular file.
     NotAFile,
+    /// A file or the patch itself is not text.
     NotText,
     /// A file or the patch exceeds a size limit.
     TooLarge,

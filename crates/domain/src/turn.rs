@@ -379,6 +379,7 @@ pub enum TerminalReason {
     Slept,
     /// The round bound of its message was reached.
     MaxRounds,
+    /// No model of the chain could answer.
     ProviderFailed,
     /// The prompt does not fit the model.
     ContextLengthExceeded,

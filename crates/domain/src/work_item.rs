@@ -35,6 +35,7 @@ pub enum PlanStatus {
     /// The agent still works on the plan. The item is runnable nevertheless.
     #[default]
     Draft,
+    /// The plan guides the implementation.
     Ready,
     /// The plan needs an answer from outside. The item is not runnable until the agent sets another status.
     NeedsInput,

@@ -71,7 +71,7 @@ pub enum Error {
     /// The host is going down.
     #[error("the host is shutting down")]
     ShuttingDown,
-    /// The store failed.
+    /// Any other failure of the store.
     #[error("storage failed: {message}")]
     Storage { message: String },
     /// The runtime broke one of its own rules. The agent's turn was given up; other agents are not affected.

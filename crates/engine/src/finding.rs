@@ -4,7 +4,7 @@
 use crate::ports::{AliveCommand, CommandKey, CommandProbe};
 use crate::tool_outcome::ToolRunOutcome;
 use crate::tool_run::ToolRun;
-use holon_core::input::Found;
+use holon_core::input::ProbeResult;
 use holon_domain::command::{CapturedStream, RunningCommand};
 use holon_domain::intent::{ExecCommand, HostAction};
 use holon_domain::task::CommandTaskSpec;
@@ -28,9 +28,9 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
 
 /// Judges the probes of a call's commands. A single running command can continue as a task.
 #[must_use]
-pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> Found {
+pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> ProbeResult {
     match (&run.action, probes) {
-        (HostAction::ExecCommand(command), [CommandProbe::Running(alive)]) => Found::Alive {
+        (HostAction::ExecCommand(command), [CommandProbe::Running(alive)]) => ProbeResult::Alive {
             as_task: Some(Box::new(task_outcome(run, command, alive).consequence)),
         },
         (
@@ -48,12 +48,12 @@ pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> Found {
 
 /// Judges the probes of several commands: alive while one of them is, over when the last one is.
 #[must_use]
-pub fn judge_probes(probes: &[CommandProbe]) -> Found {
-    let mut found = Found::Nothing;
+pub fn judge_probes(probes: &[CommandProbe]) -> ProbeResult {
+    let mut found = ProbeResult::Nothing;
     for probe in probes {
         match probe {
-            CommandProbe::Running(_) => return Found::Alive { as_task: None },
-            CommandProbe::Ended(()) => found = Found::Ended,
+            CommandProbe::Running(_) => return ProbeResult::Alive { as_task: None },
+            CommandProbe::Ended(()) => found = ProbeResult::Ended,
             CommandProbe::NeverStarted | CommandProbe::Failed(_) | CommandProbe::Unknown(_) => {}
         }
     }

@@ -22,7 +22,7 @@ use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool::ToolSpec;
 use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
-use holon_prompt::{Built, FrameInput, HistoryItem, PlanLook, Work};
+use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work};
 use holon_store::TurnRows;
 use holon_tools::SchemaMode;
 use reminder::Reminder;
@@ -36,7 +36,7 @@ pub struct RoundRequest {
     pub queued: Vec<QueueEntry>,
     preset: ProfilePreset,
     learned: LearnedLimits,
-    built: Built,
+    built: BuiltFrame,
     boundary: InterjectionBoundary,
     plan: Option<(WorkItemId, PlanArtifact)>,
 }
@@ -49,7 +49,7 @@ impl RoundRequest {
     pub fn new(
         mut rows: TurnRows,
         policy: ModelPolicy,
-        plan: PlanLook,
+        plan: PlanFile,
         terms: ReminderTerms,
     ) -> Option<Self> {
         let model = rows.turn.model.clone()?;
@@ -169,8 +169,8 @@ fn build_frame(
     model: &ModelRef,
     tools: &[ToolSpec],
     policy: ModelPolicy,
-    plan: &PlanLook,
-) -> Option<Built> {
+    plan: &PlanFile,
+) -> Option<BuiltFrame> {
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
     let nothing = WorkOverview::default();
@@ -199,22 +199,22 @@ fn build_frame(
 }
 
 /// Uses the plan look at the turn's item for the current item if both are the same.
-fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanLook) -> &'a PlanLook {
+fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanFile) -> &'a PlanFile {
     let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
     let same = current
         .zip(rows.item.as_ref())
         .is_some_and(|(current, item)| current.id == item.id);
-    if same { plan } else { &PlanLook::Known }
+    if same { plan } else { &PlanFile::Known }
 }
 
 /// Returns the plan if its file differs from the item's row.
 fn changed_plan(
     item: Option<&WorkItemRecord>,
-    plan: PlanLook,
+    plan: PlanFile,
 ) -> Option<(WorkItemId, PlanArtifact)> {
     match (item, plan) {
-        (Some(item), PlanLook::Changed(plan)) => Some((item.id.clone(), plan)),
-        (Some(_) | None, PlanLook::Changed(_) | PlanLook::Known | PlanLook::Missing) => None,
+        (Some(item), PlanFile::Changed(plan)) => Some((item.id.clone(), plan)),
+        (Some(_) | None, PlanFile::Changed(_) | PlanFile::Known | PlanFile::Missing) => None,
     }
 }
 

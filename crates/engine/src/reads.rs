@@ -260,7 +260,7 @@ fn or_default_if_unreadable<T: Default>(
     read: Result<T, holon_store::Error>,
 ) -> Result<T, holon_store::Error> {
     match read {
-        Err(error) if error.is_one_agents() => Ok(T::default()),
+        Err(error) if error.concerns_one_agent() => Ok(T::default()),
         read => read,
     }
 }

@@ -269,7 +269,7 @@ async fn read_progress(
                 };
                 // The log may be long, so it is read only once, at the end.
                 match settled.next_step(&agent, waits) {
-                    NextStep::Continues => RunProgress::Continues,
+                    NextStep::Wait => RunProgress::Continues,
                     next_step @ (NextStep::CutOff | NextStep::Finish) => {
                         let entries = reader.turn_entries(no, log_end + 1)?;
                         for id in completed_items(&entries) {

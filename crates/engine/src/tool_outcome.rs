@@ -19,7 +19,6 @@ use holon_tools::{apply_patch, exec_command};
 /// The outcome of a tool call, with the cleanup that follows its commit.
 #[derive(Debug, Clone)]
 pub struct ToolRunOutcome {
-    /// Consequence to commit.
     pub consequence: Consequence,
     /// Cleanup after the consequence is committed.
     pub forget: CallCleanup,

@@ -4,8 +4,8 @@
 use holon_domain::intent::WorkQuery;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::work_item::{PlanArtifact, ViewContext, WorkItemRecord, WorkItemView};
-pub use holon_prompt::PlanLook;
-use holon_store::{WorkFound, WorkLook};
+pub use holon_prompt::PlanFile;
+use holon_store::{WorkLook, WorkQueryRows};
 use holon_tools::{get_work_item, list_timers, list_work_items};
 
 /// Builds the result of the call that made the query.
@@ -14,31 +14,31 @@ pub fn envelope(query: &WorkQuery, look: &WorkLook) -> ToolEnvelope {
     let current = look.agent.work.current.as_ref().map(|current| &current.id);
     let view = |item: &WorkItemRecord| view(look, item, shows_todos(query));
     match &look.found {
-        WorkFound::Item {
+        WorkQueryRows::Item {
             item: Some(item), ..
         } => get_work_item::envelope(current, &view(item)),
-        WorkFound::Item { asked, item: None } => get_work_item::unknown(asked),
-        WorkFound::Items {
+        WorkQueryRows::Item { asked, item: None } => get_work_item::unknown(asked),
+        WorkQueryRows::Items {
             filter,
             limit,
             items,
             total,
         } => {
             let items: Vec<WorkItemView> = items.iter().map(view).collect();
-            list_work_items::envelope(current, (*filter, *limit), &items, *total)
+            list_work_items::envelope(current, *filter, *limit, &items, *total)
         }
-        WorkFound::Timers { timers, total } => list_timers::envelope(timers, *total),
+        WorkQueryRows::Timers { timers, total } => list_timers::envelope(timers, *total),
     }
 }
 
 /// Compares an item's plan file with its row. An item that never had a file is not missing one.
 #[must_use]
-pub fn plan_look(item: &WorkItemRecord, found: Option<PlanArtifact>) -> PlanLook {
+pub fn plan_look(item: &WorkItemRecord, found: Option<PlanArtifact>) -> PlanFile {
     match (&item.plan, found) {
-        (None, None) => PlanLook::Known,
-        (Some(_), None) => PlanLook::Missing,
-        (Some(known), Some(found)) if known.is_same_file(&found) => PlanLook::Known,
-        (Some(_) | None, Some(found)) => PlanLook::Changed(found),
+        (None, None) => PlanFile::Known,
+        (Some(_), None) => PlanFile::Missing,
+        (Some(known), Some(found)) if known.is_same_file(&found) => PlanFile::Known,
+        (Some(_) | None, Some(found)) => PlanFile::Changed(found),
     }
 }
 

@@ -61,9 +61,9 @@ pub enum Error {
     #[error("script {}:{line}:{column}: {what}; correct the file and try again", path.display())]
     Malformed {
         path: PathBuf,
-        /// Counted from 1.
+        /// The first one is 1.
         line: usize,
-        /// Counted from 1.
+        /// The first one is 1.
         column: usize,
         /// The parser's message without its position.
         what: String,
@@ -89,7 +89,7 @@ pub enum Error {
         path.display())]
     ToolNotOffered {
         path: PathBuf,
-        /// Counted from 1.
+        /// The first one is 1.
         round: usize,
         tool: String,
         /// Names of the offered tools, joined with commas.
@@ -100,7 +100,7 @@ pub enum Error {
         correct the script or find out why the request differs", path.display())]
     Unexpected {
         path: PathBuf,
-        /// Counted from 1.
+        /// The first one is 1.
         round: usize,
         /// The part of the request that was searched.
         side: &'static str,
@@ -114,7 +114,7 @@ pub enum Error {
         make one in an earlier round", path.display())]
     NothingNamed {
         path: PathBuf,
-        /// Counted from 1.
+        /// The first one is 1.
         round: usize,
         /// The placeholder without its braces.
         placeholder: &'static str,
@@ -124,7 +124,7 @@ pub enum Error {
         use fewer of them", path.display())]
     AnswerTooLarge {
         path: PathBuf,
-        /// Counted from 1.
+        /// The first one is 1.
         round: usize,
     },
     /// The caller cancelled the call; its result is dropped.

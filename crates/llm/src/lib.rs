@@ -10,7 +10,7 @@ mod error;
 mod host;
 mod http;
 mod placeholder;
-mod reading;
+mod request_view;
 mod router;
 mod script;
 mod scripted;

@@ -11,14 +11,14 @@ const ESCAPED_OPEN: &str = "\\{{";
 
 /// Kind of an id that only the runtime can assign. Its placeholder may be an argument of a call, but not part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum IdKind {
     Task,
     WorkItem,
     Wait,
     Timer,
 }
 
-impl Named {
+impl IdKind {
     const ALL: [Self; 4] = [Self::Task, Self::WorkItem, Self::Wait, Self::Timer];
 
     /// Name of the placeholder for the newest id of this kind.
@@ -46,7 +46,7 @@ impl Named {
         let name = words.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
         Self::ALL
             .into_iter()
-            .find(|named| named.placeholder() == name)
+            .find(|kind| kind.placeholder() == name)
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum Placeholder {
     /// Id of the agent whose turn it is.
     AgentId,
     /// The id of this kind that was named last.
-    Newest(Named),
+    Newest(IdKind),
 }
 
 impl FromStr for Placeholder {
@@ -71,10 +71,10 @@ impl FromStr for Placeholder {
             "tool_result" => Ok(Self::ToolResult),
             "agent_id" => Ok(Self::AgentId),
             other => {
-                let named = Named::ALL
+                let kind = IdKind::ALL
                     .into_iter()
-                    .find(|named| named.placeholder() == other);
-                named.map(Self::Newest).ok_or_else(|| {
+                    .find(|kind| kind.placeholder() == other);
+                kind.map(Self::Newest).ok_or_else(|| {
                     format!(
                         "unknown placeholder {{{{{other}}}}}; known are {{{{input}}}}, {{{{tool_result}}}}, \
                          {{{{agent_id}}}}, {{{{task_id}}}}, {{{{work_item_id}}}}, {{{{wait_id}}}} and {{{{timer_id}}}}, \
@@ -147,7 +147,7 @@ mod tests {
             Placeholder::Input => "{{agent_id}}",
             Placeholder::ToolResult => "42",
             Placeholder::AgentId => "main",
-            Placeholder::Newest(named) => named.prefix(),
+            Placeholder::Newest(kind) => kind.prefix(),
         };
         fill(&pieces(text).unwrap(), value, 64)
     }

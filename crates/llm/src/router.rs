@@ -32,8 +32,7 @@ pub struct Router {
 }
 
 /// Destination of a request.
-enum Served<'a> {
-    /// The scripted provider.
+enum Route<'a> {
     Script,
     /// A provider over HTTP.
     Http(&'a Provider),
@@ -50,10 +49,14 @@ impl Router {
         credentials: Arc<dyn Credentials>,
         limits: HttpLimits,
     ) -> Result<Self, Error> {
-        Self::over(script_base, providers, Http::new(credentials, limits))
+        Self::with_http(script_base, providers, Http::new(credentials, limits))
     }
 
-    fn over(script_base: PathBuf, providers: Vec<ProviderSpec>, http: Http) -> Result<Self, Error> {
+    fn with_http(
+        script_base: PathBuf,
+        providers: Vec<ProviderSpec>,
+        http: Http,
+    ) -> Result<Self, Error> {
         let mut by_id = BTreeMap::new();
         for spec in providers {
             let id = spec.id.clone();
@@ -73,9 +76,9 @@ impl Router {
     /// Shares a set of secrets with the host: its secrets are removed from every outcome, and fetched credentials are
     /// added to it.
     #[must_use]
-    pub fn hiding(self, secrets: Secrets) -> Self {
+    pub fn with_secrets(self, secrets: Secrets) -> Self {
         Self {
-            http: self.http.hiding(secrets.clone()),
+            http: self.http.with_secrets(secrets.clone()),
             secrets,
             ..self
         }
@@ -92,11 +95,11 @@ impl Router {
         text: TextSink<'_>,
         cancel: &CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let served = self.served(&request.model)?;
+        let route = self.route(&request.model)?;
         let answer = async {
-            match served {
-                Served::Script => self.scripted.play(request, text).await,
-                Served::Http(provider) => self.http.call(provider, request, text).await,
+            match route {
+                Route::Script => self.scripted.play(request, text).await,
+                Route::Http(provider) => self.http.call(provider, request, text).await,
             }
         };
         self.secrets.clean(unless_cancelled(cancel, answer).await)
@@ -108,9 +111,9 @@ impl Router {
     /// # Errors
     /// Returns the failure that a call would have.
     pub async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
-        match self.served(model)? {
-            Served::Script => Ok(self.scripted.check(model.model()).await?),
-            Served::Http(provider) => {
+        match self.route(model)? {
+            Route::Script => Ok(self.scripted.check(model.model()).await?),
+            Route::Http(provider) => {
                 let checked = self.http.check(provider, model).await;
                 checked.map_err(|failure| self.secrets.clean_failure(failure))
             }
@@ -127,8 +130,8 @@ impl Router {
         cancel: &CancellationToken,
     ) -> Result<Vec<String>, ModelFailure> {
         match self.provider(provider)? {
-            Served::Script => Ok(Vec::new()),
-            Served::Http(provider) => {
+            Route::Script => Ok(Vec::new()),
+            Route::Http(provider) => {
                 let listed = unless_cancelled(cancel, self.http.models(provider)).await;
                 let mut ids = listed.map_err(|failure| self.secrets.clean_failure(failure))?;
                 ids.retain(|id| matches!(self.secrets.hide(id), Cow::Borrowed(_)));
@@ -144,16 +147,16 @@ impl Router {
         std::iter::once(SCRIPTED).chain(configured).collect()
     }
 
-    fn served(&self, model: &ModelRef) -> Result<Served<'_>, Error> {
+    fn route(&self, model: &ModelRef) -> Result<Route<'_>, Error> {
         self.provider(model.provider())
     }
 
-    fn provider(&self, id: &str) -> Result<Served<'_>, Error> {
+    fn provider(&self, id: &str) -> Result<Route<'_>, Error> {
         if id == SCRIPTED {
-            return Ok(Served::Script);
+            return Ok(Route::Script);
         }
         match self.providers.get(id) {
-            Some(Ok(provider)) => Ok(Served::Http(provider)),
+            Some(Ok(provider)) => Ok(Route::Http(provider)),
             Some(Err(what)) => Err(Error::BadAddress {
                 provider: id.to_owned(),
                 what,

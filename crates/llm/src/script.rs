@@ -41,15 +41,15 @@ pub enum EndPolicy {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Round {
-    /// May hold placeholders.
+    /// Text that may hold placeholders.
     #[serde(default)]
     pub text: Option<String>,
-    /// May hold placeholders.
+    /// Text that may hold placeholders.
     #[serde(default)]
     pub reasoning: Option<String>,
     #[serde(default)]
     pub calls: Vec<Call>,
-    /// Estimated if absent.
+    /// Token counts; estimated if absent.
     #[serde(default)]
     pub usage: Option<Usage>,
     /// Delay before the answer or the failure.
@@ -136,7 +136,6 @@ pub enum ErrorKind {
     /// Stands for HTTP 5xx.
     ServerError,
     Timeout,
-    /// The connection broke.
     Connection,
     /// The network is down.
     Network,
@@ -279,5 +278,4 @@ fn malformed(error: &serde_json::Error, path: &Path) -> Error {
 }
 
 #[cfg(test)]
-#[path = "script/tests.rs"]
 mod tests;

@@ -6,8 +6,10 @@
 
 use crate::error::Error;
 use crate::http::TextSink;
-use crate::placeholder::{self, Named, Placeholder};
-use crate::reading::{current_input, everything_said, last_tool_result, newest_id, tokens_written};
+use crate::placeholder::{self, IdKind, Placeholder};
+use crate::request_view::{
+    current_input, estimate_tokens, input_texts, last_tool_result, newest_id,
+};
 use crate::script::{Expectation, Round, Script, ScriptedError};
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};
@@ -32,7 +34,7 @@ const ANSWER_BYTES: usize = SCRIPT_BYTES as usize;
 
 /// Key of a failure count: one agent's request for one round of one script.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Asked {
+struct RoundKey {
     agent_id: String,
     script: String,
     index: u64,
@@ -42,7 +44,7 @@ struct Asked {
 #[derive(Debug)]
 pub(crate) struct Scripted {
     base: PathBuf,
-    failures: Mutex<HashMap<Asked, u32>>,
+    failures: Mutex<HashMap<RoundKey, u32>>,
 }
 
 impl Scripted {
@@ -80,15 +82,15 @@ impl Scripted {
         if round.delay_ms > 0 {
             tokio::time::sleep(Duration::from_millis(round.delay_ms)).await;
         }
-        let asked = Asked {
+        let key = RoundKey {
             agent_id: request.frame.cache.agent_id.clone(),
             script: request.model.model().to_owned(),
             index: asked,
         };
-        if let Some(failure) = self.due_failure(round, &asked) {
+        if let Some(failure) = self.due_failure(round, &key) {
             return Err(failure);
         }
-        let reply = Playing {
+        let reply = RoundPlayer {
             path: &path,
             number: index + 1,
             round,
@@ -96,7 +98,7 @@ impl Scripted {
         }
         .answer()?;
         // The count is removed with the answer, so the same round starts from zero for a later agent of that name.
-        self.failures().remove(&asked);
+        self.failures().remove(&key);
         for block in &reply.blocks {
             if let ReplyBlock::Text { text: words } = block {
                 words.split_inclusive(' ').for_each(text);
@@ -105,7 +107,7 @@ impl Scripted {
         Ok(reply)
     }
 
-    fn due_failure(&self, round: &Round, asked: &Asked) -> Option<ModelFailure> {
+    fn due_failure(&self, round: &Round, key: &RoundKey) -> Option<ModelFailure> {
         let error = round.error.as_ref()?;
         let times = match error.times {
             Some(times) => times,
@@ -113,10 +115,10 @@ impl Scripted {
             None => return Some(scripted_failure(error)),
         };
         let mut failures = self.failures();
-        if failures.len() >= COUNTED_ROUNDS && !failures.contains_key(asked) {
+        if failures.len() >= COUNTED_ROUNDS && !failures.contains_key(key) {
             failures.clear();
         }
-        let failed = failures.entry(asked.clone()).or_insert(0);
+        let failed = failures.entry(key.clone()).or_insert(0);
         if *failed >= times {
             return None;
         }
@@ -124,7 +126,7 @@ impl Scripted {
         Some(scripted_failure(error))
     }
 
-    fn failures(&self) -> MutexGuard<'_, HashMap<Asked, u32>> {
+    fn failures(&self) -> MutexGuard<'_, HashMap<RoundKey, u32>> {
         // A panic cannot leave the counts half-written, so a poisoned lock is safe to use.
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -195,18 +197,18 @@ fn load(path: &Path) -> Result<Script, Error> {
 }
 
 /// Answers one request with one round.
-struct Playing<'a> {
+struct RoundPlayer<'a> {
     path: &'a Path,
-    /// Counted from 1.
+    /// The first round is 1.
     number: usize,
     round: &'a Round,
     request: &'a ModelRequest,
 }
 
-impl Playing<'_> {
+impl RoundPlayer<'_> {
     fn answer(&self) -> Result<ModelReply, Error> {
         if let Some(expect) = &self.round.expect {
-            self.meet(expect)?;
+            self.check_expectation(expect)?;
         }
         let mut blocks = Vec::new();
         if let Some(reasoning) = &self.round.reasoning {
@@ -221,11 +223,11 @@ impl Playing<'_> {
             });
         }
         for (index, call) in self.round.calls.iter().enumerate() {
-            self.offered(&call.tool)?;
+            self.check_offered(&call.tool)?;
             blocks.push(ReplyBlock::Call(RequestedCall {
                 provider_id: Some(format!("round{}_call{}", self.number, index + 1)),
                 name: call.tool.clone(),
-                input: self.argument(&call.input)?,
+                input: self.fill_argument(&call.input)?,
             }));
         }
         let natural = if self.round.calls.is_empty() {
@@ -235,7 +237,7 @@ impl Playing<'_> {
         };
         let stop_reason = self.round.stop.map_or(natural, StopReason::from);
         let usage = self.round.usage.map_or_else(
-            || TokenUsage::new(self.request.estimated_tokens(), tokens_written(&blocks)),
+            || TokenUsage::new(self.request.estimated_tokens(), estimate_tokens(&blocks)),
             |usage| TokenUsage::new(usage.input_tokens, usage.output_tokens),
         );
         Ok(ModelReply {
@@ -245,21 +247,21 @@ impl Playing<'_> {
         })
     }
 
-    fn meet(&self, expect: &Expectation) -> Result<(), Error> {
+    fn check_expectation(&self, expect: &Expectation) -> Result<(), Error> {
         if let Some(words) = &expect.tool_result_contains {
-            self.contains(
+            self.require_text(
                 "the last tool result",
                 last_tool_result(self.request),
                 words,
             )?;
         }
         if let Some(words) = &expect.input_contains {
-            self.contains("the input", &everything_said(self.request), words)?;
+            self.require_text("the input", &input_texts(self.request), words)?;
         }
         Ok(())
     }
 
-    fn contains(&self, side: &'static str, actual: &str, expected: &str) -> Result<(), Error> {
+    fn require_text(&self, side: &'static str, actual: &str, expected: &str) -> Result<(), Error> {
         if actual.contains(expected) {
             return Ok(());
         }
@@ -272,7 +274,7 @@ impl Playing<'_> {
         })
     }
 
-    fn offered(&self, tool: &str) -> Result<(), Error> {
+    fn check_offered(&self, tool: &str) -> Result<(), Error> {
         if self.request.tools.iter().any(|spec| spec.name == tool) {
             return Ok(());
         }
@@ -296,24 +298,27 @@ impl Playing<'_> {
     }
 
     /// Copies an argument and replaces placeholders of runtime ids by the newest id.
-    fn argument(&self, value: &Value) -> Result<Value, Error> {
+    fn fill_argument(&self, value: &Value) -> Result<Value, Error> {
         match value {
-            Value::String(words) => match Named::of_argument(words) {
+            Value::String(words) => match IdKind::of_argument(words) {
                 None => Ok(value.clone()),
-                Some(named) => match newest_id(self.request, named) {
+                Some(kind) => match newest_id(self.request, kind) {
                     "" => Err(Error::NothingNamed {
                         path: self.path.to_owned(),
                         round: self.number,
-                        placeholder: named.placeholder(),
+                        placeholder: kind.placeholder(),
                     }),
                     id => Ok(Value::from(id)),
                 },
             },
-            Value::Array(values) => values.iter().map(|value| self.argument(value)).collect(),
+            Value::Array(values) => values
+                .iter()
+                .map(|value| self.fill_argument(value))
+                .collect(),
             Value::Object(members) => {
                 let members = members.iter();
                 members
-                    .map(|(name, value)| Ok((name.clone(), self.argument(value)?)))
+                    .map(|(name, value)| Ok((name.clone(), self.fill_argument(value)?)))
                     .collect()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
@@ -328,7 +333,7 @@ impl Playing<'_> {
         let value = |placeholder| match placeholder {
             Placeholder::Input => current_input(self.request),
             Placeholder::ToolResult => last_tool_result(self.request),
-            Placeholder::Newest(named) => newest_id(self.request, named),
+            Placeholder::Newest(kind) => newest_id(self.request, kind),
             Placeholder::AgentId => self.request.frame.cache.agent_id.as_str(),
         };
         placeholder::fill(&pieces, value, ANSWER_BYTES).ok_or_else(|| Error::AnswerTooLarge {

@@ -35,7 +35,7 @@ impl Iterator for Units<'_> {
             (None, 0) => return None,
             (None, _) => ('\\', escapes),
             (Some(plain), 0) => (plain, plain.len_utf8()),
-            (Some(escaped), _) => match spelled(rest) {
+            (Some(escaped), _) => match decode_unicode_escape(rest) {
                 Some(code) => (code, escapes + 5),
                 None => (escaped, escapes + escaped.len_utf8()),
             },
@@ -46,7 +46,7 @@ impl Iterator for Units<'_> {
 }
 
 /// Decodes the character that `uXXXX` spells.
-fn spelled(text: &str) -> Option<char> {
+fn decode_unicode_escape(text: &str) -> Option<char> {
     let digits = text.strip_prefix('u')?.get(..4)?;
     char::from_u32(u32::from_str_radix(digits, 16).ok()?)
 }
@@ -54,13 +54,13 @@ fn spelled(text: &str) -> Option<char> {
 /// Result of comparing a secret with a text at one position.
 enum Match {
     /// The whole secret, with its length in bytes including escapes.
-    Whole(usize),
+    CompleteBody(usize),
     /// The text ends inside the secret.
-    Begun,
+    Partial,
     No,
 }
 
-fn matched(text: &str, needle: &Needle) -> Match {
+fn compare(text: &str, needle: &Needle) -> Match {
     let mut units = Units(text);
     let mut bytes = 0;
     for wanted in &needle.units {
@@ -68,10 +68,10 @@ fn matched(text: &str, needle: &Needle) -> Match {
         match units.next() {
             Some((unit, taken)) if unit == *wanted => bytes += taken,
             Some(_) if !is_cut_escape(rest) => return Match::No,
-            Some(_) | None => return Match::Begun,
+            Some(_) | None => return Match::Partial,
         }
     }
-    Match::Whole(bytes)
+    Match::CompleteBody(bytes)
 }
 
 /// Returns true if a text ends inside the escape it begins with.
@@ -88,7 +88,7 @@ pub(crate) fn spans(text: &str, needles: &[Needle]) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for needle in needles.iter().filter(|needle| !needle.units.is_empty()) {
         if escaped {
-            found.extend(among_escapes(text, needle));
+            found.extend(find_escaped(text, needle));
         } else {
             let plain = text.match_indices(&needle.text);
             found.extend(plain.map(|(at, hit)| at..at + hit.len()));
@@ -105,29 +105,29 @@ pub(crate) fn spans(text: &str, needles: &[Needle]) -> Vec<Range<usize>> {
     merged
 }
 
-fn among_escapes(text: &str, needle: &Needle) -> Vec<Range<usize>> {
+fn find_escaped(text: &str, needle: &Needle) -> Vec<Range<usize>> {
     let (mut spans, mut at) = (Vec::new(), 0);
     while let Some(rest) = text.get(at..)
         && let Some((_, step)) = Units(rest).next()
     {
-        at += match matched(rest, needle) {
-            Match::Whole(bytes) => {
+        at += match compare(rest, needle) {
+            Match::CompleteBody(bytes) => {
                 spans.push(at..at + bytes);
                 bytes
             }
-            Match::Begun | Match::No => step,
+            Match::Partial | Match::No => step,
         };
     }
     spans
 }
 
 /// Finds where a text ends in an incomplete secret.
-pub(crate) fn beginning_at_end(text: &str, needle: &Needle) -> Option<usize> {
+pub(crate) fn find_partial_at_end(text: &str, needle: &Needle) -> Option<usize> {
     let mut at = 0;
     while let Some(rest) = text.get(at..)
         && let Some((_, step)) = Units(rest).next()
     {
-        if matches!(matched(rest, needle), Match::Begun) {
+        if matches!(compare(rest, needle), Match::Partial) {
             return Some(at);
         }
         at += step;
@@ -150,7 +150,7 @@ pub(crate) fn whole_escapes(text: &str) -> usize {
 
 /// Removes spans from a text that starts `offset` bytes into the text they were found in. The placeholder is put where
 /// a span begins; for a span that began before this text nothing is inserted.
-pub(crate) fn without(
+pub(crate) fn remove_spans(
     text: &str,
     offset: usize,
     spans: &[Range<usize>],
@@ -180,7 +180,7 @@ mod tests {
 
     fn hidden(text: &str) -> String {
         let spans = spans(text, &[Needle::new(KEY)]);
-        without(text, 0, &spans, "*")
+        remove_spans(text, 0, &spans, "*")
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
         let needle = [Needle::new(r"pass\word\1")];
         for text in [r"pass\word\1", r"pass\\word\\1"] {
             let found = spans(text, &needle);
-            assert_eq!(without(text, 0, &found, "*"), "*", "{text}");
+            assert_eq!(remove_spans(text, 0, &found, "*"), "*", "{text}");
         }
     }
 
@@ -234,7 +234,7 @@ mod tests {
             ("nothing", None),
             ("", None),
         ] {
-            assert_eq!(beginning_at_end(text, &needle), at, "{text}");
+            assert_eq!(find_partial_at_end(text, &needle), at, "{text}");
         }
     }
 }

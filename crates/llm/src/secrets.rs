@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::mem;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Replaces a secret.
+/// Text that replaces a secret.
 pub(crate) const PLACEHOLDER: &str = "[secret]";
 
 /// A text of at least this many bytes is always treated as a secret.
@@ -70,8 +70,8 @@ impl Secrets {
 
     /// Returns the length up to which a cut-off text may be read. Its end may be the beginning of a secret, which a
     /// search does not find.
-    pub(crate) fn uncut(&self, text: &str) -> usize {
-        uncut(text, &self.needles())
+    pub(crate) fn readable_len(&self, text: &str) -> usize {
+        readable_len(text, &self.needles())
     }
 
     /// Removes the secrets from the outcome of an attempt.
@@ -148,7 +148,7 @@ impl<'a> TextScreen<'a> {
     /// Adds a piece and passes on what is certain.
     pub(crate) fn push(&mut self, piece: &str) {
         self.held.push_str(piece);
-        let until = uncut(&self.held, &self.needles);
+        let until = readable_len(&self.held, &self.needles);
         let rest = self.held.split_off(until);
         let certain = mem::replace(&mut self.held, rest);
         self.pass(&certain);
@@ -168,11 +168,11 @@ impl<'a> TextScreen<'a> {
 }
 
 /// Returns the length of a text without an end that may be the beginning of a secret.
-fn uncut(text: &str, needles: &[Needle]) -> usize {
+fn readable_len(text: &str, needles: &[Needle]) -> usize {
     if needles.is_empty() {
         return text.len();
     }
-    let begins = |needle: &Needle| search::beginning_at_end(text, needle);
+    let begins = |needle: &Needle| search::find_partial_at_end(text, needle);
     let begun = needles.iter().filter_map(begins);
     begun
         .chain([search::whole_escapes(text)])
@@ -196,7 +196,7 @@ fn hide<'a>(text: &'a str, needles: &[Needle]) -> Cow<'a, str> {
     if spans.is_empty() {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(search::without(text, 0, &spans, PLACEHOLDER))
+    Cow::Owned(search::remove_spans(text, 0, &spans, PLACEHOLDER))
 }
 
 /// Returns true if the text changed.
@@ -248,7 +248,7 @@ fn clean_joined(texts: Vec<&mut String>, needles: &[Needle]) -> Vec<bool> {
         start = to;
         let touched = spans.iter().any(|span| span.start < to && from < span.end);
         if touched {
-            *text = search::without(text, from, &spans, PLACEHOLDER);
+            *text = search::remove_spans(text, from, &spans, PLACEHOLDER);
         }
         touched
     };

@@ -1,23 +1,23 @@
-//! The bounded memory of one output stream: its head, its tail and the count of what fell out between.
+//! Bounded capture of one output stream: its head, its tail, and the count of the bytes dropped between.
 //!
-//! Bytes come in, text goes out; a stream of any length costs at most about one and a half captures.
-//! Broken UTF-8 becomes U+FFFD, so the text of binary output can be up to three times its bytes.
+//! Bytes go in, text comes out. A stream of any length costs at most about one and a half captures of memory. Invalid
+//! UTF-8 becomes U+FFFD, so the text of binary output can be up to three times its bytes.
 
 use holon_domain::command::CapturedStream;
 
-/// What is kept of a stream while it is read.
+/// The part of a stream that is kept while it is read.
 #[derive(Debug)]
 pub(crate) struct Capture {
     head_bytes: usize,
     tail_bytes: usize,
     head: Vec<u8>,
-    /// Up to twice `tail_bytes`, so that what falls out at the front is moved rarely and not at each read.
+    /// Up to twice `tail_bytes`, so that old bytes are removed rarely and not at each read.
     tail: Vec<u8>,
     total: u64,
 }
 
 impl Capture {
-    /// A capture of at most `capture_bytes`, half for each end.
+    /// Creates a capture of at most `capture_bytes`, half for each end.
     pub(crate) fn new(capture_bytes: usize) -> Self {
         let head_bytes = capture_bytes / 2;
         Self {
@@ -29,7 +29,7 @@ impl Capture {
         }
     }
 
-    /// Takes in the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total = self.total.saturating_add(bytes.len() as u64);
         let room = self
@@ -40,24 +40,24 @@ impl Capture {
         self.head.extend_from_slice(to_head);
         self.tail.extend_from_slice(to_tail);
         if self.tail.len() > self.tail_bytes.saturating_mul(2) {
-            self.shed();
+            self.trim_tail();
         }
     }
 
-    fn shed(&mut self) {
+    fn trim_tail(&mut self) {
         let excess = self.tail.len().saturating_sub(self.tail_bytes);
         self.tail.drain(..excess);
     }
 
-    /// The stream as text, cut between characters.
+    /// Returns the stream as text, cut between characters.
     pub(crate) fn finish(mut self) -> CapturedStream {
-        self.shed();
-        of_ends(self.head, self.tail, self.total)
+        self.trim_tail();
+        capture_ends(self.head, self.tail, self.total)
     }
 }
 
-/// A stream of `total` bytes as text, of which `head` and `tail` were kept; cut between characters.
-pub(crate) fn of_ends(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> CapturedStream {
+/// Returns a stream of `total` bytes as text, of which `head` and `tail` were kept, cut between characters.
+pub(crate) fn capture_ends(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> CapturedStream {
     if (head.len() + tail.len()) as u64 >= total {
         head.append(&mut tail);
         return CapturedStream {
@@ -84,7 +84,7 @@ fn into_text(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Length of `bytes` without a character that our cut left incomplete at the end.
+/// Length of `bytes` without a character that the cut left incomplete at the end.
 fn whole_prefix(bytes: &[u8]) -> usize {
     let lead = bytes
         .iter()
@@ -99,7 +99,7 @@ fn whole_prefix(bytes: &[u8]) -> usize {
     }
 }
 
-/// Where the first whole character starts, when our cut left the end of another before it.
+/// Offset of the first whole character, if the cut left the end of another one before it.
 fn whole_suffix(bytes: &[u8]) -> usize {
     bytes
         .iter()
@@ -112,7 +112,7 @@ const fn is_continuation(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
 }
 
-/// Bytes of the character a lead byte announces; 1 for a byte that leads nothing.
+/// Length of the character a lead byte announces; 1 for a byte that leads none.
 const fn char_width(lead: u8) -> usize {
     match lead {
         0xC2..=0xDF => 2,

@@ -1,13 +1,14 @@
-//! Why a command did not start, in words that say what to do next.
+//! Explains why a command did not start, with the next step to take.
 
 use holon_domain::command::CommandFailure;
 use std::io;
 use std::path::Path;
 
-/// The shell when the caller names none.
+/// Shell used if the caller names none.
 pub(crate) const DEFAULT_SHELL: &str = "/bin/sh";
 
-/// The system says "not found" for a missing shell and a missing directory alike; this tells them apart.
+/// Turns a spawn error into a failure. The system reports "not found" for a missing shell and for a missing
+/// directory; this function tells them apart.
 pub(crate) fn explain(error: &io::Error, shell: &str, cwd: &Path) -> CommandFailure {
     let is_dir = std::fs::metadata(cwd).is_ok_and(|found| found.is_dir());
     let cwd = cwd.display();
@@ -20,7 +21,7 @@ pub(crate) fn explain(error: &io::Error, shell: &str, cwd: &Path) -> CommandFail
         io::ErrorKind::NotFound => {
             format!("shell {shell} does not exist; leave the shell out to use the usual one")
         }
-        // Also what a search for a bare name ends with when one directory on the way is closed to us.
+        // A search for a bare name also ends with this error if one directory of the search path is not accessible.
         io::ErrorKind::PermissionDenied => {
             format!(
                 "shell {shell} may not be executed or was not found, or {cwd} may not be entered; \

@@ -1,8 +1,8 @@
-//! The process group of one command: watch its leader, signal it, and reap it last.
+//! The process group of one command: watches its leader, signals it, and reaps it last.
 //!
-//! A pid or group number may be given to strangers once its last owner is reaped. The group is therefore
-//! signalled only while its leader is ours and unreaped (running or a zombie), which pins the number:
-//! the end is observed without reaping, the group is killed, and only then is the leader reaped.
+//! The system may reuse a pid or group number once its last owner is reaped. The group is therefore signalled only
+//! while its leader is an unreaped child (running or a zombie), which keeps the number reserved: the end is observed
+//! without reaping, the group is killed, and only then is the leader reaped.
 
 use holon_domain::command::CommandEnd;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -10,7 +10,7 @@ use std::io;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 
-/// A command's leader and, through it, its group. Dropping it kills the group.
+/// The leader of a command's process group. Dropping it kills the group.
 #[derive(Debug)]
 pub(crate) struct Group {
     child: Child,
@@ -22,7 +22,7 @@ pub(crate) struct Group {
 impl Group {
     /// Starts the command as the leader of a new group.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
-        // Listening starts before the child does, so no exit can go by unseen.
+        // The signal listener is created before the child, so that no exit is missed.
         let child_signals = signal(SignalKind::child())?;
         let child = command.process_group(0).spawn()?;
         let leader = child
@@ -39,15 +39,15 @@ impl Group {
         })
     }
 
-    /// The child, to take its pipes from.
+    /// The child process, to take its pipes from.
     pub(crate) const fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// Waits until the leader has ended, and leaves it unreaped. May be dropped and called again.
+    /// Waits until the leader has ended and leaves it unreaped. Cancel-safe.
     pub(crate) async fn ended(&mut self) -> CommandEnd {
         loop {
-            if let Some(end) = self.end_if_any() {
+            if let Some(end) = self.poll_end() {
                 return end;
             }
             if self.child_signals.recv().await.is_none() {
@@ -57,25 +57,25 @@ impl Group {
         }
     }
 
-    fn end_if_any(&self) -> Option<CommandEnd> {
+    fn poll_end(&self) -> Option<CommandEnd> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         match waitid(WaitId::Pid(self.leader), options) {
             Ok(None) | Err(rustix::io::Errno::INTR) => None,
             Ok(Some(status)) => Some(match (status.exit_status(), status.terminating_signal()) {
                 (Some(status), _) => CommandEnd::Exited { status },
                 (None, Some(signal)) => CommandEnd::Signalled { signal },
-                (None, None) => UNSEEN,
+                (None, None) => UNKNOWN_END,
             }),
-            Err(_) => Some(UNSEEN),
+            Err(_) => Some(UNKNOWN_END),
         }
     }
 
-    /// Asks every member to end.
+    /// Sends SIGTERM to every member.
     pub(crate) fn terminate(&self) {
         self.send(Signal::TERM);
     }
 
-    /// Ends every member.
+    /// Sends SIGKILL to every member.
     pub(crate) fn kill(&self) {
         self.send(Signal::KILL);
     }
@@ -84,24 +84,24 @@ impl Group {
         if self.reaped {
             return;
         }
-        // It fails when no member is left or none is ours to signal, and then there is nothing to do.
+        // The call fails only if no member is left that may be signalled, and then there is nothing to do.
         kill_process_group(self.leader, signal).ok();
     }
 
-    /// Living members beside the leader.
+    /// Counts the living members besides the leader.
     pub(crate) async fn members(&self) -> u32 {
         let leader = self.leader;
-        // A walk over all processes: short, but not for a thread that serves others.
+        // A scan of all processes is too slow for an async thread.
         tokio::task::spawn_blocking(move || count_members(leader))
             .await
             .unwrap_or_default()
     }
 
-    /// Kills what is left of the group and reaps the leader. To be called once the leader has ended.
+    /// Kills the rest of the group and reaps the leader. Call it once the leader has ended.
     pub(crate) async fn finish(mut self) {
         self.kill();
         self.reaped = true;
-        // How it ended is known already; this fails only if there is nothing left to reap.
+        // The end is known already; this fails only if there is nothing left to reap.
         self.child.wait().await.ok();
     }
 }
@@ -113,8 +113,8 @@ impl Drop for Group {
     }
 }
 
-/// The leader was reaped by somebody else: it ended, and nobody can say how. 255 is no success.
-const UNSEEN: CommandEnd = CommandEnd::Exited { status: 255 };
+/// End reported if the leader was reaped elsewhere and its status is lost. 255 does not count as success.
+const UNKNOWN_END: CommandEnd = CommandEnd::Exited { status: 255 };
 
 #[cfg(target_os = "linux")]
 fn count_members(leader: Pid) -> u32 {
@@ -134,15 +134,16 @@ fn count_members(leader: Pid) -> u32 {
     u32::try_from(processes.filter(ours).count()).unwrap_or(u32::MAX)
 }
 
-/// Elsewhere members are killed but there is no cheap way to count them.
+/// Other systems offer no cheap way to count the members.
 #[cfg(not(target_os = "linux"))]
 fn count_members(_leader: Pid) -> u32 {
     0
 }
 
-/// The group in a line of `/proc/<pid>/stat`, unless the process is dead already.
+/// Parses the group from a line of `/proc/<pid>/stat`; `None` for a dead process.
 ///
-/// The second field is the program's name in parentheses and may hold anything, so fields count from the last one.
+/// The second field is the program's name in parentheses and may contain any character, so fields are counted from
+/// the last parenthesis.
 #[cfg(target_os = "linux")]
 fn living_group(stat: &str) -> Option<i32> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();

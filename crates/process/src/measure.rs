@@ -1,15 +1,15 @@
-//! How long it takes from a spec to the command's program, for benchmarks.
+//! Measures the time from a spec to the execution of the command's program, for benchmarks.
 
 use crate::spec::ShimSpec;
 use crate::supervise::Shims;
 use holon_domain::command::CommandFailure;
 use std::time::{Duration, Instant};
 
-/// Starts one command after the other, each when the one before has ended, and returns for each how long it took
-/// until its program had been executed and we knew of it. `spec` makes the spec of a round.
+/// Starts commands one after the other and measures each start: the time until the program was executed and this
+/// process knew of it. Each command starts after the previous one has ended. `spec` makes the spec of a round.
 ///
 /// # Errors
-/// When a command could not be started.
+/// Fails if a command could not be started.
 pub async fn start_latencies(
     shims: &Shims,
     rounds: u32,
@@ -21,7 +21,7 @@ pub async fn start_latencies(
         let began = Instant::now();
         let task = shims.start(spec).await?;
         latencies.push(began.elapsed());
-        // Only so that rounds do not overlap; how it ended is of no interest here.
+        // Only so that rounds do not overlap; the end itself does not matter here.
         task.ended().await.ok();
     }
     Ok(latencies)

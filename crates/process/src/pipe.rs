@@ -1,6 +1,6 @@
-//! The two output pipes of a command, read together into bounded captures.
+//! Reads the two output pipes of a command into bounded captures.
 //!
-//! Every future here may be dropped at any point and asked again without losing a byte.
+//! Every future here is cancel-safe: it may be dropped at any point and called again without losing a byte.
 
 use crate::capture::Capture;
 use crate::group::Group;
@@ -9,10 +9,10 @@ use std::convert::Infallible;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStderr, ChildStdout};
 
-/// Bytes of one read.
+/// Size of the read buffer.
 const READ_BYTES: usize = 32 << 10;
 
-/// One pipe: open, or read to its end.
+/// One pipe. `reader` is `None` after its end.
 #[derive(Debug)]
 struct Pipe<R> {
     reader: Option<R>,
@@ -31,7 +31,7 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
 
     async fn drain(&mut self) {
         while let Some(reader) = &mut self.reader {
-            // A pipe that cannot be read has nothing more to say, as one at its end.
+            // A pipe that cannot be read is treated as one at its end.
             match reader.read(&mut self.buffer).await {
                 Ok(0) | Err(_) => self.reader = None,
                 Ok(read) => self
@@ -42,7 +42,7 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
     }
 }
 
-/// Standard output and standard error of one command.
+/// The pipes for stdout and stderr of one command.
 #[derive(Debug)]
 pub(crate) struct Pipes {
     stdout: Pipe<ChildStdout>,
@@ -59,18 +59,18 @@ impl Pipes {
         }
     }
 
-    /// Reads both to their end. Both are always read, or a command would block for ever on a full one.
+    /// Reads both pipes to their end. They are read concurrently, because a command blocks on a full pipe.
     pub(crate) async fn drain(&mut self) {
         tokio::join!(self.stdout.drain(), self.stderr.drain());
     }
 
-    /// Reads both and stays, for a race that something else must win.
+    /// Reads both pipes and never completes. For a `select!` that another branch must win.
     pub(crate) async fn drain_for_ever(&mut self) -> Infallible {
         self.drain().await;
         std::future::pending().await
     }
 
-    /// What was read.
+    /// Returns the captures of stdout and stderr.
     pub(crate) fn finish(self) -> (CapturedStream, CapturedStream) {
         (self.stdout.capture.finish(), self.stderr.capture.finish())
     }

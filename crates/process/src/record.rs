@@ -1,6 +1,6 @@
-//! What a shim says of its command: how it ended, and what was kept of its output.
+//! The records a shim writes about its command: its end, and the facts about its output.
 //!
-//! Written into the task's directory and sent over the wire; fields are only added.
+//! They are stored in the task's directory and sent over the wire, so fields are only added.
 
 use holon_domain::command::{CommandEnd, CommandFailure, CommandState};
 use holon_domain::time::Timestamp;
@@ -14,25 +14,24 @@ use std::path::PathBuf;
 /// command runs and are appended at `tail_at`, after a line that says how much is missing, when it has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamFacts {
-    /// The file.
     pub path: PathBuf,
-    /// Bytes the stream had so far.
+    /// Bytes the command has written to the stream so far.
     pub total_bytes: u64,
     /// Bytes at the file's beginning that are the stream's beginning.
     pub head_bytes: u64,
     /// Bytes kept of the stream's end beyond the head.
     pub tail_bytes: u64,
-    /// Where in the file the tail begins; none while the shim holds it, and when there is none.
+    /// Offset of the tail in the file. Absent while the shim holds the tail in memory, and if there is no tail.
     pub tail_at: Option<u64>,
-    /// Why the file holds less than its cap allows, as when the disk is full.
+    /// Reason the file holds less than its cap allows, for example a full disk.
     pub error: Option<String>,
-    /// Whether there is no such file any more, where nothing else is known of the stream.
+    /// True if the file no longer exists and nothing else is known about the stream.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
 }
 
 impl StreamFacts {
-    /// Bytes between head and tail that nobody has any more.
+    /// Bytes between head and tail that were dropped.
     #[must_use]
     pub const fn dropped_bytes(&self) -> u64 {
         self.total_bytes
@@ -41,7 +40,7 @@ impl StreamFacts {
     }
 }
 
-/// Both streams of a command.
+/// The facts about both streams of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputFacts {
     /// Standard output, or everything where there is one stream only.
@@ -50,7 +49,7 @@ pub struct OutputFacts {
     pub errors: Option<StreamFacts>,
 }
 
-/// Which stream.
+/// One of the two output streams of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
@@ -61,7 +60,7 @@ pub enum Stream {
 }
 
 impl OutputFacts {
-    /// One of the streams, if there is such.
+    /// Returns the facts of one stream; `None` if the command has no separate stderr.
     #[must_use]
     pub const fn stream(&self, stream: Stream) -> Option<&StreamFacts> {
         match stream {
@@ -70,13 +69,13 @@ impl OutputFacts {
         }
     }
 
-    /// Bytes of both streams.
+    /// Sum of the bytes of both streams.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.sum(|facts| facts.total_bytes)
     }
 
-    /// Bytes of both streams that were not kept.
+    /// Sum of the dropped bytes of both streams.
     #[must_use]
     pub fn dropped_bytes(&self) -> u64 {
         self.sum(StreamFacts::dropped_bytes)
@@ -87,45 +86,43 @@ impl OutputFacts {
     }
 }
 
-/// A command that has ended.
+/// The end of a command, as its shim recorded it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
-    /// Whose it was.
+pub struct TaskEnd {
+    /// Id of the task, as in the spec.
     pub task_id: String,
-    /// How it ended. After a stop this is what became of the direct child, most often a signal.
+    /// End of the command. After a stop this is the end of the direct child, usually by a signal.
     pub end: CommandEnd,
-    /// Whether it was stopped on request.
+    /// True if it was stopped on request.
     pub stopped: bool,
-    /// When its program began.
+    /// Time at which its program was executed.
     pub started_at: Timestamp,
-    /// When its direct child had ended and its output was read.
+    /// Time at which its direct child had ended and its output was drained.
     pub ended_at: Timestamp,
-    /// The time between by a clock that nobody sets.
+    /// Run time by the monotonic clock, in milliseconds.
     pub duration_ms: u64,
-    /// What was kept of its output.
+    /// Facts about the output that was kept.
     pub output: OutputFacts,
-    /// Processes it left behind, which were killed unless the spec says otherwise.
+    /// Processes it left behind. They were killed unless the spec keeps them.
     pub leftovers: u32,
-    /// Processes that could not be killed in time.
+    /// Processes that could not be killed before the timeout.
     pub survivors: u32,
 }
 
-/// What came of a spec, as the status file says it.
+/// The outcome of a spec, as stored in the status file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// The command ran and ended.
-    Ended(Box<Ended>),
-    /// It could not be started.
+    Ended(Box<TaskEnd>),
     NotStarted {
-        /// Why.
         failure: CommandFailure,
     },
 }
 
 impl Outcome {
-    /// The state a command with this outcome is in; never a running one.
-    pub(crate) fn into_state<R>(self) -> CommandState<R, Box<Ended>> {
+    /// Converts the outcome to a command state, which is never `Running`.
+    pub(crate) fn into_state<R>(self) -> CommandState<R, Box<TaskEnd>> {
         match self {
             Self::Ended(ended) => CommandState::Ended(ended),
             Self::NotStarted { failure } => CommandState::Failed(failure),
@@ -133,32 +130,28 @@ impl Outcome {
     }
 }
 
-/// Who a shim is.
+/// The identity of a shim, as it reports it to the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The version it speaks.
+    /// Version of spec, protocol and status that the shim speaks.
     pub version: u32,
-    /// Whose command it runs.
+    /// Id of the task whose command it runs.
     pub task_id: String,
-    /// The direct child's process id, for people to read; 0 where the shim did not answer and has noted none. Nothing
-    /// may be signalled by it.
+    /// Process id of the direct child, for display only: no process may be signalled by it. 0 if the shim did not
+    /// answer and has recorded none.
     pub pid: i32,
-    /// When its program began.
     pub started_at: Timestamp,
-    /// What was noted of who it and its command are, see [`BORN`](crate::wire::BORN).
-    #[serde(default)]
-    pub(crate) born: Option<String>,
+    /// Birth record of the shim and its command, see [`BORN`](crate::wire::BORN).
+    #[serde(default, rename = "born")]
+    pub(crate) birth_record: Option<String>,
 }
 
-/// The first line a shim writes to whoever started it.
+/// The first line a shim writes to the host that started it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub(crate) enum Report {
-    /// The command's program runs.
+    /// The command's program was executed.
     Started(Identity),
-    /// It does not and will not.
-    NotStarted {
-        /// Why.
-        failure: CommandFailure,
-    },
+    /// The program was not executed and will not be.
+    NotStarted { failure: CommandFailure },
 }

@@ -1,7 +1,7 @@
-//! One direct command: from its specification to its output.
+//! Runs one direct command, from its spec to its output.
 //!
-//! A command ends when its direct child does, plus a short drain of what stands in the pipes; descendants that
-//! hold the pipes open do not keep it alive. What the group leaves behind is counted and killed.
+//! A command ends when its direct child does, after a short drain of the pipes. Descendants that hold the pipes open
+//! do not keep it alive. Members of the group that are left are counted and killed.
 
 use crate::failure::{DEFAULT_SHELL, explain};
 use crate::group::Group;
@@ -14,45 +14,45 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-/// How long pipes are read after the direct child has ended.
+/// Time to drain the pipes after the direct child has ended.
 const DRAIN: Duration = Duration::from_millis(200);
-/// How long a group has between being asked and being made to end.
+/// Grace period between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long a killed leader may take to die; one stuck in the kernel longer is left to the runtime's reaper.
+/// Time to wait for a killed leader. One that is stuck in the kernel longer is left to the runtime's reaper.
 const DEATH: Duration = Duration::from_secs(5);
 
-/// What to run, where and within which bounds.
+/// The spec of a direct command: what to run, where, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandSpec {
-    /// The shell text.
+    /// Shell text, passed with `-c`.
     pub cmd: String,
-    /// Which shell, by path or by name on the search path; `/bin/sh` when absent.
+    /// Shell, by path or by name on the search path; `/bin/sh` if absent.
     pub shell: Option<String>,
-    /// Whether as a login shell.
+    /// True to run it as a login shell.
     pub login: bool,
-    /// Where. Must be a directory.
+    /// Working directory. It must exist.
     pub cwd: PathBuf,
-    /// Set on top of the inherited environment.
+    /// Variables set on top of the inherited environment.
     pub env: Vec<(String, String)>,
-    /// Taken out of the inherited environment; a name that is also in `env` is set all the same.
+    /// Variables removed from the inherited environment. A name that is also in `env` is set.
     pub remove_env: Vec<String>,
-    /// How long it may run.
     pub timeout_ms: u64,
-    /// The most kept of each stream, in bytes.
+    /// Most bytes kept of each stream.
     pub capture_bytes: usize,
 }
 
-/// How the wait for a command came out.
-enum Waited {
+/// The reason a wait for a command ended.
+enum WaitEnd {
     Ended(CommandEnd),
     TimedOut,
     Cancelled,
 }
 
-/// Runs a command to its end, its timeout or `cancel`, whichever is first.
+/// Runs a command until it ends, its timeout expires, or `cancel` fires.
 ///
 /// # Errors
-/// When it could not be started, or was cancelled. A command that ran and failed is no error.
+/// Fails if the command could not be started or was cancelled. A command that ran and exited with an error is not an
+/// error.
 pub async fn run(
     spec: CommandSpec,
     cancel: CancellationToken,
@@ -63,10 +63,10 @@ pub async fn run(
     finish(spawn(&spec, Stdio::null()).await?, &spec, cancel).await
 }
 
-/// Runs a command like [`run`] and gives it `input` to read, which must fit into a pipe.
+/// Runs a command like [`run`] with `input` on its stdin. The input must fit into a pipe.
 ///
 /// # Errors
-/// As [`run`], and when the input could not be handed over.
+/// As [`run`], and if the input could not be written.
 pub async fn run_with_input(
     spec: CommandSpec,
     input: &[u8],
@@ -74,13 +74,13 @@ pub async fn run_with_input(
 ) -> Result<CommandOutput, CommandFailure> {
     let mut group = spawn(&spec, Stdio::piped()).await?;
     if let Some(mut stdin) = group.child().stdin.take() {
-        // A command that does not read its input has its own way of saying so: its exit status.
+        // A command that does not read its input reports that by its exit status.
         stdin.write_all(input).await.ok();
     }
     finish(group, &spec, cancel).await
 }
 
-/// Waits for a command that was started.
+/// Waits for the end of a command that was started.
 async fn finish(
     mut group: Group,
     spec: &CommandSpec,
@@ -88,18 +88,18 @@ async fn finish(
 ) -> Result<CommandOutput, CommandFailure> {
     let started = Instant::now();
     let mut pipes = Pipes::take(&mut group, spec.capture_bytes);
-    let waited = tokio::select! {
+    let wait_end = tokio::select! {
         biased;
-        end = group.ended() => Waited::Ended(end),
-        () = cancel.cancelled() => Waited::Cancelled,
-        () = tokio::time::sleep(Duration::from_millis(spec.timeout_ms)) => Waited::TimedOut,
-        // Last, so that a flood of output cannot starve the others.
+        end = group.ended() => WaitEnd::Ended(end),
+        () = cancel.cancelled() => WaitEnd::Cancelled,
+        () = tokio::time::sleep(Duration::from_millis(spec.timeout_ms)) => WaitEnd::TimedOut,
+        // Last, so that a flood of output cannot starve the other branches.
         never = pipes.drain_for_ever() => match never {},
     };
-    let (end, leftovers) = match waited {
-        Waited::Ended(end) => (Ok(end), settle(group, &mut pipes).await),
-        Waited::TimedOut => (Ok(CommandEnd::TimedOut), stop(group, &mut pipes).await),
-        Waited::Cancelled => (
+    let (end, leftovers) = match wait_end {
+        WaitEnd::Ended(end) => (Ok(end), finish_ended(group, &mut pipes).await),
+        WaitEnd::TimedOut => (Ok(CommandEnd::TimedOut), stop(group, &mut pipes).await),
+        WaitEnd::Cancelled => (
             Err(CommandFailure::Cancelled),
             stop(group, &mut pipes).await,
         ),
@@ -117,18 +117,19 @@ async fn finish(
     })
 }
 
-/// After the leader has ended by itself: takes what is in the pipes, then ends what it left behind.
-async fn settle(group: Group, pipes: &mut Pipes) -> u32 {
+/// Drains the pipes of a command that has ended by itself, then kills what it left behind. Returns the number of
+/// leftovers.
+async fn finish_ended(group: Group, pipes: &mut Pipes) -> u32 {
     tokio::time::timeout(DRAIN, pipes.drain()).await.ok();
     let leftovers = group.members().await;
     group.finish().await;
     leftovers
 }
 
-/// Asks the group to end, waits a little, and makes it.
+/// Sends SIGTERM to the group, waits for the grace period, and kills it. Returns the number of leftovers.
 async fn stop(mut group: Group, pipes: &mut Pipes) -> u32 {
     group.terminate();
-    // The grace is for the whole group: a shell dies at once while its child is still writing its state down.
+    // The grace period is for the whole group: a shell dies at once while its child may still be saving state.
     tokio::time::timeout(GRACE, async { tokio::join!(group.ended(), pipes.drain()) })
         .await
         .ok();
@@ -160,7 +161,7 @@ async fn spawn(spec: &CommandSpec, stdin: Stdio) -> Result<Group, CommandFailure
         Ok(group) => Ok(group),
         Err(error) => {
             let (shell, cwd) = (shell.to_owned(), spec.cwd.clone());
-            // It looks at the directory, which may take a while on a bad disk.
+            // It reads the directory, which may block on a bad disk.
             let explained =
                 tokio::task::spawn_blocking(move || explain(&error, &shell, &cwd)).await;
             Err(explained.unwrap_or(CommandFailure::Cancelled))

@@ -1,16 +1,17 @@
-//! The shim: a small process of its own that owns one command from its claim to its durable status.
+//! The shim: a small process that owns one command, from claiming its spec to the durable status.
 //!
-//! Single-threaded, without runtime, log or configuration, so that it starts in about a millisecond. It lives in
-//! its own session, outlives the host, and takes orders only from whoever knows its nonce.
-//! Invariants: one spec runs at most once; the status is on disk before anybody is told of the end.
+//! It is single-threaded, without async runtime, log or configuration, so that it starts in about a millisecond. It
+//! has its own session, outlives the host, and accepts requests only with its nonce.
+//!
+//! Invariants: one spec runs at most once; the status is on disk before the end is reported.
 
+mod birth_record;
 mod child;
 mod claim;
 mod input;
 mod line;
-mod note;
-mod orders;
-mod rank;
+mod priority;
+mod requests;
 mod server;
 mod sink;
 mod status;
@@ -18,13 +19,13 @@ mod tree;
 mod watch;
 
 use crate::record::{Identity, Outcome, Report};
-use crate::spec::{Confinement, ShimSpec, Told, VERSION};
+use crate::spec::{Confinement, ShimSpec, StartMessage, VERSION};
 use crate::unix;
+use birth_record::BirthRecordWriter;
 use child::{Child, SpawnOptions};
 use claim::Claim;
 use holon_domain::command::CommandFailure;
 use holon_domain::time::Timestamp;
-use note::Note;
 use rustix::fs::Mode;
 use rustix::process::Signal;
 use serde::Serialize;
@@ -39,13 +40,13 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 use watch::Watch;
 
-/// The hidden first argument.
+/// First argument of a shim, hidden from the help text.
 pub(crate) const ARGUMENT: &str = "__shim";
-/// The second one of a shim that is started before there is a command for it.
+/// Second argument of a shim that is started before there is a command for it.
 pub(crate) const AHEAD: &str = "ahead";
 
-/// Runs the shim when the program's arguments (its name first) say that this process is one; otherwise does
-/// nothing. To be called by `main` before anything else.
+/// Runs the shim if the program's arguments (its name first) say that this process is one; otherwise returns `None`.
+/// `main` must call it before anything else.
 pub fn shim_main(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if args.nth(1)? != ARGUMENT {
         return None;
@@ -56,65 +57,65 @@ pub fn shim_main(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     Some(match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            tell(&Report::NotStarted { failure });
+            report(&Report::NotStarted { failure });
             ExitCode::FAILURE
         }
     })
 }
 
-/// What every step needs that can go wrong before the command runs.
-type Start<T> = Result<T, CommandFailure>;
+/// Result of a step that can fail before the command runs.
+type StartResult<T> = Result<T, CommandFailure>;
 
-fn run() -> Start<()> {
-    // Fails only for a leader, which is where it would get us.
+fn run() -> StartResult<()> {
+    // Fails only if this process leads a session already.
     rustix::process::setsid().ok();
     unix::close_inherited();
     let signals = unix::block_signals().map_err(|error| broken("block signals", &error))?;
-    let umask = settle_in().map_err(|error| broken("prepare itself", &error))?;
-    let Some(told) = read_spec()? else {
+    let umask = prepare_process().map_err(|error| broken("prepare itself", &error))?;
+    let Some(message) = read_spec()? else {
         return Ok(());
     };
-    // Before the claim: who dies of it now has not begun anything, and another shim may be told the same.
+    // Before the claim: a shim that dies here has not started anything, and another shim can get the same spec.
     end_with_parent(None);
-    let spec = &told.spec;
+    let spec = &message.spec;
     let claim = Claim::take(spec)?;
-    let begun = match begin(&told, &claim, umask) {
-        Ok(begun) => begun,
+    let started = match start_command(&message, &claim, umask) {
+        Ok(started) => started,
         Err(failure) => {
             let outcome = Outcome::NotStarted {
                 failure: failure.clone(),
             };
-            // Whoever started us is told either way.
+            // The host gets the failure also if the status cannot be written.
             StatusFile::reserve(claim.dir())
                 .and_then(|status| status.write(&outcome))
                 .ok();
             return Err(failure);
         }
     };
-    tell(&Report::Started(begun.identity.clone()));
-    // Room for the status is taken early, so that a disk that fills up later cannot lose it.
+    report(&Report::Started(started.identity.clone()));
+    // Space for the status is reserved early, so that a disk that fills up later cannot lose it.
     let status = StatusFile::reserve(claim.dir());
-    let (ended, server) = Watch::new(spec, begun, signals).run();
+    let (ended, server) = Watch::new(spec, started, signals).run();
     let outcome = Outcome::Ended(Box::new(ended));
-    // Who waits is told also when the disk took nothing: the host then keeps what we could not.
+    // Waiting hosts get the outcome also if the disk is full; the host then keeps it.
     status.and_then(|status| status.write(&outcome)).ok();
     server.finish(&outcome);
-    tell(&outcome);
+    report(&outcome);
     Ok(())
 }
 
-/// Has the system end this process with its parent, also while it is suspended and sees no end of its pipe. A parent
-/// that was gone before has closed that pipe; only who is suspended before it gets here has to be woken to see it.
+/// Sets the signal that the system sends to this process when its parent dies. It works also while the shim is
+/// suspended and cannot see the end of its pipe.
 ///
-/// A parent in this sense is the thread that started us, which may end before its process. That is why only a shim
-/// that somebody else can stand in for has it, and only while it waits.
+/// The parent in this sense is the thread that started the shim, which may end before its process. Therefore only an
+/// idle shim, which can be replaced, uses it, and only while it waits.
 fn end_with_parent(signal: Option<Signal>) {
-    // Where it is refused, the pipe has to do.
+    // If it is refused, the end of the pipe is the only sign.
     rustix::process::set_parent_process_death_signal(signal).ok();
 }
 
-/// A command that runs, and everything the shim holds of it.
-struct Begun {
+/// A started command and everything the shim holds for it.
+struct StartedCommand {
     identity: Identity,
     child: Child,
     output: Sink,
@@ -122,18 +123,18 @@ struct Begun {
     server: Server,
 }
 
-/// Gives up what it inherited and becomes the parent of every orphan among its descendants.
-fn settle_in() -> io::Result<Mode> {
-    // The program was executed by descriptor number, which would be its name.
+/// Drops what was inherited, and becomes the reaper of all descendants. Returns the inherited umask.
+fn prepare_process() -> io::Result<Mode> {
+    // The program was executed by descriptor number, which would be its process name.
     rustix::thread::set_name(c"holon-shim")?;
     rustix::process::chdir("/")?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    // Files and socket are the owner's alone; the command gets the mask back.
+    // Files and socket are private to the owner; the command gets the old umask back.
     Ok(rustix::process::umask(Mode::from_raw_mode(0o177)))
 }
 
-/// Waits for the spec. None when the host had no use for this shim after all, or is gone.
-fn read_spec() -> Start<Option<Told>> {
+/// Waits for the spec. `None` if the host dismissed this shim or is gone.
+fn read_spec() -> StartResult<Option<StartMessage>> {
     let mut text = Vec::new();
     io::stdin()
         .lock()
@@ -142,31 +143,35 @@ fn read_spec() -> Start<Option<Told>> {
     if text.is_empty() {
         return Ok(None);
     }
-    // The descriptor holds the whole environment; it is given back as soon as it is read.
+    // The descriptor holds the whole environment, so it is closed as soon as it is read.
     let null = File::open("/dev/null").map_err(|error| broken("open /dev/null", &error))?;
     rustix::stdio::dup2_stdin(&null)
         .map_err(|error| broken("let go of its spec", &error.into()))?;
-    let told: Told =
+    let message: StartMessage =
         serde_json::from_slice(&text).map_err(|error| broken("read its spec", &error.into()))?;
-    match (told.spec.version, told.spec.confinement) {
-        (VERSION, Confinement::None) => Ok(Some(told)),
+    match (message.spec.version, message.spec.confinement) {
+        (VERSION, Confinement::None) => Ok(Some(message)),
         (version, Confinement::None) => Err(CommandFailure::Spawn {
             reason: format!("the shim speaks version {VERSION} and was told version {version}"),
         }),
     }
 }
 
-fn begin(told: &Told, claim: &Claim, umask: Mode) -> Start<Begun> {
-    let spec = &told.spec;
+fn start_command(
+    message: &StartMessage,
+    claim: &Claim,
+    umask: Mode,
+) -> StartResult<StartedCommand> {
+    let spec = &message.spec;
     let server = Server::bind(claim.dir(), &spec.nonce)
         .map_err(|error| broken("open its socket", &error))?;
     let files = SinkFiles::create(spec)?;
-    // It serves an accident that may never happen; the command runs without it, too.
-    let note = Note::begin(claim.dir()).ok();
+    // The birth record is needed only if the shim is killed; the command runs also without it.
+    let birth_record = BirthRecordWriter::create(claim.dir()).ok();
     let options = SpawnOptions {
         umask,
-        open_files: told.open_files,
-        note: note.as_ref().and_then(Note::handle),
+        open_files: message.open_files,
+        birth_record: birth_record.as_ref().and_then(BirthRecordWriter::handle),
     };
     let (child, sources) = child::spawn(spec, options)?;
     let cap = spec.output_cap_bytes;
@@ -181,9 +186,9 @@ fn begin(told: &Told, claim: &Claim, umask: Mode) -> Start<Begun> {
         task_id: spec.task_id.clone(),
         pid: child.pid().as_raw_pid(),
         started_at: now(),
-        born: note.and_then(|note| note.text()),
+        birth_record: birth_record.and_then(|birth_record| birth_record.text()),
     };
-    Ok(Begun {
+    Ok(StartedCommand {
         identity,
         child,
         output,
@@ -192,14 +197,14 @@ fn begin(told: &Told, claim: &Claim, umask: Mode) -> Start<Begun> {
     })
 }
 
-/// The output files, open and empty.
+/// The output files, open and still empty.
 struct SinkFiles {
     output: File,
     errors: Option<(File, std::path::PathBuf)>,
 }
 
 impl SinkFiles {
-    fn create(spec: &ShimSpec) -> Start<Self> {
+    fn create(spec: &ShimSpec) -> StartResult<Self> {
         let output = sink::create(&spec.output_path)?;
         let errors = match &spec.stderr_path {
             Some(path) if spec.terminal.is_none() => Some((sink::create(path)?, path.clone())),
@@ -209,8 +214,8 @@ impl SinkFiles {
     }
 }
 
-/// Writes one line to whoever started us; nobody listens any more when that host is gone.
-fn tell(line: &impl Serialize) {
+/// Writes one line to the host that started the shim. Errors are ignored: that host may be gone.
+fn report(line: &impl Serialize) {
     let Ok(mut text) = serde_json::to_vec(line) else {
         return;
     };
@@ -224,7 +229,7 @@ fn tell(line: &impl Serialize) {
     }
 }
 
-/// The time of day, which only the shim can tell while the host is down.
+/// Wall clock time. The shim reads it itself because the host may be down.
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let millis = since.map_or(0, |passed| passed.as_millis());
@@ -237,8 +242,7 @@ fn broken(step: &str, error: &io::Error) -> CommandFailure {
     }
 }
 
-/// A second handle on the same open descriptor.
-fn share(fd: &OwnedFd) -> Start<OwnedFd> {
+fn share(fd: &OwnedFd) -> StartResult<OwnedFd> {
     fd.try_clone()
         .map_err(|error| broken("share a descriptor", &error))
 }

@@ -1,31 +1,31 @@
-//! The host's side of a shim: start one, find one again, and talk to it.
+//! The host's side of a shim: starts one, finds one again, and talks to it.
 //!
-//! Everything here may be dropped at any point; the command does not notice. Alive means that the shim holds the
-//! lock of its task, also while it does not answer because its disk takes nothing; a process id is never enough. Only an
-//! answer to the nonce lets the host talk to it.
+//! Every future here may be dropped at any point without affecting the command. A shim is alive if it holds the lock
+//! of its task, also while it does not answer because of a full disk; a process id alone proves nothing. The host
+//! talks only to a shim that answers to the nonce.
 
 mod attach;
+mod birth_record;
 mod boot;
-mod born;
 mod client;
 mod end;
-mod holder;
 mod image;
-mod kept;
 mod line;
+mod output_files;
 mod probe;
-mod put_down;
 mod shims;
 mod slice;
 mod start;
+mod stop;
 mod task;
+mod task_lock;
 
 pub use attach::{TaskState, attach, attach_within};
 pub use image::Image;
-pub use kept::kept_output;
-pub use probe::Sought;
-pub use put_down::{StoppedState, put_down, stop};
+pub use output_files::kept_output;
+pub use probe::TaskLocator;
 pub use shims::Shims;
 pub use slice::Slice;
 pub use start::start;
+pub use stop::{StoppedState, kill_task, stop};
 pub use task::Task;

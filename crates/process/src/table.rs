@@ -1,116 +1,117 @@
-//! The system's table of processes: who is there, whose child, since when, and in what state.
+//! Reads the system's process table: pid, parent, group, session, start time and state.
 //!
-//! A number says nothing about who has it; with the moment it began it does, as long as the system runs: moments are
-//! counted in hundredths of a second, and numbers take far longer to come round. Nothing is signalled here, and
-//! [`Process::handle`] is the only way to somebody who is to be: a descriptor that is opened first and compared with the
-//! table afterwards, so that a number given to a stranger meanwhile leads nowhere.
+//! A pid alone does not identify a process. A pid together with its start time does, as long as the system runs:
+//! start times are counted in hundredths of a second, and pids take far longer to wrap around. This file sends no
+//! signals. [`Process::handle`] is the only way to get a descriptor for a signal: it opens the descriptor first and
+//! compares the table entry afterwards, so that a reused pid is detected.
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::OwnedFd;
 
-/// Names this start of the system.
+/// File with the id of the current boot.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
-/// Leads to the space of numbers this process lives in.
-const NUMBERS: &str = "/proc/self/ns/pid";
+/// Link that names the pid namespace of this process.
+const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 
-/// One process as the table lists it.
+/// One entry of the process table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
-    /// When it began, in ticks since the system did: with the number, who it is.
-    pub(crate) began: u64,
-    pub(crate) state: State,
+    /// Start time in ticks since boot. Together with the pid it identifies the process.
+    pub(crate) start_ticks: u64,
+    pub(crate) state: ProcessState,
 }
 
-/// What a process is doing.
+/// State of a process, reduced to what signals need to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// It runs, or would if it had something to do.
-    Runs,
-    /// Somebody suspended it.
+pub(crate) enum ProcessState {
+    /// The process runs or sleeps.
+    Running,
+    /// The process is stopped by a signal or a tracer.
     Suspended,
-    /// It waits inside the system and hears no signal until that is over.
+    /// The process is in uninterruptible sleep and handles no signal until it wakes.
     Stuck,
-    /// It has ended and nobody has taken note yet.
+    /// The process has ended and is not reaped yet.
     Dead,
 }
 
 impl Process {
-    /// Whether this is the same process at another moment.
-    pub(crate) const fn is(&self, other: &Self) -> bool {
-        self.pid == other.pid && self.began == other.began
+    /// Returns true if this is the same process, seen at another time.
+    pub(crate) const fn is_same(&self, other: &Self) -> bool {
+        self.pid == other.pid && self.start_ticks == other.start_ticks
     }
 
-    /// A descriptor of this very process, and what the table says of it now; none when it is gone.
+    /// Opens a descriptor of this process and returns it with the current table entry; `None` if the process is gone.
     pub(crate) fn handle(&self) -> Option<(OwnedFd, Self)> {
         let handle = pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
-        let now = look(self.pid)?;
-        now.is(self).then_some((handle, now))
+        let now = find_pid(self.pid)?;
+        now.is_same(self).then_some((handle, now))
     }
 }
 
-/// Everybody, as far as one look can tell; the list is not of one moment.
+/// Lists all processes. The list is not a snapshot of one moment.
 pub(crate) fn all() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
     entries
         .flatten()
-        .filter_map(|entry| look(entry.file_name().to_str()?.parse().ok()?))
+        .filter_map(|entry| find_pid(entry.file_name().to_str()?.parse().ok()?))
         .collect()
 }
 
-/// Whoever has this number.
-pub(crate) fn look(pid: i32) -> Option<Process> {
+/// Returns the process that has this pid now.
+pub(crate) fn find_pid(pid: i32) -> Option<Process> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads a line of `/proc/<pid>/stat`.
+/// Parses a line of `/proc/<pid>/stat`.
 ///
-/// The second field is the program's name in parentheses and may hold anything, so fields count from the last one.
+/// The second field is the program's name in parentheses and may contain any character, so fields are counted from
+/// the last parenthesis.
 pub(crate) fn parse(stat: &str) -> Option<Process> {
     let (pid, _) = stat.split_once(' ')?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
     let state = match *fields.first()? {
-        // A process whose first thread has ended looks dead while its others go on.
-        "Z" | "X" | "x" if number(17)? > 1 => State::Runs,
-        "Z" | "X" | "x" => State::Dead,
-        "T" | "t" => State::Suspended,
-        "D" => State::Stuck,
-        _ => State::Runs,
+        // A process whose first thread has ended looks dead while its other threads run.
+        "Z" | "X" | "x" if number(17)? > 1 => ProcessState::Running,
+        "Z" | "X" | "x" => ProcessState::Dead,
+        "T" | "t" => ProcessState::Suspended,
+        "D" => ProcessState::Stuck,
+        _ => ProcessState::Running,
     };
     Some(Process {
         pid: pid.parse().ok()?,
         parent: number(1)?,
         group: number(2)?,
         session: number(3)?,
-        began: fields.get(19)?.parse().ok()?,
+        start_ticks: fields.get(19)?.parse().ok()?,
         state,
     })
 }
 
-/// The name of the scheduler's group that a process is in. Each session gets a new one, so it tells two sessions of one
-/// number apart; not every system has them.
-pub(crate) fn scheduled_with(pid: i32) -> Option<String> {
+/// Returns the name of the autogroup that a process is in. Each session gets a new one, so it distinguishes two
+/// sessions with the same number. Not every system has autogroups.
+pub(crate) fn autogroup_of(pid: i32) -> Option<String> {
     let line = std::fs::read_to_string(format!("/proc/{pid}/autogroup")).ok()?;
-    group_name(&line)
+    parse_autogroup(&line)
 }
 
-/// The name in a line of `/proc/<pid>/autogroup`.
-pub(crate) fn group_name(line: &str) -> Option<String> {
+/// Parses the name from a line of `/proc/<pid>/autogroup`.
+pub(crate) fn parse_autogroup(line: &str) -> Option<String> {
     let name = line.split_whitespace().next()?;
     Some(name.to_owned())
 }
 
-/// Where a number and a beginning say who somebody is: one start of one system, and one space of numbers in it.
-pub(crate) fn realm() -> Option<String> {
+/// Returns the scope in which a pid and a start time identify a process: one boot, and one pid namespace.
+pub(crate) fn pid_scope() -> Option<String> {
     let boot = std::fs::read_to_string(BOOT).ok()?;
-    let numbers = std::fs::read_link(NUMBERS).ok()?;
-    Some(format!("{} {}", boot.trim(), numbers.to_str()?))
+    let namespace = std::fs::read_link(PID_NAMESPACE).ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.to_str()?))
 }
 
 #[cfg(test)]
@@ -128,8 +129,8 @@ mod tests {
             parent: 7,
             group: 9,
             session: 8,
-            began: 4711,
-            state: State::Runs,
+            start_ticks: 4711,
+            state: ProcessState::Running,
         };
         assert_eq!(parse(&line("sh", "S", 1)), Some(expected));
         assert_eq!(parse(&line("a) S 1 99 (b", "S", 1)), Some(expected));
@@ -139,19 +140,19 @@ mod tests {
     #[test]
     fn a_process_lives_as_long_as_one_of_its_threads() {
         let state = |state, threads| parse(&line("sh", state, threads)).unwrap().state;
-        assert_eq!(state("Z", 1), State::Dead);
-        assert_eq!(state("Z", 2), State::Runs);
-        assert_eq!(state("T", 1), State::Suspended);
-        assert_eq!(state("D", 1), State::Stuck);
+        assert_eq!(state("Z", 1), ProcessState::Dead);
+        assert_eq!(state("Z", 2), ProcessState::Running);
+        assert_eq!(state("T", 1), ProcessState::Suspended);
+        assert_eq!(state("D", 1), ProcessState::Stuck);
     }
 
     #[test]
     fn a_number_of_another_beginning_leads_nowhere() {
-        let us = look(i32::try_from(std::process::id()).unwrap()).unwrap();
-        assert!(us.handle().is_some());
+        let this = find_pid(i32::try_from(std::process::id()).unwrap()).unwrap();
+        assert!(this.handle().is_some());
         let another = Process {
-            began: us.began + 1,
-            ..us
+            start_ticks: this.start_ticks + 1,
+            ..this
         };
         assert!(another.handle().is_none());
     }

@@ -1,6 +1,6 @@
-//! What the system offers only through unsafe calls: signals, descriptors by range, and a child's first steps.
+//! System calls that need unsafe code: signals, closing descriptor ranges, and the setup of a child before exec.
 //!
-//! The only file of the crate with unsafe code. Everything here runs in the shim, which has a single thread.
+//! This is the only file of the crate with unsafe code. It runs in the shim, which has a single thread.
 #![allow(
     unsafe_code,
     reason = "no safe interface exists for these system calls; each block says why it is sound"
@@ -15,12 +15,11 @@ use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// The first descriptor after the three standard ones.
+/// First descriptor after the three standard ones.
 const FIRST_FD: libc::c_uint = 3;
-/// The highest signal number there is.
 const LAST_SIGNAL: c_int = 64;
 
-/// Signals a fault of our own raises; blocking those would only hide where it happened.
+/// Signals raised by a fault of this program; blocking them would hide where it happened.
 const FAULTS: [c_int; 7] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -31,7 +30,7 @@ const FAULTS: [c_int; 7] = [
     libc::SIGSYS,
 ];
 
-/// Closes every descriptor but the standard three. To be called before this process has opened any itself.
+/// Closes every descriptor except the standard three. Call it before this process opens any itself.
 pub(crate) fn close_inherited() {
     // SAFETY: called first thing in main, so no value of ours owns a descriptor in this range.
     unsafe { libc::close_range(FIRST_FD, libc::c_uint::MAX, 0) };
@@ -39,14 +38,14 @@ pub(crate) fn close_inherited() {
 
 /// Blocks every signal that can be blocked, and returns a descriptor that is readable when a child has ended.
 ///
-/// Blocked rather than ignored, because an ignored signal stays ignored in the programs that are executed.
+/// The signals are not ignored, because an ignored signal stays ignored in the programs that are executed.
 pub(crate) fn block_signals() -> io::Result<OwnedFd> {
     // SAFETY: the default disposition is always a valid one. Were SIGCHLD ignored, children would vanish unseen.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut children = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: both sets are initialised by sigfillset and sigemptyset before anything reads them, and the
-    // descriptor that signalfd returns is new and nobody else's.
+    // descriptor that signalfd returns is new and has no other owner.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
         for fault in FAULTS {
@@ -66,59 +65,60 @@ pub(crate) fn block_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// What stands on a child's standard input.
+/// The kind of a child's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stdin {
-    /// A pipe or nothing.
+    /// A pipe or `/dev/null`.
     Plain,
-    /// A terminal, which the child takes as its controlling one.
+    /// A terminal, which becomes the child's controlling terminal.
     Terminal,
 }
 
-/// What the system says of a process and of the group it schedules it in, each in a line.
-const WHO_WE_ARE: [&CStr; 2] = [c"/proc/self/stat", c"/proc/self/autogroup"];
-/// More than such a line is long.
+/// Files that identify a process and its scheduler group, one line each.
+const IDENTITY_FILES: [&CStr; 2] = [c"/proc/self/stat", c"/proc/self/autogroup"];
+/// Longer than any of these lines.
 const LINE_BYTES: usize = 1024;
 
-/// How a child begins, between the fork and its program.
+/// The setup of a child between fork and exec.
 #[derive(Debug)]
-pub(crate) struct Birth {
-    /// The process that starts it, without which it does not live.
+pub(crate) struct ChildSetup {
+    /// Parent of the child. The child is killed when the parent dies.
     pub(crate) parent: Pid,
-    /// What it reads from.
     pub(crate) stdin: Stdin,
-    /// How far it steps back behind others.
     pub(crate) niceness: i32,
-    /// The mask for the files it makes.
     pub(crate) umask: Mode,
-    /// How many files it may have open, where that is not what its parent may.
+    /// Soft limit of open files; `None` keeps the parent's.
     pub(crate) open_files: Option<u64>,
-    /// Where it notes who it is.
-    pub(crate) note: Option<OwnedFd>,
+    /// Descriptor of the birth record, to which the child appends its own lines.
+    pub(crate) birth_record: Option<OwnedFd>,
 }
 
-impl Birth {
-    /// Has the command's child begin like this.
-    pub(crate) fn of(self, command: &mut Command) {
+impl ChildSetup {
+    /// Registers this setup with the command.
+    pub(crate) fn apply_to(self, command: &mut Command) {
         // SAFETY: `steps` makes only system calls that are safe between fork and exec; it allocates nothing
         // and takes no lock.
         unsafe { command.pre_exec(move || self.steps()) };
     }
 
     fn steps(&self) -> io::Result<()> {
-        // The session comes first, while every signal is still blocked: nobody can hit our group meanwhile.
+        // The session is created first, while every signal is still blocked, so that no signal to the old group
+        // arrives meanwhile.
         rustix::process::setsid()?;
         if self.stdin == Stdin::Terminal {
             rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
         }
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         if rustix::process::getppid() != Some(self.parent) {
-            // The parent died before the line above could be of any use.
+            // The parent died before the death signal was set.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        if let Some(note) = &self.note {
-            // A command that cannot be noted runs all the same.
-            WHO_WE_ARE.iter().try_for_each(|path| copy(path, note)).ok();
+        if let Some(birth_record) = &self.birth_record {
+            // The command runs also without a birth record.
+            IDENTITY_FILES
+                .iter()
+                .try_for_each(|path| copy(path, birth_record))
+                .ok();
         }
         if let Some(open_files) = self.open_files {
             let mut limit = getrlimit(Resource::Nofile);
@@ -129,13 +129,13 @@ impl Birth {
             );
             setrlimit(Resource::Nofile, limit).ok();
         }
-        // Refused where the limit is lower; the command runs all the same.
+        // Fails if the limit is lower; the command runs anyway.
         rustix::process::nice(self.niceness).ok();
         rustix::process::umask(self.umask);
         // SAFETY: only marks descriptors to be closed by the coming exec; a system without it closes them too,
         // since all of ours carry that mark from the start.
         unsafe { libc::close_range(FIRST_FD, libc::c_uint::MAX, CLOSE_ON_EXEC) };
-        fresh_signals()
+        reset_signals()
     }
 }
 
@@ -150,8 +150,8 @@ fn copy(path: &CStr, to: &OwnedFd) -> io::Result<()> {
 
 const CLOSE_ON_EXEC: c_int = libc::CLOSE_RANGE_CLOEXEC as c_int;
 
-/// Every signal at its default and none blocked, whatever whoever started us had.
-fn fresh_signals() -> io::Result<()> {
+/// Sets every signal to its default and unblocks all, independent of what the host had set.
+fn reset_signals() -> io::Result<()> {
     // The kernel's own form of an action: all zero is the default one, without flags. The library's calls refuse
     // the two signals it keeps for itself, which can be inherited as ignored all the same.
     let default = [0_u64; 8];

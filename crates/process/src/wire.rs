@@ -1,63 +1,75 @@
-//! The private protocol between host and shim: one question and one answer per connection.
+//! The private protocol between host and shim: one request and one reply per connection.
 //!
-//! A message is a line of JSON, followed by as many raw bytes as the line announces. Questions carry the nonce.
-//! New kinds and fields may be added; a shim answers what it does not know with a refusal.
+//! A message is a line of JSON, followed by as many raw bytes as the line announces. Requests carry the nonce. New
+//! kinds and fields may be added; a shim refuses a request it does not know.
 
 use crate::record::{Identity, Outcome, OutputFacts, Stream};
 use serde::{Deserialize, Serialize};
 
-/// The lock a shim holds for life, in the task's directory. Text in it says that the spec will not be claimed any more.
+/// Lock file that a shim holds for its lifetime, in the task's directory. Text in it means that the spec will not be
+/// claimed any more.
 pub(crate) const LOCK: &str = "spec.lock";
-/// How the text begins when a shim claimed the spec.
+/// Prefix of the text after a shim has claimed the spec.
 pub(crate) const CLAIMED: &str = "claimed";
-/// The text of a host that found the spec unclaimed.
+/// Text of a host that found the spec unclaimed and marked it.
 pub(crate) const GIVEN_UP: &str = "given up\n";
-/// What came of the command, written once.
+/// Status file with the outcome of the command, written once.
 pub(crate) const STATUS: &str = "status.json";
-/// Its name until everything of it is on disk.
+/// Name of the status file until it is complete and on disk.
 pub(crate) const UNFINISHED: &str = "status.tmp";
-/// Who the shim and its command are, noted at the command's birth: a line that says where numbers of processes mean
-/// what they say, the system's lines of both, and the name of the scheduler's group the command began with its session.
+/// Birth record of the shim and its command. Its lines are: boot id and pid namespace, the `/proc/<pid>/stat` lines
+/// of shim and command, and the autogroup of the command's session.
 pub(crate) const BORN: &str = "born";
-/// The shim's socket.
+/// Name of the shim's socket.
 pub(crate) const SOCKET: &str = "shim.sock";
 
-/// Longest line of a message. A line carries paths and numbers; bulk travels in the body.
+/// Longest line of a message. A line carries paths and numbers; bulk data is in the body.
 pub(crate) const LINE_BYTES: usize = 64 << 10;
-/// Longest body of a message, and most input a shim holds for a command that does not read it.
+/// Longest body of a message, and the most input a shim buffers for a command that does not read it.
 pub(crate) const BODY_BYTES: usize = 1 << 20;
 
-/// A question.
+/// The first line of a request.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Question {
+pub(crate) struct RequestLine {
     pub(crate) nonce: String,
-    pub(crate) ask: Ask,
+    #[serde(rename = "ask")]
+    pub(crate) request: Request,
     /// Bytes that follow the line.
     #[serde(default)]
     pub(crate) body: usize,
 }
 
-/// What is asked for.
+/// A request of the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Ask {
-    /// Who are you?
+pub(crate) enum Request {
     Hello,
-    /// How did it end? Answered at the end.
+    /// Returns the outcome; the reply is sent when the command has ended.
     Wait,
-    /// Write the body to the command's input. Numbers grow, with gaps if need be; one that does not is done already.
-    Input { number: u64 },
-    /// Close the command's input after everything written so far. Numbered like input.
-    CloseInput { number: u64 },
-    /// Change the terminal's size.
-    Resize { rows: u16, columns: u16 },
-    /// Signal the command's foreground.
-    Signal { signal: i32 },
-    /// End it all: ask, and after the grace kill.
-    Stop { grace_ms: u64 },
-    /// What is kept of the output?
+    /// Writes the body to the command's input. Numbers grow, with gaps allowed; a number that is not greater than the
+    /// last one was handled before.
+    Input {
+        number: u64,
+    },
+    /// Closes the command's input after everything written so far. Numbered like input.
+    CloseInput {
+        number: u64,
+    },
+    Resize {
+        rows: u16,
+        columns: u16,
+    },
+    /// Signals the foreground process group.
+    Signal {
+        signal: i32,
+    },
+    /// Sends SIGTERM to all processes, and SIGKILL after the grace period.
+    Stop {
+        grace_ms: u64,
+    },
+    /// Returns the facts about the output.
     Facts,
-    /// Bytes from the part of a stream that is held in memory.
+    /// Returns bytes from the part of a stream that is held in memory.
     Tail {
         stream: Stream,
         after: u64,
@@ -65,54 +77,58 @@ pub(crate) enum Ask {
     },
 }
 
-/// An answer.
+/// The first line of a reply.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Reply {
+pub(crate) struct ReplyLine {
     pub(crate) answer: Answer,
     /// Bytes that follow the line.
     #[serde(default)]
     pub(crate) body: usize,
 }
 
-/// What is answered.
+/// The result of a request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Answer {
-    /// To [`Ask::Hello`].
     Hello(Identity),
-    /// To [`Ask::Wait`].
-    Over(Outcome),
-    /// It is done, or was done before.
+    /// Reply to [`Request::Wait`], sent at the end of the command.
+    #[serde(rename = "over")]
+    Ended(Outcome),
+    /// The request was carried out, now or earlier.
     Done,
-    /// To [`Ask::Facts`].
     Facts(OutputFacts),
-    /// To [`Ask::Tail`]: the body begins at this offset of a stream of so many bytes.
-    Tail { at: u64, total: u64 },
-    /// It is not done.
+    /// Reply to [`Request::Tail`]: the body starts at this offset of a stream of `total` bytes.
+    Tail {
+        at: u64,
+        total: u64,
+    },
     Refused(Refusal),
 }
 
-/// Why something is not done.
+/// The reason a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub(crate) enum Refusal {
-    /// The nonce is another's.
+    /// The nonce does not match.
     Nonce,
-    /// The question is not understood.
+    /// The request could not be decoded or is not known.
     Unknown,
-    /// The command takes no input, or not any more.
+    /// The command takes no input, or its input is closed.
     InputClosed,
-    /// The command does not read what it was given so far.
-    InputFull { pending: u64 },
-    /// A line of so many bytes is longer than a terminal that edits lines takes.
-    LineTooLong { bytes: u64, most: u64 },
-    /// There is no terminal.
+    /// The buffer is full because the command does not read its input.
+    InputFull {
+        pending: u64,
+    },
+    /// The line is longer than a terminal in line mode accepts.
+    LineTooLong {
+        bytes: u64,
+        most: u64,
+    },
     NoTerminal,
-    /// There is no such stream.
     NoStream,
 }
 
-/// A message as bytes.
+/// Encodes a message as a line and its body.
 pub(crate) fn encode(line: &impl Serialize, body: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     let mut bytes = serde_json::to_vec(line)?;
     bytes.push(b'\n');

@@ -1,6 +1,7 @@
-//! The turn-scoped part of the prompt: recent messages, the current input, and words put in while a turn runs.
+//! Renders the turn-scoped part of the prompt: recent messages, the current input, and messages that enter a running
+//! turn.
 //!
-//! Owns which messages are shown, how much of each, and their labels. Fences stand in `fence`, provenance lines in
+//! Decides which messages are shown, how much of each, and their labels. Fences are in `fence`, provenance lines in
 //! `provenance`. Invariant: the current input is the last thing a model reads.
 
 use crate::fence::{self, Extent};
@@ -11,21 +12,20 @@ use holon_domain::task::TaskListEntry;
 use holon_domain::text;
 use holon_domain::time::Timestamp;
 
-/// Tasks a prompt names.
+/// Largest number of tasks in a prompt.
 const TASKS_SHOWN: usize = 16;
-/// Bytes of one task's line.
+/// Largest line about one task, in bytes.
 const TASK_LINE_BYTES: usize = 160;
 
-/// An earlier message and what the agent answered.
+/// An earlier message and the agent's answer to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryItem {
-    /// The message.
     pub message: MessageEnvelope,
-    /// The answer, if there was one.
+    /// Absent if the agent has not answered.
     pub answer: Option<String>,
 }
 
-/// Earlier messages and their answers, oldest first: the newest that fit `room_tokens`; none when none does.
+/// Renders earlier messages and their answers, oldest first: the newest that fit `room_tokens`; `None` if none fits.
 pub(crate) fn recent(history: &[HistoryItem], room_tokens: usize) -> Option<String> {
     let mut left = room_tokens;
     let mut entries: Vec<String> = history
@@ -60,19 +60,20 @@ fn entry(item: &HistoryItem) -> String {
     {
         Some(answer) => format!(
             "{asked}\nYour answer:\n{}",
-            quoted(&text::preview(answer, RECENT_MESSAGE_BYTES))
+            quote(&text::preview(answer, RECENT_MESSAGE_BYTES))
         ),
         None => asked,
     }
 }
 
-/// Each line marked as quoted: an answer may repeat what an outsider wrote, and must not pass for another message.
-fn quoted(answer: &str) -> String {
+/// Marks each line as quoted. An answer may repeat what an outsider wrote, and must not be mistaken for another
+/// message.
+fn quote(answer: &str) -> String {
     let lines: Vec<String> = answer.lines().map(|line| format!("> {line}")).collect();
     lines.join("\n")
 }
 
-/// The message this turn answers.
+/// Renders the message this turn answers.
 pub(crate) fn current(message: &MessageEnvelope, turn_start: Timestamp) -> String {
     format!(
         "Turn started at {turn_start}.\n\nCurrent input:\n{}\n{}",
@@ -81,7 +82,8 @@ pub(crate) fn current(message: &MessageEnvelope, turn_start: Timestamp) -> Strin
     )
 }
 
-/// The tasks that ran when the turn began, so that none is forgotten or started twice; none when none did.
+/// Renders the tasks that ran when the turn began, so that none is forgotten or started twice; `None` if there were
+/// none.
 pub(crate) fn tasks(tasks: &[TaskListEntry]) -> Option<String> {
     if tasks.is_empty() {
         return None;
@@ -104,7 +106,7 @@ pub(crate) fn tasks(tasks: &[TaskListEntry]) -> Option<String> {
     ))
 }
 
-/// A message that enters a running turn, labelled as such: an operator's, or the end of a task.
+/// Renders a message that enters a running turn, with a label: an operator's message, or the end of a task.
 #[must_use]
 pub fn interjection_text(message: &MessageEnvelope) -> String {
     let what = match message.kind {

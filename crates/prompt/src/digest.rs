@@ -1,20 +1,20 @@
-//! Hashes, in hex: the names of kept texts, which must never collide, and the shorter identities of caches.
+//! Hashes in hex: names of stored texts, which must not collide, and shorter identities of caches.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 /// Bytes kept of a name: 128 bits do not collide by accident.
 const NAME: usize = 16;
-/// Bytes kept of an identity that is only compared with its neighbours and stands on every round.
+/// Bytes kept of a cache identity, which is only compared with its neighbours and stored with every round.
 const IDENTITY: usize = 8;
 
-/// The name of a text: the first 128 bits of its SHA-256, in hex.
+/// Names a text: the first 128 bits of its SHA-256, in hex.
 #[must_use]
 pub fn hash(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()), NAME)
 }
 
-/// The identity of a list of texts; where one ends and the next begins is part of it.
+/// Hashes a list of texts; the boundaries between them are part of the hash.
 pub(crate) fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {

@@ -1,8 +1,7 @@
-//! The frame: system blocks, context blocks and the cache identity, assembled in their fixed order.
+//! Assembles the frame in its fixed order: system blocks, context blocks and the cache identity.
 //!
-//! Owns order and identity; the words stand in `policy`, `scope` and `context`.
-//! Invariants: stable before agent-scoped before turn-scoped; the current input is last; the cache key depends on
-//! nothing that is turn-scoped.
+//! Owns order and identity; the texts are in `policy`, `scope` and `context`. Invariants: stable before agent-scoped
+//! before turn-scoped; the current input is last; the cache key depends on nothing turn-scoped.
 
 use crate::context::HistoryItem;
 use crate::work::{self, Work, WorkText};
@@ -19,46 +18,43 @@ use holon_domain::tool::ToolSpec;
 /// Everything a frame is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameInput<'a> {
-    /// The agent.
     pub agent: &'a AgentRecord,
-    /// The model it asks.
+    /// The model that gets the request.
     pub model: &'a ModelRef,
     /// The message this turn answers.
     pub current: &'a MessageEnvelope,
-    /// What came before the current message, oldest first.
+    /// Messages before the current one, oldest first.
     pub history: &'a [HistoryItem],
-    /// The agent's work.
     pub work: Work<'a>,
     /// The tasks that ran when the turn started, oldest first.
     pub tasks: &'a [TaskListEntry],
-    /// When the turn started.
+    /// Time at which the turn started.
     pub now: Timestamp,
-    /// The tools on offer.
+    /// The tools on offer; part of the cache identity.
     pub tools: &'a [ToolSpec],
-    /// Estimated tokens the prompt may take; earlier messages are left out, oldest first, to stay within.
+    /// Estimated tokens the prompt may take. The oldest earlier messages are left out to stay within.
     pub budget_tokens: u32,
 }
 
-/// A frame and the texts it was made from, which are kept by their hash to rebuild it.
+/// A frame and the texts it was made from. The caller stores the texts by their hash to rebuild the frame later.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Built {
-    /// The frame.
+pub struct BuiltFrame {
     pub frame: PromptFrame,
-    /// The stable text.
+    /// Text that is the same for all agents of a build.
     pub stable: String,
-    /// The agent-scoped text.
+    /// Text that changes only with the agent, its workspace or its model.
     pub agent_scoped: String,
-    /// What the frame shows of the agent's work. `None` when it shows none.
+    /// Text about the agent's work; `None` if the frame shows none.
     pub work: Option<String>,
-    /// The items that the first request of a turn shows. Empty for later ones.
+    /// The work items that the first request of a turn shows; empty for later requests.
     pub shown_items: Vec<WorkItemId>,
-    /// How many blocks the frame has.
+    /// Number of blocks in the frame.
     pub sections: usize,
 }
 
-/// The frame of a turn's first request.
+/// Builds the frame of a turn's first request.
 #[must_use]
-pub fn build(input: &FrameInput<'_>) -> Built {
+pub fn build(input: &FrameInput<'_>) -> BuiltFrame {
     rebuild(
         input,
         policy::text(),
@@ -66,10 +62,10 @@ pub fn build(input: &FrameInput<'_>) -> Built {
     )
 }
 
-/// The frame of a later request of the same turn: the two texts as they were kept, not rendered anew, so that
-/// neither a new build nor a change of workspace or model in mid-turn alters what the model was told.
+/// Builds the frame of a later request of the same turn from the two stored texts. They are not rendered again, so a
+/// new build or a change of workspace or model during the turn does not alter what the model was told.
 #[must_use]
-pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Built {
+pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> BuiltFrame {
     let system_blocks = vec![
         cached_block(stable, Stability::Stable),
         cached_block(agent_scoped, Stability::AgentScoped),
@@ -99,7 +95,7 @@ pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Buil
         system_blocks,
         context_blocks,
     };
-    Built {
+    BuiltFrame {
         frame,
         stable: stable.to_owned(),
         agent_scoped: agent_scoped.to_owned(),
@@ -109,7 +105,7 @@ pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Buil
     }
 }
 
-/// What the frame shows of the agent's work.
+/// Renders the agent's work, or returns the text that the first request showed.
 fn work_text(input: &FrameInput<'_>, room_tokens: usize) -> WorkText {
     match input.work {
         Work::Rows(rows, plan) => work::text(input.agent, rows, plan, room_tokens),
@@ -120,8 +116,8 @@ fn work_text(input: &FrameInput<'_>, room_tokens: usize) -> WorkText {
     }
 }
 
-/// Estimated tokens that what is not fixed may take: what the rest leaves, and never more than half of the whole, since
-/// the turn itself needs room to grow.
+/// Returns the estimated tokens for the variable parts: what the fixed texts leave, and never more than half of the
+/// budget, because the turn itself needs room to grow.
 fn room(input: &FrameInput<'_>, texts: &[&str]) -> usize {
     let budget = usize::try_from(input.budget_tokens).unwrap_or(usize::MAX);
     let tool = |tool: &ToolSpec| {
@@ -136,7 +132,7 @@ fn room(input: &FrameInput<'_>, texts: &[&str]) -> usize {
     budget.saturating_sub(fixed).min(budget / 2)
 }
 
-/// A block that ends its stability class, where a provider's cache may end too.
+/// Builds a block that ends its stability class, where a provider's cache may end too.
 fn cached_block(text: &str, stability: Stability) -> PromptBlock {
     PromptBlock {
         text: text.to_owned(),
@@ -169,7 +165,7 @@ fn cache(
     let shown = context.iter().map(|block| block.text.as_str());
     let context_fingerprint =
         digest::hash_parts([prompt_cache_key.as_str()].into_iter().chain(shown));
-    // There is neither working memory nor compression yet; both count from zero.
+    // Working memory and compression do not exist yet; both count from zero.
     PromptCache {
         agent_id,
         prompt_cache_key,

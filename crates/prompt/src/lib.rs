@@ -1,8 +1,8 @@
-//! What a model is shown: the prompt frame, chosen, bounded, ordered and rendered.
+//! Builds the prompt frame: selects, bounds, orders and renders what a model is shown.
 //!
-//! Owns the system policy, the description of the agent's surroundings and of its work, the labels and fences around messages, and
-//! the identity under which a provider may cache a prompt. Pure: the same input gives the same frame, byte for byte.
-//! Deliberately absent: reading files, the clock, any provider's wire format, and the tools' own schemas.
+//! Owns the system policy, the description of the agent's surroundings and work, the labels and fences around messages,
+//! and the identity under which a provider may cache a prompt. Pure: the same input gives the same frame, byte for
+//! byte. It reads no files and no clock, and knows neither a provider's wire format nor the tools' schemas.
 
 mod context;
 mod digest;
@@ -16,5 +16,5 @@ mod work;
 
 pub use context::{HistoryItem, interjection_text};
 pub use digest::hash;
-pub use frame::{Built, FrameInput, build, rebuild};
-pub use work::{PlanLook, Work};
+pub use frame::{BuiltFrame, FrameInput, build, rebuild};
+pub use work::{PlanFile, Work};

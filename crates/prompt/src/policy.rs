@@ -1,10 +1,10 @@
 //! The stable part of the prompt: the policy every agent of this build works under.
 //!
-//! The words stand in `policy.md`, in the order: identity, turn, work, precedence, trust boundary, inspection,
-//! recovery, tools, work items, reporting. Nothing in them depends on an agent, a workspace or a turn, so a provider may cache
-//! them across all of these.
+//! The text is in `policy.md`, in the order: identity, turn, work, precedence, trust boundary, inspection, recovery,
+//! tools, work items, reporting. It does not depend on an agent, a workspace or a turn, so a provider may cache it
+//! across all of these.
 
-/// The policy text.
+/// Returns the policy text.
 pub(crate) fn text() -> &'static str {
     include_str!("policy.md").trim_end()
 }

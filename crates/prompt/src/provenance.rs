@@ -1,47 +1,47 @@
-//! Provenance: the one line that says what a message is, where it came from and how far its word counts.
+//! Renders provenance: the line with a message's kind, its origin and its authority.
 //!
-//! Everything on it is either spelled by the runtime or quoted, so no sender can write a line of its own.
+//! Everything on the line is either spelled by the runtime or quoted, so no sender can write a line of its own.
 
 use crate::visible;
 use holon_domain::message::{MessageEnvelope, Origin};
 use serde::Serialize;
 use std::fmt;
 
-/// The stored spelling of an enum without data.
-struct StoredWord<T>(T);
+/// Displays the stored spelling of an enum without data.
+struct StoredSpelling<T>(T);
 
-impl<T: Serialize> fmt::Display for StoredWord<T> {
+impl<T: Serialize> fmt::Display for StoredSpelling<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.serialize(f)
     }
 }
 
-/// The stored spelling of an enum without data.
+/// Returns the stored spelling of an enum without data.
 pub(crate) fn spelled(value: impl Serialize) -> String {
-    StoredWord(value).to_string()
+    StoredSpelling(value).to_string()
 }
 
-/// All of it, for a message that is to be acted on.
+/// Renders the whole line, for a message that is to be acted on.
 pub(crate) fn full(message: &MessageEnvelope) -> String {
     format!(
         "[message={} kind={} origin={} authority_class={} delivery_surface={} admission_context={} received_at={}]",
         message.id,
-        StoredWord(message.kind),
+        StoredSpelling(message.kind),
         origin(&message.origin),
-        StoredWord(message.authority_class),
-        StoredWord(message.delivery_surface),
-        StoredWord(message.admission_context),
+        StoredSpelling(message.authority_class),
+        StoredSpelling(message.delivery_surface),
+        StoredSpelling(message.admission_context),
         message.created_at,
     )
 }
 
-/// The part that matters for history.
+/// Renders the part of the line that is needed in history.
 pub(crate) fn short(message: &MessageEnvelope) -> String {
     format!(
         "[kind={} origin={} authority_class={} received_at={}]",
-        StoredWord(message.kind),
+        StoredSpelling(message.kind),
         origin(&message.origin),
-        StoredWord(message.authority_class),
+        StoredSpelling(message.authority_class),
         message.created_at,
     )
 }

@@ -1,6 +1,6 @@
-//! The agent-scoped part of the prompt: who this agent is, where it works, and what is enforced there.
+//! The agent-scoped part of the prompt: the agent's identity, its workspace, and the rules enforced there.
 //!
-//! Changes only with the agent, its workspace or its model, so a provider may cache it across turns. It states facts
+//! It changes only with the agent, its workspace or its model, so a provider may cache it across turns. It states facts
 //! of the runtime; instruction files are not loaded here.
 
 use crate::provenance::spelled;
@@ -9,7 +9,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::model::ModelRef;
 use holon_domain::summary::ExecutionPolicy;
 
-/// The agent's surroundings in words.
+/// Describes the agent's surroundings.
 pub(crate) fn text(agent: &AgentRecord, model: &ModelRef) -> String {
     [
         identity(agent),

@@ -1,22 +1,23 @@
-//! Making the invisible visible: characters that a person would not see, and a model would read, written out.
+//! Escapes characters that a person would not see and a model would read.
 //!
-//! Used for content of low authority and for every label that outsiders can choose. The operator's own words are
-//! left as they are.
+//! Used for content of low authority and for every label that outsiders can choose. The operator's own text is left
+//! unchanged.
 
 /// Longest label of outside origin, in bytes.
 const LABEL_BYTES: usize = 120;
 
-/// `text` with unseen characters written as `\u{...}`; line breaks and tabs stay.
+/// Writes unseen characters as `\u{...}`; line breaks and tabs stay.
 pub(crate) fn body(text: &str) -> String {
     escape(text, |c| c != '\n' && c != '\t' && is_unseen(c))
 }
 
-/// `text` on one line: line breaks and tabs are written out as well.
+/// Writes a text on one line: line breaks and tabs are escaped as well.
 pub(crate) fn line(text: &str) -> String {
     escape(text, is_unseen)
 }
 
-/// A name somebody else chose: on one line, short, and quoted so that it cannot pass for a label of ours.
+/// Renders a name of outside origin: on one line, short, and quoted so that it is not mistaken for a label of the
+/// runtime.
 pub(crate) fn name(text: &str) -> String {
     let short = holon_domain::text::preview(text, LABEL_BYTES);
     format!("\"{}\"", line(&short).replace('"', "\\\""))
@@ -34,7 +35,7 @@ fn escape(text: &str, hidden: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// Controls, and everything that takes no space or changes the order of what is read.
+/// Returns true for control characters, and for characters that take no space or change the reading order.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,

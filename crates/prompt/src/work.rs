@@ -1,8 +1,8 @@
-//! The work of the agent in a prompt: the current item in full, a few candidates of each class, waits and timers.
+//! Renders the agent's work: the current item in full, a few candidates of each class, waits and timers.
 //!
-//! Owns which parts are shown when room is short: parts are kept in a fixed order of weight and read in a fixed order of
-//! place. The words of one item stand in `item`. What items say was written by the agent or its operator, so it is shown
-//! with unseen characters written out, and long texts are quoted line by line.
+//! Decides which parts are shown when room is short: parts are dropped by weight and shown in a fixed order. The text
+//! of one item is in `item`. Items were written by the agent or its operator, so unseen characters are escaped and long
+//! texts are quoted line by line.
 
 mod item;
 
@@ -17,45 +17,45 @@ use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
 /// Bytes of a text in a line of a list.
 const LINE_BYTES: usize = 240;
 
-/// The plan file of the current item as it is now.
+/// State of the current item's plan file, as the shell found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PlanLook {
-    /// As the item's row has it.
+pub enum PlanFile {
+    /// Same as in the item's row.
     Known,
     Changed(PlanArtifact),
-    /// No file can be read in its place.
+    /// No readable file exists at the plan's path.
     Missing,
 }
 
-/// What a prompt says of the agent's work.
+/// Source of the text about the agent's work.
 #[derive(Debug, Clone, Copy)]
 pub enum Work<'a> {
-    /// Rows as they are now, for the first request of a turn.
-    Rows(&'a WorkOverview, &'a PlanLook),
-    /// The text that the first request showed. `None` when it showed none.
+    /// Current rows, for the first request of a turn.
+    Rows(&'a WorkOverview, &'a PlanFile),
+    /// The text that the first request showed; `None` if it showed none.
     Kept(Option<&'a str>),
 }
 
-/// A rendered part of a prompt and the items it shows.
+/// The rendered text and the items it shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct WorkText {
     pub(crate) text: Option<String>,
     pub(crate) shown: Vec<WorkItemId>,
 }
 
-/// One part of the text: its place is its position in the list, its weight says how long it is kept.
+/// One part of the text. Its index in the list is its position in the prompt.
 struct Part {
-    /// Smaller is kept longer.
+    /// Parts with a smaller weight are dropped later.
     weight: u8,
     text: String,
     shown: Vec<WorkItemId>,
 }
 
-/// The text about the agent's work, within `room_tokens`; nothing when there is no work.
+/// Renders the agent's work within `room_tokens`; empty if there is no work.
 pub(crate) fn text(
     agent: &AgentRecord,
     work: &WorkOverview,
-    plan: &PlanLook,
+    plan: &PlanFile,
     room_tokens: usize,
 ) -> WorkText {
     if work.is_empty() {
@@ -71,7 +71,7 @@ pub(crate) fn text(
         };
         let part = parts.remove(place);
         left_out += 1;
-        // The current item is never left out without a trace.
+        // The current item is never left out entirely.
         if let Some(current) = work.current.as_ref().filter(|_| part.weight == CURRENT) {
             let short = item::line(current, agent.work.wake_count);
             parts.insert(
@@ -117,7 +117,7 @@ const WAITS: u8 = 7;
 const TIMERS: u8 = 8;
 const COMPLETED: u8 = 9;
 
-fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanLook) -> Vec<Part> {
+fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanFile) -> Vec<Part> {
     let counts = agent.work.items;
     let wake_count = agent.work.wake_count;
     let list = |weight, title: String, items: &[WorkItemRecord]| -> Option<Part> {
@@ -154,7 +154,7 @@ fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanLook) -> Vec<Part>
         ),
         list(
             QUEUED,
-            titled(
+            title_with_count(
                 "Other items that can go on, longest untouched first",
                 &work.queued,
                 runnable,
@@ -163,7 +163,7 @@ fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanLook) -> Vec<Part>
         ),
         list(
             OPERATOR,
-            titled(
+            title_with_count(
                 "Items that wait for the operator",
                 &work.waiting_operator,
                 counts.waiting_operator,
@@ -172,7 +172,7 @@ fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanLook) -> Vec<Part>
         ),
         list(
             BLOCKED,
-            titled("Items that are blocked or wait", &work.blocked, blocked),
+            title_with_count("Items that are blocked or wait", &work.blocked, blocked),
             &work.blocked,
         ),
         waits(&work.waits, agent.work.active_waits),
@@ -188,8 +188,8 @@ fn ids(items: &[WorkItemRecord]) -> Vec<WorkItemId> {
     items.iter().map(|item| item.id.clone()).collect()
 }
 
-/// A title that says how many there are where not all are shown.
-fn titled<T>(title: &str, shown: &[T], count: u32) -> String {
+/// Renders a title, with the total number if not all entries are shown.
+fn title_with_count<T>(title: &str, shown: &[T], count: u32) -> String {
     match usize::try_from(count) {
         Ok(count) if count > shown.len() => format!("{title} ({} of {count}):", shown.len()),
         Ok(_) | Err(_) => format!("{title}:"),
@@ -200,22 +200,22 @@ fn waits(waits: &[WaitRecord], count: u32) -> Option<Part> {
     let line = |wait: &WaitRecord| {
         let item = wait.work_item_id.as_ref();
         let whose = item.map_or_else(|| "you".to_owned(), WorkItemId::to_string);
-        format!("- {} of {whose}: {}", wait.id, wait_words(wait))
+        format!("- {} of {whose}: {}", wait.id, describe_wait(wait))
     };
     let lines: Vec<String> = waits.iter().map(line).collect();
     (!lines.is_empty()).then(|| Part {
         weight: WAITS,
         text: format!(
             "{}\n{}",
-            titled("Active waits", waits, count),
+            title_with_count("Active waits", waits, count),
             lines.join("\n")
         ),
         shown: Vec::new(),
     })
 }
 
-/// What a wait is for and what ends it.
-fn wait_words(wait: &WaitRecord) -> String {
+/// Describes a wait and what ends it.
+fn describe_wait(wait: &WaitRecord) -> String {
     let ends: Vec<String> = wait.wake_sources.iter().map(source).collect();
     let due = wait.due_at.map(|at| format!(", at {at} at the latest"));
     format!(
@@ -253,7 +253,7 @@ fn timers(timers: &[TimerRecord], count: u32) -> Option<Part> {
         weight: TIMERS,
         text: format!(
             "{}\n{}",
-            titled("Active timers", timers, count),
+            title_with_count("Active timers", timers, count),
             lines.join("\n")
         ),
         shown: Vec::new(),
@@ -272,7 +272,7 @@ fn completed(items: &[WorkItemRecord]) -> Option<Part> {
     })
 }
 
-/// A text on one line, shortened.
+/// Shortens a text to one line.
 fn short(words: &str) -> String {
     text::preview(&visible::line(words), LINE_BYTES)
 }

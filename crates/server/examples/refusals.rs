@@ -7,7 +7,7 @@ fn main() {
     print!("{}", page());
 }
 
-/// The page, one row for each refusal.
+/// Renders the page, one row for each refusal.
 pub(crate) fn page() -> String {
     let rows: String = refusals().iter().map(row).collect();
     format!("{HEAD}{rows}")
@@ -19,12 +19,11 @@ fn row(entry: &RefusalEntry) -> String {
     format!("| `{}` | {status} | {meaning} | {next} |\n", text.code)
 }
 
-/// A cell of a Markdown table: its bars escaped.
+/// Escapes the bars of a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// What stands above the table.
 const HEAD: &str = "# Refusals
 
 Every error of the control plane has the same shape: `ok` is `false`, `error` is the message, `code` is stable, and `hint` is the next step unless the message names it.

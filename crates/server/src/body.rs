@@ -1,4 +1,4 @@
-//! Request bodies: bounded in size and in time, JSON only, with errors that say where.
+//! Reads request bodies: JSON only, bounded in size and time, with errors that name line and column.
 
 use crate::refusal::{Refusal, RequestFault};
 use axum::body::Body;
@@ -12,21 +12,21 @@ use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use std::time::Duration;
 
-/// How much of a body that is too large is still read and thrown away, so that its sender gets to see the answer
-/// instead of a broken connection.
+/// Bytes of an oversized body that are still read and discarded, so that the sender sees the error response instead of
+/// a broken connection.
 const DISCARDED_BYTES: usize = 4 * REQUEST_BODY_BYTES;
 
-/// A body that must be there.
+/// A required JSON body.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
-/// A body that may be left out.
+/// A JSON body that may be absent; its type's default then applies.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Refusal> {
-        let bytes = read(request).await?;
+        let bytes = read_body(request).await?;
         if bytes.is_empty() {
             return Err(RequestFault::MISSING_BODY.refuse("this request needs a JSON body"));
         }
@@ -38,7 +38,7 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJ
     type Rejection = Refusal;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Refusal> {
-        let bytes = read(request).await?;
+        let bytes = read_body(request).await?;
         if bytes.is_empty() {
             Ok(Self(T::default()))
         } else {
@@ -60,20 +60,20 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     })
 }
 
-async fn read(request: Request) -> Result<BytesMut, Refusal> {
+async fn read_body(request: Request) -> Result<BytesMut, Refusal> {
     let announced = request
         .headers()
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if let Some(bytes) = announced.filter(|bytes| *bytes > DISCARDED_BYTES) {
-        return Err(too_large(bytes));
+        return Err(refuse_large_body(bytes));
     }
     tokio::time::timeout(
         Duration::from_millis(REQUEST_READ_MS),
         collect(request.into_body()),
     )
     .await
-    .unwrap_or_else(|_| Err(too_slow()))
+    .unwrap_or_else(|_| Err(refuse_slow_body()))
 }
 
 async fn collect(body: Body) -> Result<BytesMut, Refusal> {
@@ -86,7 +86,7 @@ async fn collect(body: Body) -> Result<BytesMut, Refusal> {
         })?;
         seen = seen.saturating_add(chunk.len());
         if seen > DISCARDED_BYTES {
-            return Err(too_large(seen));
+            return Err(refuse_large_body(seen));
         }
         if seen > REQUEST_BODY_BYTES {
             kept = BytesMut::new();
@@ -95,14 +95,14 @@ async fn collect(body: Body) -> Result<BytesMut, Refusal> {
         }
     }
     if seen > REQUEST_BODY_BYTES {
-        Err(too_large(seen))
+        Err(refuse_large_body(seen))
     } else {
         Ok(kept)
     }
 }
 
-/// The same refusal as for a message that is too large, only for all of its request.
-fn too_large(bytes: usize) -> Refusal {
+/// Refuses with the code of an oversized message, for the whole request.
+fn refuse_large_body(bytes: usize) -> Refusal {
     let rejection = Rejection::TooLarge {
         what: "request body",
         bytes,
@@ -111,6 +111,6 @@ fn too_large(bytes: usize) -> Refusal {
     Refusal::from(Error::from(rejection))
 }
 
-fn too_slow() -> Refusal {
+fn refuse_slow_body() -> Refusal {
     RequestFault::BODY_TIMEOUT.refuse("the body did not arrive in time")
 }

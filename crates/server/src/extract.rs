@@ -1,4 +1,4 @@
-//! What handlers take from the path and the query. Both refuse what they do not know.
+//! Extractors for paths and queries. Both refuse names that they do not know.
 
 use crate::refusal::{Refusal, RequestFault};
 use axum::extract::{FromRequestParts, Path, Query};
@@ -9,12 +9,12 @@ use holon_engine::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// What is wrong with a name that is not even text once its percent signs are decoded.
+/// Error for an agent name that is not UTF-8 after percent decoding.
 const NOT_TEXT: AgentIdError = AgentIdError::Character {
     found: char::REPLACEMENT_CHARACTER,
 };
 
-/// The agent a path names.
+/// The agent named in the path.
 pub(crate) struct AgentPath(pub(crate) AgentId);
 
 impl<S: Send + Sync> FromRequestParts<S> for AgentPath {
@@ -28,7 +28,7 @@ impl<S: Send + Sync> FromRequestParts<S> for AgentPath {
     }
 }
 
-/// The agent a path names, and the id of something that belongs to it.
+/// The agent named in the path, and the id of one of its work items, waits or timers.
 pub(crate) struct MemberPath {
     pub(crate) agent_id: AgentId,
     pub(crate) member: String,
@@ -48,7 +48,7 @@ impl<S: Send + Sync> FromRequestParts<S> for MemberPath {
     }
 }
 
-/// The query, read into a type that names every parameter there is.
+/// The query, decoded into a type that names every allowed parameter.
 pub(crate) struct Params<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
@@ -61,20 +61,20 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// The query of a route that takes none.
+/// The query of a route without parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoParams {}
 
-/// The query of a list.
+/// The query of a list with a limit.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitParams {
     pub(crate) limit: Option<u64>,
 }
 
-/// A limit within its bounds.
-pub(crate) fn limit(asked: Option<u64>, default: u64, max: u64) -> Result<u64, Refusal> {
+/// Checks a limit against its range; the default applies if it is absent.
+pub(crate) fn check_limit(asked: Option<u64>, default: u64, max: u64) -> Result<u64, Refusal> {
     match asked {
         None => Ok(default),
         Some(limit) if (1..=max).contains(&limit) => Ok(limit),
@@ -85,7 +85,7 @@ pub(crate) fn limit(asked: Option<u64>, default: u64, max: u64) -> Result<u64, R
     }
 }
 
-/// A position as it was sent. Positions are stored as signed numbers, so everything beyond those means "the far end".
-pub(crate) fn seq(asked: Option<u64>) -> Option<u64> {
+/// Clamps a sequence number to the range of the store, which uses signed numbers. A larger one means the far end.
+pub(crate) fn clamp_seq(asked: Option<u64>) -> Option<u64> {
     asked.map(|seq| seq.min(i64::MAX.unsigned_abs()))
 }

@@ -1,16 +1,15 @@
-//! The frames of an event stream: which fields an opening, an event, a notice and a heartbeat have. How fields become
-//! bytes is `holon_sse`'s.
+//! Fields of the frames of an event stream: opening, event, notice and heartbeat. `holon_sse` encodes them.
 
 use bytes::BytesMut;
 use holon_sse::Frame;
 
-/// A comment that keeps the connection alive.
+/// Writes a comment that keeps the connection alive.
 pub(crate) fn heartbeat(into: &mut BytesMut) {
     holon_sse::write_comment(into, "heartbeat");
 }
 
-/// The first frame: how soon to come back, and the cursor this stream starts from. It carries no data, so a reader
-/// takes the cursor over without seeing an event.
+/// Writes the first frame: the reconnect delay and the start cursor. It carries no data, so a reader takes the cursor
+/// over without seeing an event.
 pub(crate) fn opening(into: &mut BytesMut, retry_ms: u64, cursor: u64) {
     let cursor = cursor.to_string();
     let frame = Frame {
@@ -22,12 +21,12 @@ pub(crate) fn opening(into: &mut BytesMut, retry_ms: u64, cursor: u64) {
     frame.write(into);
 }
 
-/// A frame that moves the cursor.
+/// Writes an event frame, whose id moves the reader's cursor.
 pub(crate) fn event(into: &mut BytesMut, seq: u64, name: &str, data: &str) {
     named(into, Some(&seq.to_string()), name, data);
 }
 
-/// A frame that does not.
+/// Writes a frame without id, which leaves the reader's cursor unchanged.
 pub(crate) fn notice(into: &mut BytesMut, name: &str, data: &str) {
     named(into, None, name, data);
 }

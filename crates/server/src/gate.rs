@@ -1,7 +1,7 @@
 //! The gate at the router's root: every request passes it, and it denies by default.
 //!
-//! It looks at the head of a request only. What it guards against: other users, browsers and networks.
-//! What it does not: commands an agent runs as the same user.
+//! It checks only the head of a request. It protects against other users, browsers and networks. It does not protect
+//! against commands that an agent runs as the same user.
 
 use crate::hosts::AllowedHosts;
 use crate::refusal::{Refusal, RequestFault};
@@ -15,28 +15,27 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use std::sync::Arc;
 
-/// What strangers may ask. Everything else needs the token or the socket.
+/// Routes open to anonymous callers. All others need the token or the socket.
 pub const PUBLIC: [&str; 2] = ["/healthz", "/handshake"];
 
-/// Who is asking.
+/// Identity of the caller of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// Nobody knows; gets the public routes only.
-    Stranger,
-    /// The holder of the token, or the same user on this machine.
-    Known,
+    /// No valid token was sent; only public routes are allowed.
+    Anonymous,
+    /// The caller sent the token, or is the same user on this machine.
+    Authenticated,
 }
 
-/// Whether a request carries a body.
+/// Presence of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Payload {
-    /// It does not.
     Empty,
-    /// It does, or may.
+    /// The request has a body, or may have one.
     Present,
 }
 
-/// The rules of one listener.
+/// Access rules of one listener.
 #[derive(Debug)]
 pub(crate) struct Gate {
     pub(crate) transport: Transport,
@@ -45,21 +44,21 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Lets a request pass as somebody, or says why not.
-    pub(crate) fn judge(&self, request: &Request) -> Result<Caller, Refusal> {
+    /// Checks a request and returns its caller, or the refusal.
+    pub(crate) fn check(&self, request: &Request) -> Result<Caller, Refusal> {
         let headers = request.headers();
         let caller = match self.transport {
             Transport::Unix => {
                 refuse_origin(headers)?;
-                Caller::Known
+                Caller::Authenticated
             }
             Transport::Tcp => {
                 self.check_host(request)?;
                 refuse_origin(headers)?;
-                self.recognise(headers)
+                self.authenticate(headers)
             }
         };
-        if caller == Caller::Stranger && !PUBLIC.contains(&request.uri().path()) {
+        if caller == Caller::Anonymous && !PUBLIC.contains(&request.uri().path()) {
             return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
         }
         check_content_type(request.method(), headers, payload_of(request))?;
@@ -67,7 +66,7 @@ impl Gate {
     }
 
     fn check_host(&self, request: &Request) -> Result<(), Refusal> {
-        let named = single(request.headers(), &HOST).and_then(|value| value.to_str().ok());
+        let named = single_header(request.headers(), &HOST).and_then(|value| value.to_str().ok());
         let target = request
             .uri()
             .authority()
@@ -80,22 +79,23 @@ impl Gate {
         Err(RequestFault::HOST_NOT_ALLOWED.refuse("this host name is not served here"))
     }
 
-    fn recognise(&self, headers: &HeaderMap) -> Caller {
-        let offered = single(headers, &AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));
+    fn authenticate(&self, headers: &HeaderMap) -> Caller {
+        let offered = single_header(headers, &AUTHORIZATION)
+            .and_then(|value| bearer_secret(value.as_bytes()));
         match offered {
-            Some(secret) if self.token.matches(secret) => Caller::Known,
-            Some(_) | None => Caller::Stranger,
+            Some(secret) if self.token.matches(secret) => Caller::Authenticated,
+            Some(_) | None => Caller::Anonymous,
         }
     }
 }
 
-/// The middleware: what passes carries its [`Caller`].
+/// Middleware that refuses a request, or passes it on with its [`Caller`] as an extension.
 pub(crate) async fn guard(
     State(gate): State<Arc<Gate>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    match gate.judge(&request) {
+    match gate.check(&request) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -104,19 +104,22 @@ pub(crate) async fn guard(
     }
 }
 
-/// A header that must not be ambiguous: the value if there is exactly one.
-fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a axum::http::HeaderValue> {
+/// Returns a header's value if the header occurs exactly once; a repeated header is ambiguous.
+fn single_header<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Option<&'a axum::http::HeaderValue> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     values.next().is_none().then_some(first)
 }
 
-fn bearer(value: &[u8]) -> Option<&[u8]> {
+fn bearer_secret(value: &[u8]) -> Option<&[u8]> {
     let (scheme, secret) = value.split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then_some(secret)
 }
 
-/// Only browsers send `Origin`, and no browser has business here.
+/// Refuses requests of browsers; only they send `Origin`.
 fn refuse_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     if !headers.contains_key(ORIGIN) {
         return Ok(());
@@ -132,7 +135,7 @@ fn payload_of(request: &Request) -> Payload {
     }
 }
 
-/// A form or plain text is what a page can post without asking first; only JSON is taken.
+/// Refuses every body but JSON: a web page can post forms and plain text without a preflight request.
 fn check_content_type(
     method: &Method,
     headers: &HeaderMap,
@@ -144,7 +147,7 @@ fn check_content_type(
     let acceptable = match (headers.get(CONTENT_TYPE), payload) {
         (None, Payload::Empty) => true,
         (None, Payload::Present) => false,
-        (Some(_), Payload::Empty | Payload::Present) => single(headers, &CONTENT_TYPE)
+        (Some(_), Payload::Empty | Payload::Present) => single_header(headers, &CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
             .is_some_and(is_json),
     };

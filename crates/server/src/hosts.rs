@@ -1,14 +1,16 @@
-//! Which `Host` a request may name. A page in a browser can point a name of its own at this machine;
-//! what it cannot do is make the browser send a name that is on this list.
+//! Host names that a request may be addressed to.
+//!
+//! This prevents DNS rebinding: a web page can point its own name at this machine, but it cannot make the browser send
+//! a name that is on this list.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Loopback, the address that is bound, and what the operator advertises.
+/// Loopback, the bound address, and the names that the operator advertises.
 #[derive(Debug, Clone)]
 pub(crate) struct AllowedHosts(Vec<String>);
 
 impl AllowedHosts {
-    /// The list for a bound address and advertised hosts, which may carry a port.
+    /// Creates the list for a bound address and advertised hosts, which may carry a port.
     pub(crate) fn new(bound: Option<SocketAddr>, advertised: &[String]) -> Self {
         let bound = bound
             .map(|addr| addr.ip())
@@ -18,13 +20,13 @@ impl AllowedHosts {
         Self(bound.into_iter().chain(advertised).collect())
     }
 
-    /// Whether a request may name this host, given as in a `Host` header or a request target.
+    /// Returns true if a request may name this host, given as in a `Host` header or a request target.
     pub(crate) fn allow(&self, authority: &str) -> bool {
         name_of(authority).is_some_and(|name| is_loopback(&name) || self.0.contains(&name))
     }
 }
 
-/// The host of an authority, in one spelling; none when it is not well formed.
+/// Extracts and normalises the host of an authority; `None` if it is malformed.
 fn name_of(authority: &str) -> Option<String> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {

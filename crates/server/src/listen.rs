@@ -1,7 +1,7 @@
-//! Listeners and connections: who may connect, how many, how slowly, and how they end.
+//! Listeners and connections: peer check, connection limit, timeouts and shutdown.
 //!
-//! HTTP/1 only. Each connection is one task; it ends when its peer is done, when the host has drained,
-//! or when somebody cancels it.
+//! HTTP/1 only. Each connection is one task. It signals when its peer closes it, when the host has drained, or when the
+//! server cancels it.
 
 use crate::error::Error;
 use crate::state::Connection;
@@ -26,14 +26,14 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Pause after an accept that failed: out of descriptors is not cured by asking at once again.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Backoff after a failed accept; a lack of file descriptors does not end at once.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
-/// Makes the control socket: nobody but its owner may use it. A socket file that is left over is replaced, so the
-/// caller must hold the home's lock.
+/// Creates the control socket, which only its owner may use. A stale socket file is replaced, so the caller must hold
+/// the home's lock.
 ///
 /// # Errors
-/// When the path is taken by something else, or cannot be used.
+/// When another kind of file occupies the path, or the socket cannot be created.
 pub fn bind_unix(path: &Path) -> Result<UnixListener, Error> {
     let failed = |source| Error::Socket {
         path: path.display().to_string(),
@@ -58,11 +58,11 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Where connections come from.
+/// A bound listener of either transport.
 pub(crate) enum Listener {
-    /// Anybody who can reach the address.
+    /// Open to every peer that can reach the address.
     Tcp(TcpListener),
-    /// The same user only.
+    /// Open to the same user only.
     Unix(UnixListener),
 }
 
@@ -72,7 +72,7 @@ enum Socket {
 }
 
 impl Listener {
-    /// The next connection; none when its peer is somebody else and was sent away.
+    /// Accepts the next connection; `None` if it was refused because its peer is another user.
     async fn accept(&self) -> io::Result<Option<Socket>> {
         match self {
             Self::Tcp(listener) => {
@@ -97,22 +97,27 @@ fn is_owner(uid: u32) -> bool {
     uid == rustix::process::geteuid().as_raw()
 }
 
-/// How connections are told to end.
+/// Cancellation tokens that end connections.
 #[derive(Clone)]
-pub(crate) struct Ends {
-    /// Finish what is under way, take nothing new.
+pub(crate) struct ShutdownSignals {
+    /// Connections finish their current request and accept no new one.
     pub(crate) drain: CancellationToken,
-    /// End at once.
+    /// Connections close at once.
     pub(crate) kill: CancellationToken,
 }
 
-/// Takes connections until the host drains.
-pub(crate) async fn accept(listener: Listener, router: Router, tasks: TaskTracker, ends: Ends) {
+/// Accepts connections until the host drains, one task each.
+pub(crate) async fn accept(
+    listener: Listener,
+    router: Router,
+    tasks: TaskTracker,
+    signals: ShutdownSignals,
+) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     let service = TowerToHyperService::new(router);
-    while let Some(accepted) = ends
+    while let Some(accepted) = signals
         .drain
-        .run_until_cancelled(next(&listener, &slots))
+        .run_until_cancelled(accept_next(&listener, &slots))
         .await
     {
         let (socket, slot) = match accepted {
@@ -120,16 +125,16 @@ pub(crate) async fn accept(listener: Listener, router: Router, tasks: TaskTracke
             Ok(None) => continue,
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection");
-                // A drain ends the pause, too.
-                drop(tokio::time::timeout(ACCEPT_PAUSE, ends.drain.cancelled()).await);
+                // A drain also signals the backoff.
+                drop(tokio::time::timeout(ACCEPT_BACKOFF, signals.drain.cancelled()).await);
                 continue;
             }
         };
-        let (service, ends) = (service.clone(), ends.clone());
+        let (service, signals) = (service.clone(), signals.clone());
         tasks.spawn(async move {
             match socket {
-                Socket::Tcp(stream) => converse(stream, service, &ends).await,
-                Socket::Unix(stream) => converse(stream, service, &ends).await,
+                Socket::Tcp(stream) => serve_connection(stream, service, &signals).await,
+                Socket::Unix(stream) => serve_connection(stream, service, &signals).await,
             }
             drop(slot);
         });
@@ -138,8 +143,11 @@ pub(crate) async fn accept(listener: Listener, router: Router, tasks: TaskTracke
 
 type Slot = tokio::sync::OwnedSemaphorePermit;
 
-/// A free slot first: at the bound, peers wait in the kernel's queue and cost nothing here.
-async fn next(listener: &Listener, slots: &Arc<Semaphore>) -> io::Result<Option<(Socket, Slot)>> {
+/// Waits for a free slot, then accepts. At the connection limit, peers wait in the kernel's queue.
+async fn accept_next(
+    listener: &Listener,
+    slots: &Arc<Semaphore>,
+) -> io::Result<Option<(Socket, Slot)>> {
     let slot = Arc::clone(slots)
         .acquire_owned()
         .await
@@ -147,11 +155,11 @@ async fn next(listener: &Listener, slots: &Arc<Semaphore>) -> io::Result<Option<
     Ok(listener.accept().await?.map(|socket| (socket, slot)))
 }
 
-async fn converse<I>(io: I, service: TowerToHyperService<Router>, ends: &Ends)
+async fn serve_connection<I>(io: I, service: TowerToHyperService<Router>, signals: &ShutdownSignals)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let close = ends.kill.child_token();
+    let close = signals.kill.child_token();
     let connection = Connection(close.clone());
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -164,14 +172,14 @@ where
         .header_read_timeout(Duration::from_millis(REQUEST_READ_MS))
         .max_header_size(REQUEST_HEAD_BYTES)
         .max_buf_size(2 * REQUEST_HEAD_BYTES);
-    let mut conversation = pin!(builder.serve_connection(TokioIo::new(io), service));
+    let mut connection_future = pin!(builder.serve_connection(TokioIo::new(io), service));
     let ended = tokio::select! {
-        ended = conversation.as_mut() => ended,
+        ended = connection_future.as_mut() => ended,
         () = close.cancelled() => return,
-        () = ends.drain.cancelled() => {
-            conversation.as_mut().graceful_shutdown();
+        () = signals.drain.cancelled() => {
+            connection_future.as_mut().graceful_shutdown();
             tokio::select! {
-                ended = conversation => ended,
+                ended = connection_future => ended,
                 () = close.cancelled() => return,
             }
         }

@@ -1,7 +1,7 @@
-//! A refused request as it goes over the wire: HTTP status, one JSON shape, and the header some refusals carry.
+//! Error responses: HTTP status, JSON body and the extra header of some refusals.
 //!
-//! Owns the HTTP status of every error of the engine. Code, message and hint come from the refusal itself: from
-//! `core` and the engine, or from [`RequestFault`] for what is wrong with a request before the engine is asked.
+//! Owns the HTTP status of every error of the engine. Code, message and hint come from the error itself: from `core`
+//! and the engine, or from [`RequestFault`] for a malformed request.
 
 mod fault;
 mod reference;
@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use holon_api::ErrorBody;
 use holon_engine::{Error, Rejection};
 
-/// The answer to a request that is not carried out.
+/// Response to a request that is not carried out.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
@@ -24,25 +24,25 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// The same with another next step.
+    /// Replaces the next step.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.body.hint = Some(hint.into());
         self
     }
 
-    /// The same with one more fact in the body.
+    /// Adds one fact to the body.
     pub(crate) fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
         self.body.extra.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same without the advice to send it again: what was asked may have taken effect.
+    /// Removes the retry header, because the request may have taken effect.
     pub(crate) fn without_retry(mut self) -> Self {
         self.header = None;
         self
     }
 
-    /// The body, for a stream that has sent its status already.
+    /// Returns the body alone, for a stream that has already sent its status.
     pub(crate) fn into_body(self) -> ErrorBody {
         *self.body
     }
@@ -61,7 +61,7 @@ impl IntoResponse for Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let status = status_of(&error);
-        // Of a full disk the writer says so itself, once a minute.
+        // The writer itself logs a full disk, once a minute.
         if status.is_server_error() && error != Error::DiskFull {
             tracing::warn!(code = error.code(), %error, "request failed");
         }
@@ -88,7 +88,6 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The HTTP status of every error of the engine.
 fn status_of(error: &Error) -> StatusCode {
     match error {
         Error::Rejected(rejection) => status_of_rejection(rejection),
@@ -100,7 +99,7 @@ fn status_of(error: &Error) -> StatusCode {
         Error::CursorTooOld { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
-        // Not 503: clients send again on that, and an input that may have been taken would be taken twice.
+        // Not 503: clients retry on that, and an input that was stored would be stored twice.
         Error::CommitUnknown
         | Error::StoreLost { .. }
         | Error::Storage { .. }
@@ -136,7 +135,7 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
     }
 }
 
-/// After how many seconds the same request is worth another try, where it is.
+/// Seconds after which a retry is useful; `None` if a retry would fail again.
 const fn retry_after(error: &Error) -> Option<u16> {
     match error {
         Error::Rejected(Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. })

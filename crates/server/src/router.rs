@@ -1,5 +1,5 @@
-//! The route table and the layers around it. The table is the router: a route that is not in it does not exist,
-//! and tests go through the same table.
+//! The route table and the middleware around it. A path without a row in the table is answered with 404; tests use the
+//! same table.
 
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
@@ -23,7 +23,7 @@ struct Route<S> {
     handler: MethodRouter<S>,
 }
 
-fn getting<S: Clone + Send + Sync + 'static>(
+fn get_route<S: Clone + Send + Sync + 'static>(
     path: &'static str,
     handler: MethodRouter<S>,
 ) -> Route<S> {
@@ -34,7 +34,7 @@ fn getting<S: Clone + Send + Sync + 'static>(
     }
 }
 
-fn posting<S: Clone + Send + Sync + 'static>(
+fn post_route<S: Clone + Send + Sync + 'static>(
     path: &'static str,
     handler: MethodRouter<S>,
 ) -> Route<S> {
@@ -45,67 +45,67 @@ fn posting<S: Clone + Send + Sync + 'static>(
     }
 }
 
-/// Routes that look. They are not given the acting door.
+/// Read-only routes. Their state has no handle that can change an agent.
 fn read_routes() -> Vec<Route<ReadState>> {
     vec![
-        getting("/", get(runtime::root)),
-        getting("/healthz", get(runtime::health)),
-        getting("/handshake", get(runtime::handshake)),
-        getting("/models", get(model::models)),
-        getting("/agents/list", get(read::list)),
-        getting("/agents/{id}/status", get(read::status)),
-        getting("/agents/{id}/briefs", get(read::briefs)),
-        getting("/agents/{id}/transcript", get(read::transcript)),
-        getting("/agents/{id}/events", get(events::page)),
-        getting("/agents/{id}/events/stream", get(events::stream)),
-        getting("/agents/{id}/explain", get(waiting::explain)),
-        getting("/agents/{id}/work-items", get(work::list)),
-        getting("/agents/{id}/work-items/{item}", get(work::show)),
-        getting("/agents/{id}/waits", get(waiting::waits)),
-        getting("/agents/{id}/timers", get(waiting::timers)),
-        getting("/status", get(read::default_status)),
-        getting("/briefs", get(read::default_briefs)),
-        getting("/transcript", get(read::default_transcript)),
+        get_route("/", get(runtime::root)),
+        get_route("/healthz", get(runtime::health)),
+        get_route("/handshake", get(runtime::handshake)),
+        get_route("/models", get(model::models)),
+        get_route("/agents/list", get(read::list)),
+        get_route("/agents/{id}/status", get(read::status)),
+        get_route("/agents/{id}/briefs", get(read::briefs)),
+        get_route("/agents/{id}/transcript", get(read::transcript)),
+        get_route("/agents/{id}/events", get(events::page)),
+        get_route("/agents/{id}/events/stream", get(events::stream)),
+        get_route("/agents/{id}/explain", get(waiting::explain)),
+        get_route("/agents/{id}/work-items", get(work::list)),
+        get_route("/agents/{id}/work-items/{item}", get(work::show)),
+        get_route("/agents/{id}/waits", get(waiting::waits)),
+        get_route("/agents/{id}/timers", get(waiting::timers)),
+        get_route("/status", get(read::default_status)),
+        get_route("/briefs", get(read::default_briefs)),
+        get_route("/transcript", get(read::default_transcript)),
     ]
 }
 
-/// Routes that act.
+/// Routes that change an agent or the host.
 fn act_routes() -> Vec<Route<ActState>> {
     vec![
-        posting("/enqueue", post(message::default_enqueue)),
-        posting("/agents/{id}/enqueue", post(message::enqueue)),
-        posting("/control/agents/{id}/create", post(agent::create)),
-        posting("/control/agents/{id}/prompt", post(message::prompt)),
-        posting("/control/agents/{id}/control", post(agent::control)),
-        posting("/control/agents/{id}/model", post(model::set)),
-        posting("/control/agents/{id}/model/clear", post(model::clear)),
-        posting("/control/agents/{id}/wake", post(waiting::wake)),
-        posting("/control/agents/{id}/work-items", post(work::create)),
-        posting("/control/agents/{id}/work-items/{item}", post(work::update)),
-        posting(
+        post_route("/enqueue", post(message::default_enqueue)),
+        post_route("/agents/{id}/enqueue", post(message::enqueue)),
+        post_route("/control/agents/{id}/create", post(agent::create)),
+        post_route("/control/agents/{id}/prompt", post(message::prompt)),
+        post_route("/control/agents/{id}/control", post(agent::control)),
+        post_route("/control/agents/{id}/model", post(model::set)),
+        post_route("/control/agents/{id}/model/clear", post(model::clear)),
+        post_route("/control/agents/{id}/wake", post(waiting::wake)),
+        post_route("/control/agents/{id}/work-items", post(work::create)),
+        post_route("/control/agents/{id}/work-items/{item}", post(work::update)),
+        post_route(
             "/control/agents/{id}/work-items/{item}/complete",
             post(work::complete),
         ),
-        posting(
+        post_route(
             "/control/agents/{id}/work-items/{item}/resume",
             post(work::resume),
         ),
-        posting(
+        post_route(
             "/control/agents/{id}/waits/{wait}/cancel",
             post(waiting::cancel_wait),
         ),
-        posting("/control/agents/{id}/timers", post(waiting::create_timer)),
-        posting(
+        post_route("/control/agents/{id}/timers", post(waiting::create_timer)),
+        post_route(
             "/control/agents/{id}/timers/{timer}/cancel",
             post(waiting::cancel_timer),
         ),
-        posting("/control/run", post(run::run)),
-        posting("/control/runtime/reload", post(runtime::reload)),
-        posting("/control/runtime/shutdown", post(runtime::shutdown)),
+        post_route("/control/run", post(run::run)),
+        post_route("/control/runtime/reload", post(runtime::reload)),
+        post_route("/control/runtime/shutdown", post(runtime::shutdown)),
     ]
 }
 
-/// Every route there is, as method and path pattern.
+/// Returns every route as method and path pattern.
 #[must_use]
 pub fn routes() -> Vec<(Method, &'static str)> {
     let reads = read_routes()
@@ -117,16 +117,16 @@ pub fn routes() -> Vec<(Method, &'static str)> {
     reads.chain(acts).collect()
 }
 
-/// The router of one listener.
+/// Builds the router of one listener.
 pub(crate) fn router(gate: Gate, reads: ReadState, acts: ActState) -> Router {
     let when_up = middleware::from_fn_with_state(acts.acts.clone(), refuse_until_up);
     mount(read_routes())
         .with_state(reads)
         .merge(mount(act_routes()).route_layer(when_up).with_state(acts))
         .fallback(not_found)
-        .method_not_allowed_fallback(wrong_method)
+        .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(Arc::new(gate), guard))
-        .layer(middleware::from_fn(envelop))
+        .layer(middleware::from_fn(wrap_response))
 }
 
 fn mount<S: Clone + Send + Sync + 'static>(routes: Vec<Route<S>>) -> Router<S> {
@@ -139,12 +139,12 @@ async fn not_found() -> Refusal {
     RequestFault::UNKNOWN_ROUTE.refuse("there is no such route")
 }
 
-async fn wrong_method(method: Method) -> Refusal {
+async fn method_not_allowed(method: Method) -> Refusal {
     RequestFault::METHOD.refuse(format!("{method} is not possible here"))
 }
 
-/// A host that cannot settle what its predecessor left, because the disk is full, answers those who only look. What
-/// concerns the host and no agent is done all the same.
+/// Refuses changes while the host cannot recover its agents because the disk is full. Read-only routes and routes about
+/// the host itself still work.
 async fn refuse_until_up(State(acts): State<Acts>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>();
     let is_about_the_host = path.is_some_and(|path| path.as_str().starts_with("/control/runtime/"));
@@ -154,10 +154,10 @@ async fn refuse_until_up(State(acts): State<Acts>, request: Request, next: Next)
     Refusal::from(Error::DiskFull).into_response()
 }
 
-/// The outermost layer: a fault in one handler is one bad answer, and no answer is kept by a cache.
-async fn envelop(request: Request, next: Next) -> Response {
+/// Outermost middleware: turns a panic of a handler into an error response, and forbids caching.
+async fn wrap_response(request: Request, next: Next) -> Response {
     let method = request.method().clone();
-    // The pattern, not the path: paths may come to hold capabilities, and logs must not.
+    // The pattern is logged instead of the path, because a path may hold a capability.
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("(none)", MatchedPath::as_str);
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;

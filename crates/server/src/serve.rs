@@ -1,10 +1,10 @@
-//! Serving: one router per listener, one drain for all.
+//! Serves the control plane: one router per listener, and one drain for all of them.
 
-use crate::door::Doors;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::hosts::AllowedHosts;
-use crate::listen::{self, Ends, Listener};
+use crate::listen::{self, Listener, ShutdownSignals};
+use crate::ports::HostPorts;
 use crate::router::router;
 use crate::state::{ActState, Host, ReadState, Transport};
 use crate::token::Token;
@@ -17,37 +17,35 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// What the server is given: listeners that are bound already, and what it may say about the host.
+/// Bound listeners, access rules, and the facts about the host that responses show.
 #[derive(Debug)]
 pub struct ServerConfig {
-    /// The agent that is meant when none is named.
+    /// Agent used when a request names none.
     pub default_agent: AgentId,
-    /// Where agents work that were given no project, as it is shown.
+    /// Parent directory of the workspaces of agents without a project, for display only.
     pub workspace_dir: String,
-    /// Where the host keeps its state, as it is shown.
+    /// Directory of the host's state, for display only.
     pub home_dir: String,
-    /// The host's process.
     pub pid: u32,
-    /// Bound, if TCP is served.
+    /// Absent if TCP is not served.
     pub tcp: Option<TcpListener>,
-    /// Bound, if the unix socket is served; see [`crate::bind_unix`].
+    /// Absent if the unix socket is not served yet; see [`crate::bind_unix`].
     pub unix: Option<UnixListener>,
-    /// Gives the unix socket when it could only be bound later.
+    /// Delivers the unix socket if it can be bound only after the start.
     pub unix_later: Option<oneshot::Receiver<UnixListener>>,
-    /// The control token.
     pub token: Token,
-    /// Names and addresses, beside loopback and the bound one, that requests may be addressed to.
+    /// Names and addresses that requests may be addressed to, beside loopback and the bound address.
     pub allowed_hosts: Vec<String>,
 }
 
-/// Serves until `shutdown` is cancelled; then takes nothing new, ends streams, lets requests finish for a bounded
-/// time, and returns.
+/// Serves until `shutdown` is cancelled. Then it accepts no new request, signals streams, lets running requests finish for
+/// a bounded time, and returns.
 ///
 /// # Errors
-/// When there is nothing to listen on, or a listener is broken from the start.
+/// When there is no listener, or the address of a listener cannot be read.
 pub async fn serve(
     config: ServerConfig,
-    doors: Doors,
+    ports: HostPorts,
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
     let bound = config
@@ -75,7 +73,7 @@ pub async fn serve(
         shutdown: shutdown.clone(),
         tasks: tasks.clone(),
     });
-    let ends = Ends {
+    let signals = ShutdownSignals {
         drain: shutdown,
         kill: CancellationToken::new(),
     };
@@ -87,39 +85,39 @@ pub async fn serve(
         };
         let read_state = ReadState {
             host: Arc::clone(&host),
-            reads: doors.reads.clone(),
-            setup: Arc::clone(&doors.setup),
+            reads: ports.reads.clone(),
+            setup: Arc::clone(&ports.setup),
             transport,
         };
         let act_state = ActState {
             host: Arc::clone(&host),
-            acts: doors.acts.clone(),
-            reads: doors.reads.clone(),
-            manage: Arc::clone(&doors.manage),
+            acts: ports.acts.clone(),
+            reads: ports.reads.clone(),
+            manage: Arc::clone(&ports.manage),
         };
         let router = router(gate, read_state, act_state);
         tasks.spawn(listen::accept(
             listener,
             router,
             tasks.clone(),
-            ends.clone(),
+            signals.clone(),
         ));
     };
     for (transport, listener) in tcp.into_iter().chain(unix) {
         serve_on(transport, listener);
     }
     if let Some(later) = config.unix_later {
-        let late = ends.drain.run_until_cancelled(later).await;
+        let late = signals.drain.run_until_cancelled(later).await;
         if let Some(Ok(listener)) = late {
             serve_on(Transport::Unix, Listener::Unix(listener));
         }
     }
-    ends.drain.cancelled().await;
-    drain(&tasks, &ends.kill).await;
+    signals.drain.cancelled().await;
+    drain(&tasks, &signals.kill).await;
     Ok(())
 }
 
-/// Waits for what is under way, then for what had to be cut off.
+/// Waits for running connections, and cancels those that exceed the timeout.
 async fn drain(tasks: &TaskTracker, kill: &CancellationToken) {
     tasks.close();
     if tokio::time::timeout(Duration::from_millis(DRAIN_MS), tasks.wait())

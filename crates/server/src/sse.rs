@@ -1,8 +1,8 @@
-//! Event streams: replay after a cursor, then live.
+//! Event streams: replay after a cursor, then live events.
 //!
-//! Owns one task per open stream. It is woken by news and reads pages by cursor, so news that is lost costs nothing
-//! and no event is skipped or sent twice. Memory per stream is a few chunks: a reader that is slow holds its own task
-//! back and nobody else. Not here: which events exist (the engine) and how they look (`api`).
+//! Owns one task per open stream. Notices of the feed wake the task, and it reads pages by cursor. A lost notice
+//! therefore costs nothing, and no event is skipped or sent twice. A stream buffers a few chunks at most, and a slow
+//! reader holds back only its own task. The engine owns the events, and `api` owns their shape.
 
 use crate::frame;
 use crate::refusal::{Refusal, RequestFault};
@@ -23,14 +23,14 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc};
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 
-/// What a reader is asked to wait before it comes back.
+/// Reconnect delay suggested to readers, in milliseconds.
 const RETRY_MS: u64 = 1_000;
-/// Chunks that may wait for the connection.
+/// Capacity of the queue of chunks to the connection.
 const CHUNKS: usize = 4;
-/// Frames are sent together up to about this many bytes.
+/// Target size of a chunk; frames are sent together up to about this many bytes.
 const CHUNK_BYTES: usize = 32 << 10;
 
-/// What a stream was asked for.
+/// Parameters of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamRequest {
     pub(crate) agent_id: AgentId,
@@ -40,14 +40,14 @@ pub(crate) struct StreamRequest {
     pub(crate) connection: Option<Connection>,
 }
 
-/// Opens a stream, or refuses before anything of it was sent.
+/// Opens a stream. All refusals come before the first byte.
 pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Response, Refusal> {
     let permit = Arc::clone(&state.host.streams)
         .try_acquire_owned()
-        .map_err(|_| too_many())?;
-    // News first, position second: whatever is committed after the position was read is news.
-    let news = state.reads.subscribe();
-    let cursor = start(&state.reads, &request).await?;
+        .map_err(|_| refuse_too_many())?;
+    // Subscribe before reading the position, so that every later commit is noticed.
+    let notices = state.reads.subscribe();
+    let cursor = start_cursor(&state.reads, &request).await?;
     let (chunks, received) = mpsc::channel(CHUNKS);
     let pump = Pump {
         reads: state.reads.clone(),
@@ -56,7 +56,7 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
         cursor,
         chunks,
     };
-    state.host.tasks.spawn(pump.run(news, permit));
+    state.host.tasks.spawn(pump.run(notices, permit));
     let body =
         Body::from_stream(ReceiverStream::new(received).map(Ok::<Bytes, std::convert::Infallible>));
     let headers = [
@@ -68,8 +68,8 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
     Ok((headers, body).into_response())
 }
 
-/// Where the stream begins: after the cursor, which must be one this store can continue; without one, at the newest.
-async fn start(reads: &Reads, request: &StreamRequest) -> Result<u64, Refusal> {
+/// Returns the start cursor: the given one if this store can resume from it, otherwise the newest event.
+async fn start_cursor(reads: &Reads, request: &StreamRequest) -> Result<u64, Refusal> {
     let order = match request.cursor {
         None => EventOrder::Descending,
         Some(_) => EventOrder::Ascending,
@@ -88,27 +88,27 @@ async fn start(reads: &Reads, request: &StreamRequest) -> Result<u64, Refusal> {
     match request.cursor {
         None => Ok(newest),
         Some(cursor) if cursor <= newest => Ok(cursor),
-        Some(cursor) => Err(ahead(cursor, newest)),
+        Some(cursor) => Err(refuse_cursor_ahead(cursor, newest)),
     }
 }
 
-fn too_many() -> Refusal {
+fn refuse_too_many() -> Refusal {
     RequestFault::TOO_MANY_STREAMS.refuse("too many event streams are open")
 }
 
-/// A cursor nobody was given here: waiting for it would be waiting in silence.
-fn ahead(cursor: u64, newest: u64) -> Refusal {
+/// Refuses a cursor that this store has not issued. The stream would otherwise wait in silence.
+fn refuse_cursor_ahead(cursor: u64, newest: u64) -> Refusal {
     let message = format!("there is no event {cursor} yet; the newest is {newest}");
     RequestFault::CURSOR_AHEAD
         .refuse(message)
         .with("newest_seq", newest)
 }
 
-/// Why a stream ends.
-enum End {
-    /// The reader is gone, or the host goes down.
+/// Reason for the end of a stream.
+enum StreamEnd {
+    /// The reader disconnected, or the host shuts down.
     Quiet,
-    /// The reader is told something first.
+    /// This frame is sent to the reader before the end.
     Last(BytesMut),
 }
 
@@ -121,13 +121,13 @@ struct Pump {
 }
 
 impl Pump {
-    async fn run(mut self, news: broadcast::Receiver<FeedNotice>, permit: OwnedSemaphorePermit) {
-        let end = match self.pump(news).await {
+    async fn run(mut self, notices: broadcast::Receiver<FeedNotice>, permit: OwnedSemaphorePermit) {
+        let end = match self.pump(notices).await {
             Ok(never) => match never {},
             Err(end) => end,
         };
-        if let End::Last(chunk) = end {
-            // The reader may be gone; then nobody needs to be told.
+        if let StreamEnd::Last(chunk) = end {
+            // The reader may already be gone, so a failure to send does not matter.
             drop(self.send(chunk).await);
         }
         drop(permit);
@@ -135,31 +135,31 @@ impl Pump {
 
     async fn pump(
         &mut self,
-        mut news: broadcast::Receiver<FeedNotice>,
-    ) -> Result<std::convert::Infallible, End> {
+        mut notices: broadcast::Receiver<FeedNotice>,
+    ) -> Result<std::convert::Infallible, StreamEnd> {
         let mut opening = BytesMut::new();
         frame::opening(&mut opening, RETRY_MS, self.cursor);
         self.send(opening).await?;
         self.replay().await?;
         loop {
-            self.wait(&mut news).await?;
+            self.wait_for_notice(&mut notices).await?;
             self.follow().await?;
         }
     }
 
-    /// Everything up to the newest, however far back the cursor is.
-    async fn replay(&mut self) -> Result<(), End> {
-        while self.send_page(&self.page().await?).await? {}
+    /// Sends all events up to the newest, from any cursor.
+    async fn replay(&mut self) -> Result<(), StreamEnd> {
+        while self.send_page(&self.read_page().await?).await? {}
         Ok(())
     }
 
-    /// What is new; a reader that has fallen too far behind is sent away with its cursor.
-    async fn follow(&mut self) -> Result<(), End> {
+    /// Sends new events. A reader that has fallen too far behind gets a gap frame and is disconnected.
+    async fn follow(&mut self) -> Result<(), StreamEnd> {
         loop {
-            let page = self.page().await?;
+            let page = self.read_page().await?;
             let newest = page.newest_seq.unwrap_or(self.cursor);
             if newest.saturating_sub(self.cursor) > STREAM_LAG as u64 {
-                return Err(gap(Gap {
+                return Err(end_with_gap(Gap {
                     after_seq: self.cursor,
                     newest_seq: newest,
                     oldest_seq: None,
@@ -171,7 +171,7 @@ impl Pump {
         }
     }
 
-    async fn page(&self) -> Result<EventPage, End> {
+    async fn read_page(&self) -> Result<EventPage, StreamEnd> {
         let query = EventQuery {
             after_seq: Some(self.cursor),
             before_seq: None,
@@ -185,24 +185,24 @@ impl Pump {
                 Error::CursorTooOld {
                     oldest_seq,
                     newest_seq,
-                } => gap(Gap {
+                } => end_with_gap(Gap {
                     after_seq: self.cursor,
                     newest_seq,
                     oldest_seq: Some(oldest_seq),
                 }),
-                other => failed(Refusal::from(other)),
+                other => end_with_error(Refusal::from(other)),
             })
     }
 
-    /// Sends a page; whether there may be more.
-    async fn send_page(&mut self, page: &EventPage) -> Result<bool, End> {
+    /// Sends a page and returns true if there may be more events.
+    async fn send_page(&mut self, page: &EventPage) -> Result<bool, StreamEnd> {
         let mut chunk = BytesMut::new();
         for record in &page.events {
             let envelope =
                 EventEnvelope::new(&self.request.agent_id, record, self.request.projection)
                     .and_then(|envelope| serde_json::to_string(&envelope))
                     .map_err(|error| {
-                        failed(Refusal::from(Error::Internal {
+                        end_with_error(Refusal::from(Error::Internal {
                             message: error.to_string(),
                         }))
                     })?;
@@ -218,61 +218,65 @@ impl Pump {
         Ok(!page.events.is_empty() && page.newest_seq.is_some_and(|newest| newest > self.cursor))
     }
 
-    /// Until there is news of this agent. News that was lost counts as news.
-    async fn wait(&self, news: &mut broadcast::Receiver<FeedNotice>) -> Result<(), End> {
+    /// Waits for a notice about this agent and sends heartbeats meanwhile. Lost notices count as one.
+    async fn wait_for_notice(
+        &self,
+        notices: &mut broadcast::Receiver<FeedNotice>,
+    ) -> Result<(), StreamEnd> {
         let mut beat = tokio::time::interval(Duration::from_millis(STREAM_HEARTBEAT_MS));
         beat.reset();
         loop {
             tokio::select! {
-                notice = news.recv() => match notice {
+                notice = notices.recv() => match notice {
                     Ok(notice) if notice.agent_id == self.request.agent_id && notice.newest_seq > self.cursor => return Ok(()),
                     Ok(_) => {}
                     Err(broadcast::error::RecvError::Lagged(_)) => return Ok(()),
-                    Err(broadcast::error::RecvError::Closed) => return Err(End::Quiet),
+                    Err(broadcast::error::RecvError::Closed) => return Err(StreamEnd::Quiet),
                 },
                 _ = beat.tick() => {
                     let mut chunk = BytesMut::new();
                     frame::heartbeat(&mut chunk);
                     self.send(chunk).await?;
                 }
-                () = self.chunks.closed() => return Err(End::Quiet),
-                () = self.host.shutdown.cancelled() => return Err(End::Quiet),
+                () = self.chunks.closed() => return Err(StreamEnd::Quiet),
+                () = self.host.shutdown.cancelled() => return Err(StreamEnd::Quiet),
             }
         }
     }
 
-    async fn send(&self, chunk: BytesMut) -> Result<(), End> {
+    async fn send(&self, chunk: BytesMut) -> Result<(), StreamEnd> {
         let stalled = Duration::from_millis(STREAM_STALL_MS);
         tokio::select! {
             sent = tokio::time::timeout(stalled, self.chunks.send(chunk.freeze())) => match sent {
                 Ok(Ok(())) => Ok(()),
-                Ok(Err(_)) => Err(End::Quiet),
+                Ok(Err(_)) => Err(StreamEnd::Quiet),
                 Err(_) => {
-                    // The reader takes nothing; ending the body would not free the connection, so it is closed.
+                    // The reader does not read. The end of the body would not free the connection, so the connection is
+                    // closed.
                     if let Some(Connection(close)) = &self.request.connection {
                         close.cancel();
                     }
-                    Err(End::Quiet)
+                    Err(StreamEnd::Quiet)
                 }
             },
-            () = self.host.shutdown.cancelled() => Err(End::Quiet),
+            () = self.host.shutdown.cancelled() => Err(StreamEnd::Quiet),
         }
     }
 }
 
-fn gap(gap: Gap) -> End {
-    last(Gap::EVENT, &gap)
+fn end_with_gap(gap: Gap) -> StreamEnd {
+    end_with_notice(Gap::EVENT, &gap)
 }
 
-fn failed(refusal: Refusal) -> End {
-    last(STREAM_ERROR, &refusal.into_body())
+fn end_with_error(refusal: Refusal) -> StreamEnd {
+    end_with_notice(STREAM_ERROR, &refusal.into_body())
 }
 
-fn last(name: &str, data: &impl serde::Serialize) -> End {
+fn end_with_notice(name: &str, data: &impl serde::Serialize) -> StreamEnd {
     let mut chunk = BytesMut::new();
     let data = serde_json::to_string(data).unwrap_or_default();
     frame::notice(&mut chunk, name, &data);
-    End::Last(chunk)
+    StreamEnd::Last(chunk)
 }
 
 #[cfg(test)]

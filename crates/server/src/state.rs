@@ -1,6 +1,6 @@
-//! What handlers are given: facts about the host, and one door each.
+//! State of the handlers: facts about the host, and the handles they may call.
 
-use crate::door::{Manage, Setup};
+use crate::ports::{SetupManager, SetupReader};
 use holon_domain::AgentId;
 use holon_engine::{Acts, Reads};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How a request came in.
+/// Transport of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// From anywhere; a token shows who it is.
+    /// Open to any peer; a token authenticates the caller.
     Tcp,
-    /// From the same user on this machine; the listener has checked that.
+    /// Same user on this machine, as the listener has checked.
     Unix,
 }
 
-/// Facts and bounds all routes share.
+/// Facts and limits shared by all routes.
 pub(crate) struct Host {
     pub(crate) default_agent: AgentId,
     pub(crate) workspace_dir: String,
@@ -26,30 +26,30 @@ pub(crate) struct Host {
     pub(crate) listen: Option<String>,
     /// One permit per open stream.
     pub(crate) streams: Arc<Semaphore>,
-    /// Cancelled when the host goes down: streams end, connections drain.
+    /// Cancelled at shutdown: streams end and connections drain.
     pub(crate) shutdown: CancellationToken,
-    /// Everything that must have ended before the server has.
+    /// Tasks that must end before the server returns.
     pub(crate) tasks: TaskTracker,
 }
 
-/// What a route that reads is given. Nothing in it can change an agent.
+/// State of read-only routes. It has no handle that can change an agent.
 #[derive(Clone)]
 pub(crate) struct ReadState {
     pub(crate) host: Arc<Host>,
     pub(crate) reads: Reads,
-    pub(crate) setup: Arc<dyn Setup>,
+    pub(crate) setup: Arc<dyn SetupReader>,
     pub(crate) transport: Transport,
 }
 
-/// What a route that acts is given.
+/// State of routes that change an agent or the host.
 #[derive(Clone)]
 pub(crate) struct ActState {
     pub(crate) host: Arc<Host>,
     pub(crate) acts: Acts,
     pub(crate) reads: Reads,
-    pub(crate) manage: Arc<dyn Manage>,
+    pub(crate) manage: Arc<dyn SetupManager>,
 }
 
-/// The connection a request came on; cancelled to close it at once.
+/// Connection of a request; its token closes it at once.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection(pub(crate) CancellationToken);

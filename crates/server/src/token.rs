@@ -1,20 +1,20 @@
-//! The control token: compared in constant time, shown to nobody.
+//! The control token: compared in constant time, never printed.
 
 use crate::error::Error;
 use subtle::ConstantTimeEq as _;
 
-/// The secret that admits a caller over TCP. Its value appears in no output of `Debug`, no log and no answer.
+/// Secret that authenticates a caller over TCP. Its value appears in no `Debug` output, no log and no response.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// 128 random bits in base 64 take this many characters.
+    /// Minimum length in characters: 128 random bits in base 64.
     pub const MIN_LEN: usize = 22;
 
     /// Checks that the secret is long enough and can stand in a header.
     ///
     /// # Errors
-    /// When it is not, or cannot.
+    /// When it is too short, or holds a character that a header cannot.
     pub fn new(secret: impl Into<String>) -> Result<Self, Error> {
         let secret = secret.into();
         let sendable = secret.bytes().all(|byte| byte.is_ascii_graphic());
@@ -25,7 +25,7 @@ impl Token {
         }
     }
 
-    /// Whether this is the secret. The time it takes tells nothing but the length.
+    /// Returns true if this is the secret. The duration depends on the length only.
     #[must_use]
     pub(crate) fn matches(&self, offered: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(offered).into()

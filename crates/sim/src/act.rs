@@ -1,17 +1,17 @@
-//! What happens next: operators, outsiders, the clock, the disk and the process, by the dice.
+//! Chooses the next event of a run by the dice: operators, outside senders, the clock, the disk and the process.
 
 use crate::flight::Flight;
-use crate::known::Known;
+use crate::observed_agent::ObservedAgent;
 use crate::plan::Fault;
 use crate::store::{now, refused_by_store};
 use crate::violation::{Verdict, ensure};
-use crate::world::{Sent, World};
+use crate::world::{InputResult, World};
 use holon_core::{Input, Reply};
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::Refusal;
 use holon_store::{DueRow, Removal, Store, Tx};
 
-/// Things that can happen, with how often they are chosen.
+/// An event that can happen in a run. `ACTS` holds the weight of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Perform,
@@ -62,12 +62,12 @@ const ACTS: [(Act, u64); 21] = [
 ];
 
 impl World {
-    /// Does one thing.
+    /// Performs one random event.
     pub(crate) fn act(&mut self) -> Verdict<()> {
         self.steps += 1;
         match self.choose() {
             Act::Perform => self.perform_any(),
-            // Left alone, a restless agent has only itself to answer.
+            // A restless agent without other input answers only its own messages.
             Act::Admit if self.plan.has(Fault::Restless) && self.dice.percent(80) => {
                 self.hand_over_due()
             }
@@ -75,7 +75,7 @@ impl World {
             Act::Due => self.hand_over_due(),
             Act::Tick => {
                 let millis = self.dice.below(2_000);
-                self.pass(millis);
+                self.advance(millis);
                 Ok(())
             }
             Act::Late => self.deliver_late(),
@@ -89,8 +89,8 @@ impl World {
             }
             Act::Restart if self.plan.has(Fault::Restart) => self.restart(),
             Act::Trim if self.plan.has(Fault::Retention) => self.trim(),
-            Act::ClockJump if self.plan.has(Fault::ClockJump) => self.jump(),
-            Act::Continue => self.go_on(),
+            Act::ClockJump if self.plan.has(Fault::ClockJump) => self.jump_clock(),
+            Act::Continue => self.send_continue(),
             Act::Remove => self.remove_rows(),
             Act::Lose if self.plan.has(Fault::Lost) => {
                 self.lose_any();
@@ -100,7 +100,7 @@ impl World {
             Act::Damage if self.plan.has(Fault::Damage) => self.damage_any(),
             Act::TakeBack => self.take_back_any(),
             Act::Outage if self.plan.has(Fault::Outage) => {
-                self.outage_begins_or_ends();
+                self.change_outage();
                 Ok(())
             }
             Act::Burst if self.plan.has(Fault::Burst) => self.burst(),
@@ -130,10 +130,10 @@ impl World {
         Act::Perform
     }
 
-    /// The shim of some command dies without a word.
+    /// Kills the shim of some running command without an exit record.
     fn lose_any(&mut self) {
         let names: Vec<String> = self
-            .bench
+            .tool_world
             .commands
             .running()
             .map(|(n, _)| n.clone())
@@ -143,7 +143,7 @@ impl World {
         };
         self.trace.note(|| format!("the shim of {name} dies"));
         self.model.coverage.count("shim_died");
-        self.bench.commands.lose(name);
+        self.tool_world.commands.lose(name);
     }
 
     pub(crate) fn any_agent(&mut self) -> Option<AgentId> {
@@ -160,11 +160,11 @@ impl World {
         self.perform(flight)
     }
 
-    /// The due loop: reads what has come and hands it over, sometimes after something else happened.
+    /// Runs the due loop: reads due entries and hands them over, sometimes after other events happened.
     pub(crate) fn hand_over_due(&mut self) -> Verdict<()> {
         if self.due.is_empty() {
             if let Some(next) = self.next_due()? {
-                self.pass(next.millis_since(self.now));
+                self.advance(next.millis_since(self.now));
             }
             self.due = self.read_due()?;
             if self.trouble(Fault::LateDue, 50) {
@@ -196,42 +196,45 @@ impl World {
         if self.trouble(Fault::Stale, 10) {
             self.late.push((agent_id.clone(), input.clone()));
         }
-        self.settle(&agent_id, input)
+        self.deliver_outcome(&agent_id, input)
     }
 
-    /// Brings an outcome home.
-    pub(crate) fn settle(&mut self, id: &AgentId, input: Input) -> Verdict<()> {
-        self.bring_home(id, input).map(drop)
+    /// Commits an outcome and ignores the reply.
+    pub(crate) fn deliver_outcome(&mut self, id: &AgentId, input: Input) -> Verdict<()> {
+        self.commit_outcome(id, input).map(drop)
     }
 
-    /// Brings an outcome home as the shell does, and says how it was taken, if anybody lived to know: a decision that
+    /// Commits an outcome as the shell does, and returns the reply if the process lived to see it. A decision that
     /// panicked costs its turn.
-    pub(crate) fn bring_home(&mut self, id: &AgentId, input: Input) -> Verdict<Option<Reply>> {
+    pub(crate) fn commit_outcome(&mut self, id: &AgentId, input: Input) -> Verdict<Option<Reply>> {
         match self.send(id, &input)? {
-            Sent::Handled(reply) => Ok(Some(reply)),
-            Sent::Died | Sent::Aside => Ok(None),
-            // It is sent until somebody says that it holds; then what the first commit asked for is looked after.
-            Sent::Unknown(touched) => {
-                let reply = self.bring_home(id, input)?;
-                self.clear_up_all(touched)?;
+            InputResult::Handled(reply) => Ok(Some(reply)),
+            InputResult::Died | InputResult::Aside => Ok(None),
+            // The shell sends it until a commit is confirmed; then the effects of the first commit are recovered.
+            InputResult::Unknown(touched) => {
+                let reply = self.commit_outcome(id, input)?;
+                self.recover_doubtful_agents(touched)?;
                 Ok(reply)
             }
-            Sent::Failed => self.bring_home(id, input),
-            Sent::Refused(refusal) => {
+            InputResult::Failed => self.commit_outcome(id, input),
+            InputResult::Refused(refusal) => {
                 let gone = refusal == Refusal::NotFound;
                 ensure(gone, "outcomes are not refused", || format!("{refusal:?}"))?;
                 Ok(None)
             }
-            Sent::Panicked => {
+            InputResult::Panicked => {
                 self.trace.note(|| format!("{id} give up"));
                 let message = "a decision panicked".to_owned();
                 self.doubtful.insert(id.clone());
-                // Giving up names no turn, so it is not sent again: the second would cost the next turn.
+                // `GiveUp` names no turn, so it is not sent again: a second one would cost the next turn.
                 match self.send(id, &Input::GiveUp { message })? {
-                    Sent::Died | Sent::Aside => {}
-                    Sent::Unknown(touched) => self.clear_up_all(touched)?,
-                    Sent::Handled(_) | Sent::Refused(_) | Sent::Panicked | Sent::Failed => {
-                        self.clear_up(id)?;
+                    InputResult::Died | InputResult::Aside => {}
+                    InputResult::Unknown(touched) => self.recover_doubtful_agents(touched)?,
+                    InputResult::Handled(_)
+                    | InputResult::Refused(_)
+                    | InputResult::Panicked
+                    | InputResult::Failed => {
+                        self.recover_doubtful(id)?;
                     }
                 }
                 Ok(None)
@@ -239,7 +242,7 @@ impl World {
         }
     }
 
-    /// Something comes that nobody waits for any more; it may be noted, but nothing may follow from it.
+    /// Delivers a stale outcome. It may be recorded, but nothing else may follow from it.
     fn deliver_late(&mut self) -> Verdict<()> {
         if self.late.is_empty() {
             return Ok(());
@@ -254,10 +257,10 @@ impl World {
             .filter(|known| is_stale(known, &input))
             .map(|known| known.record.clone())
         else {
-            return self.settle(&id, input);
+            return self.deliver_outcome(&id, input);
         };
         let crashes = self.crashes;
-        self.settle(&id, input)?;
+        self.deliver_outcome(&id, input)?;
         let Some(after) = self.model.agent(&id).map(|known| &known.record) else {
             return Ok(());
         };
@@ -265,7 +268,7 @@ impl World {
             && before.counters.effects == after.counters.effects
             && before.open_turn == after.open_turn
             && before.lifecycle == after.lifecycle;
-        // A decision that panicked cost the turn; a boot opened effects of its own.
+        // A decision that panicked cost the turn, and a boot opened effects of its own.
         let elsewise = crashes != self.crashes || before.generation != after.generation;
         ensure(
             same || elsewise,
@@ -274,7 +277,7 @@ impl World {
         )
     }
 
-    /// Ends in order: model calls are let go, short work gets its time, commands go on; then a new process takes over.
+    /// Exits cleanly: model calls are cancelled, short work finishes, commands continue; then a new process takes over.
     fn restart(&mut self) -> Verdict<()> {
         self.trace.note(|| "restart".to_owned());
         self.model.coverage.count("restart");
@@ -283,10 +286,10 @@ impl World {
         let crashes = self.crashes;
         for flight in flights {
             if flight.ends_before_exit() && self.crashes == crashes {
-                self.run_to_its_end(flight)?;
+                self.perform_to_end(flight)?;
             }
         }
-        // It died on the way out: then it has booted already.
+        // The process died during the exit, so it has already booted.
         if self.crashes != crashes {
             return Ok(());
         }
@@ -300,7 +303,7 @@ impl World {
         self.trace.note(|| format!("trim to {budget} bytes"));
         let trimmed = match keep {
             None => now(self.store.trim_events(budget))?,
-            // A short life has fewer events than a host keeps of every agent.
+            // A short run has fewer events than a host keeps of every agent.
             Some(keep) => {
                 let trim = |tx: &mut Tx<'_>| tx.trim_events(budget, keep, limits::RETENTION_STEP);
                 self.store.db().write(trim)
@@ -313,9 +316,9 @@ impl World {
         Ok(())
     }
 
-    pub(crate) fn go_on(&mut self) -> Verdict<()> {
+    pub(crate) fn send_continue(&mut self) -> Verdict<()> {
         match self.unfinished.pop() {
-            Some(id) => self.settle(&id, Input::Continue),
+            Some(id) => self.deliver_outcome(&id, Input::Continue),
             None => Ok(()),
         }
     }
@@ -334,8 +337,9 @@ impl World {
     }
 }
 
-/// Whether nobody waits for this any more. Its first delivery may have come to nothing, and then somebody does.
-fn is_stale(known: &Known, input: &Input) -> bool {
+/// Returns true if no state waits for this outcome. Its first delivery may have failed, in which case a state still
+/// does.
+fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
     let open = &known.outstanding;
     match input {
         Input::HomePrepared { stamp, .. }
@@ -370,7 +374,7 @@ fn is_stale(known: &Known, input: &Input) -> bool {
     }
 }
 
-/// A short name for the trace.
+/// Returns a short name of the input for the trace.
 pub(crate) const fn name_of(input: &Input) -> &'static str {
     match input {
         Input::Admit(_) => "admit",

@@ -1,6 +1,6 @@
-//! The process ends, in order or not, and another takes over what was committed.
+//! Ends the simulated process, cleanly or not, and boots another on the committed rows.
 
-use crate::commit::{describe, touched};
+use crate::commit::{describe, touched_agents};
 use crate::flight::Flight;
 use crate::keys::{home_of, key_of};
 use crate::plan::Fault;
@@ -19,7 +19,7 @@ use holon_store::{Db, Error, Inline, Store, WriteError};
 use std::collections::BTreeSet;
 
 impl World {
-    /// Ends the process without a word and starts another on what was committed.
+    /// Kills the process and starts another on the committed rows.
     pub(crate) fn die(&mut self) -> Verdict<()> {
         self.crashes += 1;
         self.model.coverage.count("crash");
@@ -27,13 +27,13 @@ impl World {
             self.trace
                 .note(|| "and the machine with everything that runs".to_owned());
             self.model.coverage.count("machine_down");
-            self.bench.commands.lose_all();
+            self.tool_world.commands.lose_all();
         }
         self.start_over()?;
         self.boot(false)
     }
 
-    /// Takes the committed image into a new process; everything in memory is gone.
+    /// Starts a new process on the committed image; everything in memory is lost.
     pub(crate) fn start_over(&mut self) -> Verdict<()> {
         let image = stored(self.store.db().image())?;
         self.store = Inline::new(stored(Db::from_image(&image))?);
@@ -46,12 +46,12 @@ impl World {
         Ok(())
     }
 
-    /// What a host does before it admits anything. Dying in here begins it again.
+    /// Boots as a host does before it admits anything. A crash during the boot starts it again.
     pub(crate) fn boot(&mut self, clean_exit: bool) -> Verdict<()> {
-        self.model.count_restart(&self.bench);
+        self.model.count_restart(&self.tool_world);
         let crashes = self.crashes;
         self.check_clock_at_boot()?;
-        // A death in there has booted already.
+        // A crash inside has already booted.
         if self.crashes != crashes {
             return Ok(());
         }
@@ -95,11 +95,11 @@ impl World {
         }
     }
 
-    /// As the shell does before it recovers an agent: forgets what was begun in its home and is in no row.
+    /// Removes what was begun in an agent's home and has no row, as the shell does before it recovers the agent.
     fn sweep(&mut self, id: &AgentId) -> Verdict<()> {
         let home = home_of(id);
         let call = self.call_in_hand(id)?.map(|run| run.key());
-        // What runs for an agent that cannot be read is not known, so nothing of it may be touched.
+        // The commands of an unreadable agent are unknown, so none of them may be touched.
         if self.is_aside(id)? {
             return Ok(());
         }
@@ -110,20 +110,20 @@ impl World {
             items.chain([key.name.clone()]).collect::<Vec<_>>()
         };
         let known: BTreeSet<String> = call.into_iter().chain(tasks).flat_map(names).collect();
-        if self.bench.commands.sweep(&home, &known)? > 0 {
+        if self.tool_world.commands.sweep(&home, &known)? > 0 {
             self.model.coverage.count("swept");
         }
         Ok(())
     }
 
-    /// Settles what is open of an agent: after a boot, or because a commit was in doubt.
+    /// Recovers an agent, after a boot or after an unconfirmed commit.
     fn recover(&mut self, id: &AgentId, input: &Input) -> Verdict<()> {
         self.trace
             .note(|| format!("{id} {}", crate::act::name_of(input)));
         let Some(mut handled) = self.decide_recovery(id, input)? else {
             return Ok(());
         };
-        // A commit that holds and was not known to: the same recovery is sent again.
+        // The commit holds but is unconfirmed: the same recovery is sent again.
         if self.trouble(Fault::Unknown, 10) {
             self.model.coverage.count("recovered_twice");
             let Some(again) = self.decide_recovery(id, input)? else {
@@ -133,12 +133,12 @@ impl World {
         }
         self.trace.note(|| describe(&handled.reply, &handled.work));
         self.dispatch(handled.work)?;
-        self.let_go_of_stale(id)?;
+        self.drop_stale_flights(id)?;
         self.check_flights(id)
     }
 
-    /// What is in hand for nothing, because nobody was told of the commit that closed it, ends by itself.
-    fn let_go_of_stale(&mut self, id: &AgentId) -> Verdict<()> {
+    /// Drops effects that the process still performs although an unconfirmed commit has closed them.
+    fn drop_stale_flights(&mut self, id: &AgentId) -> Verdict<()> {
         let open = self.open_effects(id)?;
         let stale =
             |flight: &Flight| flight.record.agent_id == *id && !open.contains(&flight.record.id);
@@ -149,18 +149,18 @@ impl World {
         Ok(())
     }
 
-    /// The numbers of an agent's open effects, whatever of its rows is damaged.
+    /// Returns the numbers of an agent's open effects, even if its rows are damaged.
     fn open_effects(&self, id: &AgentId) -> Verdict<Vec<EffectId>> {
-        let mended = self.mended()?;
+        let repaired = self.repaired_copy()?;
         let db = self.store.db();
-        let reader = mended.as_ref().map_or_else(|| db.reader(), Db::reader);
+        let reader = repaired.as_ref().map_or_else(|| db.reader(), Db::reader);
         match stored(reader.agent(id))? {
             Some((no, _)) => Ok(stored(reader.outstanding(no))?.effects),
             None => Ok(Vec::new()),
         }
     }
 
-    /// None when the agent is put aside.
+    /// Decides a recovery. Returns `None` if the agent was put aside.
     fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Option<HandledInput>> {
         let found = match input {
             Input::Recover {
@@ -180,38 +180,38 @@ impl World {
         })?;
         if let Err(WriteError::Store(error @ (Error::Row { .. } | Error::Aside { .. }))) = &written
         {
-            self.model.not_recovered(id, resumes);
-            self.look_at(&BTreeSet::new(), Delivery::default())?;
+            self.model.undo_resumption(id, resumes);
+            self.observe_commit(&BTreeSet::new(), Delivery::default())?;
             self.note_unreadable(id, error)?;
             return Ok(None);
         }
         let handled = written
             .map_err(|error| refused_by_store(&error))?
             .or_else(|refusal| violation("recovery is never refused", format!("{refusal:?}")))?;
-        self.look_at(&touched(id, &handled.work), Delivery::default())?;
+        self.observe_commit(&touched_agents(id, &handled.work), Delivery::default())?;
         self.model.after_recovery(id, expected)?;
         Ok(Some(handled))
     }
 
-    /// Looks after every agent that a commit nobody could be sure of made a decision about.
-    pub(crate) fn clear_up_all(&mut self, agents: BTreeSet<AgentId>) -> Verdict<()> {
+    /// Recovers every agent that an unconfirmed commit made a decision about.
+    pub(crate) fn recover_doubtful_agents(&mut self, agents: BTreeSet<AgentId>) -> Verdict<()> {
         for id in agents {
-            self.clear_up(&id)?;
+            self.recover_doubtful(&id)?;
         }
         Ok(())
     }
 
-    /// As the shell does after a commit it could not be sure of: what is open and in nobody's hands is recovered.
-    pub(crate) fn clear_up(&mut self, id: &AgentId) -> Verdict<()> {
+    /// Recovers the open effects that no performer has, as the shell does after an unconfirmed commit.
+    pub(crate) fn recover_doubtful(&mut self, id: &AgentId) -> Verdict<()> {
         self.doubtful.remove(id);
         let read = now(self.store.agent(id))?;
-        let Some(agent) = self.noted(id, read)?.flatten() else {
+        let Some(agent) = self.check_readable(id, read)?.flatten() else {
             return Ok(());
         };
         let open = self.open_effects(id)?;
         let gone_home =
             open.is_empty() && agent.lifecycle == Lifecycle::Deleting && !self.going.contains(id);
-        self.let_go_of_stale(id)?;
+        self.drop_stale_flights(id)?;
         let held = open.iter().all(|effect| {
             let held =
                 |flight: &Flight| flight.record.agent_id == *id && flight.record.id == *effect;

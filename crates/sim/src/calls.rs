@@ -1,38 +1,38 @@
-//! Calls about commands and tasks that a simulated model makes: long ones, several in a row, and what it does with
-//! tasks, its own and those of others.
+//! Calls about commands and tasks that a simulated model makes: long commands, batches, and calls on its own tasks and
+//! those of others.
 
-use crate::request::Asked;
+use crate::request::ModelQuery;
 use crate::rng::Rng;
 use holon_domain::TaskId;
 use holon_domain::model::{ReplyBlock, RequestedCall};
 use serde_json::{Value, json};
 
-/// A round about tasks: a few calls, a talk with one, or its end.
-pub(crate) fn round(asked: Asked<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
+/// Generates a round about tasks: a few calls, input to one, or its stop.
+pub(crate) fn round(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
     match dice.below(8) {
-        0 | 1 if asked.active > 0 => insist(asked.tasks, dice),
-        2 | 3 if asked.active > 0 => converse(asked.tasks, dice),
+        0 | 1 if asked.active > 0 => stop_twice(asked.tasks, dice),
+        2 | 3 if asked.active > 0 => send_and_read(asked.tasks, dice),
         _ => {
-            let some = (0..=dice.below(3)).map(|_| about_tasks(asked, dice));
+            let some = (0..=dice.below(3)).map(|_| task_call(asked, dice));
             some.collect()
         }
     }
 }
 
-/// A command that may take long, or something about a task.
-pub(crate) fn about_tasks(asked: Asked<'_>, dice: &mut Rng) -> ReplyBlock {
+/// Generates a long command or a call about a task.
+pub(crate) fn task_call(asked: ModelQuery<'_>, dice: &mut Rng) -> ReplyBlock {
     let tasks = asked.tasks;
     match dice.below(16) {
         _ if asked.active == 0 && dice.percent(70) => long_command(dice),
         0..=3 => long_command(dice),
         4 => call("TaskList", json!({})),
-        5 => call("TaskStatus", json!({ "task_id": named(tasks, dice) })),
-        6..=8 => call("TaskStop", json!({ "task_id": named(tasks, dice) })),
+        5 => call("TaskStatus", json!({ "task_id": pick_task(tasks, dice) })),
+        6..=8 => call("TaskStop", json!({ "task_id": pick_task(tasks, dice) })),
         9 | 10 => batch(dice),
         11..=13 => {
             let closes = dice.percent(20);
             let input = json!({
-                "task_id": named(tasks, dice),
+                "task_id": pick_task(tasks, dice),
                 "input": "yes\n",
                 "close_input": closes,
             });
@@ -40,28 +40,28 @@ pub(crate) fn about_tasks(asked: Asked<'_>, dice: &mut Rng) -> ReplyBlock {
         }
         _ => {
             let waits = dice.percent(60);
-            let look = json!({ "task_id": named(tasks, dice), "block": waits });
+            let look = json!({ "task_id": pick_task(tasks, dice), "block": waits });
             call("TaskOutput", look)
         }
     }
 }
 
-/// Stops a task, and does not wait to see whether it listens.
-fn insist(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
-    let id = named(tasks, dice);
+/// Stops a task twice, without waiting for it to end.
+fn stop_twice(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
+    let id = pick_task(tasks, dice);
     let stop = || call("TaskStop", json!({ "task_id": id }));
     vec![stop(), stop()]
 }
 
-/// Talks to a task.
-fn converse(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
-    let id = named(tasks, dice);
+/// Sends input to a task and reads its output.
+fn send_and_read(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
+    let id = pick_task(tasks, dice);
     let say = |words: &str| call("TaskInput", json!({ "task_id": id, "input": words }));
     let hear = call("TaskOutput", json!({ "task_id": id, "tail_lines": 3 }));
     vec![say("who is there"), hear, say("and now")]
 }
 
-/// Several commands one after the other.
+/// Generates a batch of commands.
 pub(crate) fn batch(dice: &mut Rng) -> ReplyBlock {
     let items: Vec<_> = (0..=dice.below(4))
         .map(|number| {
@@ -90,8 +90,8 @@ fn long_command(dice: &mut Rng) -> ReplyBlock {
     )
 }
 
-/// A task, mostly one of those that began last; sometimes one there is not.
-fn named(tasks: &[TaskId], dice: &mut Rng) -> String {
+/// Picks a task id, mostly of a recent task, sometimes of one that does not exist.
+fn pick_task(tasks: &[TaskId], dice: &mut Rng) -> String {
     let none = "task_nowhere".to_owned();
     if dice.percent(8) {
         return none;
@@ -105,7 +105,7 @@ fn named(tasks: &[TaskId], dice: &mut Rng) -> String {
     found.map_or(none, ToString::to_string)
 }
 
-/// A call as a model makes it.
+/// Builds a call as a model makes it.
 pub(crate) fn call(name: &str, input: Value) -> ReplyBlock {
     ReplyBlock::Call(RequestedCall {
         provider_id: Some("theirs".to_owned()),

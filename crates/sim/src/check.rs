@@ -1,16 +1,16 @@
-//! The shared invariants, and recounts of what is derived: run on the stored rows after every commit.
+//! Checks the core's invariants and recounts derived columns on the stored rows after every commit.
 
 use crate::violation::{Verdict, ensure, violation};
 use holon_core::invariant::{self, StoredFacts, StoredWork};
 use holon_domain::agent::AgentRecord;
 use holon_domain::queue::QueueView;
-use holon_store::Outstanding;
+use holon_store::OutstandingWork;
 
-/// Checks one agent against everything stored beside its row.
+/// Checks one agent's row against everything stored beside it.
 pub(crate) fn agent(
     agent: &AgentRecord,
     queue: &QueueView,
-    outstanding: &Outstanding,
+    outstanding: &OutstandingWork,
 ) -> Verdict<()> {
     let facts = StoredFacts {
         effects: outstanding.effects.clone(),

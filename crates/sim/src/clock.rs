@@ -1,5 +1,5 @@
-//! Steps of the wall clock, what the host does about them, and the rule they must keep: no pause is longer than it was
-//! set for, or twice that over a reboot.
+//! Steps of the wall clock, the host's reaction, and the rule for them: no pause is longer than it was set for, or
+//! twice that over a reboot.
 
 use crate::rng::Rng;
 use crate::violation::{Verdict, ensure};
@@ -11,7 +11,7 @@ use holon_domain::{AgentId, Timestamp};
 use holon_store::{DueCursor, DueRow, DueScope};
 use std::collections::BTreeMap;
 
-/// An agent has at most one pause of each kind and thing.
+/// Key of a pause: an agent has at most one pause per kind and subject.
 type PauseKey = (AgentId, String);
 
 fn kind_of(due: &DueAction) -> String {
@@ -30,8 +30,8 @@ fn kind_of(due: &DueAction) -> String {
 }
 
 impl World {
-    /// The wall clock jumps, by hours or by a year.
-    pub(crate) fn jump(&mut self) -> Verdict<()> {
+    /// Moves the wall clock by hours or by a year.
+    pub(crate) fn jump_clock(&mut self) -> Verdict<()> {
         let hours = if self.dice.percent(20) {
             365 * 24
         } else {
@@ -49,7 +49,7 @@ impl World {
         self.now = self.now.minus_millis(millis);
         let crashes = self.crashes;
         self.plan_pauses_anew(millis)?;
-        // The next process has not seen the step; what it owes is checked at its boot.
+        // The next process has not seen the step; its boot checks what is left of the pauses.
         if self.crashes != crashes {
             return Ok(());
         }
@@ -69,7 +69,7 @@ impl World {
         Ok(())
     }
 
-    /// What a host does at boot: pauses that seem to be set in the future begin anew.
+    /// Restarts pauses that seem to be set in the future, as a host does at boot.
     pub(crate) fn check_clock_at_boot(&mut self) -> Verdict<()> {
         let crashes = self.crashes;
         self.plan_pauses_anew(0)?;
@@ -87,7 +87,7 @@ impl World {
         Ok(())
     }
 
-    /// As the shell does it, but each agent's pauses are told one by one.
+    /// Replans pauses as the shell does, but one by one for each agent.
     fn plan_pauses_anew(&mut self, by_ms: u64) -> Verdict<()> {
         let crashes = self.crashes;
         for (row, pause) in self.pauses()? {
@@ -96,17 +96,17 @@ impl World {
             }
             let (id, due) = (row.id, row.due);
             let pauses = vec![RunningPause { id, pause, due }];
-            self.settle(&row.agent_id, Input::ClockSetBack { by_ms, pauses })?;
+            self.deliver_outcome(&row.agent_id, Input::ClockSetBack { by_ms, pauses })?;
             if self.crashes != crashes {
                 return Ok(());
             }
         }
-        // What was read before the step is read again.
+        // Due entries that were read before the step are read again.
         self.due.clear();
         Ok(())
     }
 
-    /// Every pause that is not over by the clock as it is now.
+    /// Returns every pause that has not ended by the current clock.
     fn pauses(&mut self) -> Verdict<Vec<(DueRow, Pause)>> {
         let end = Timestamp::from_millis(i64::MAX);
         let after = Some(DueCursor::later_than(self.now));

@@ -1,51 +1,51 @@
-//! One command of the simulated world: what was drawn for it, where it stands, and what it tells of itself.
+//! One command of the simulated world: its drawn fate, its state and its reports.
 //!
-//! It knows nothing of hosts and rows: like a real one under its shim, it goes on whoever dies.
+//! It knows nothing of hosts and rows: like a real command under its shim, it continues when the host dies.
 
 use holon_domain::CallId;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput, StreamPart, TaskStreams};
 use holon_domain::task::TaskReport;
 use std::collections::BTreeMap;
 
-/// A line is printed this often, up to so many.
+/// Interval at which a command prints a line, up to `LINES` lines.
 const LINE_EVERY_MS: u64 = 700;
 const LINES: u64 = 5;
 
-/// What the dice hold for a command that is started.
+/// Drawn properties of a command, fixed when it is started.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fate {
-    /// How long it runs; none means until somebody stops it.
+    /// Running time in milliseconds; `None` if it runs until it is stopped.
     pub(crate) runs_for: Option<u64>,
-    /// How it ends when nobody interferes.
+    /// End of a command that is not stopped.
     pub(crate) end: CommandEnd,
-    /// Whether it takes no notice of being asked to end.
+    /// True if it ignores a request to end.
     pub(crate) stubborn: bool,
-    /// Whether it can be started at all.
+    /// False if its program cannot be started.
     pub(crate) starts: bool,
-    /// How long its shim lets it run.
+    /// Timeout of its shim in milliseconds.
     pub(crate) limit: Option<u64>,
     pub(crate) takes_input: bool,
 }
 
-/// Where a command stands.
+/// State of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Runs,
     Over {
         end: CommandEnd,
         at: u64,
-        /// Whether somebody stopped it.
+        /// True if a stop ended it.
         stopped: bool,
     },
     /// Its program could not be started.
     NotStarted,
-    /// Its shim is dead and left no word.
+    /// Its shim died without an exit record.
     Lost,
-    /// It was stopped before it was begun, and never will be.
+    /// It was stopped before its start and can never be started.
     Barred,
 }
 
-/// A command.
+/// A simulated command under its shim.
 #[derive(Debug)]
 pub(crate) struct Command {
     pub(crate) home: String,
@@ -53,13 +53,13 @@ pub(crate) struct Command {
     pub(crate) state: State,
     began: u64,
     fate: Option<Fate>,
-    /// Input by its number, and the call that gave it.
+    /// Call that gave each input, by the input's number.
     given: BTreeMap<u64, CallId>,
     input_closed: bool,
 }
 
 impl Command {
-    /// One that is started now.
+    /// Starts a command now.
     pub(crate) fn started(home: &str, call: &CallId, fate: Fate, now: u64) -> Self {
         let state = if fate.starts {
             State::Runs
@@ -74,7 +74,7 @@ impl Command {
         }
     }
 
-    /// One that was stopped before anybody began it.
+    /// Creates a command that was stopped before its start.
     pub(crate) fn barred(home: &str, call: &CallId) -> Self {
         Self {
             home: home.to_owned(),
@@ -95,8 +95,8 @@ impl Command {
         self.state == State::Runs
     }
 
-    /// When it will end if nobody interferes, and how.
-    pub(crate) fn will_end(&self) -> Option<(u64, CommandEnd)> {
+    /// Returns the time and kind of its end if it is not stopped.
+    pub(crate) fn planned_end(&self) -> Option<(u64, CommandEnd)> {
         let fate = self.fate?;
         let by_itself = fate.runs_for.map(|ms| (self.began + ms, fate.end));
         let by_its_shim = fate.limit.map(|ms| (self.began + ms, CommandEnd::TimedOut));
@@ -107,9 +107,9 @@ impl Command {
         }
     }
 
-    /// Time has passed.
+    /// Ends the command if its time has come.
     pub(crate) fn age(&mut self, now: u64) {
-        if let (State::Runs, Some((at, end))) = (self.state, self.will_end())
+        if let (State::Runs, Some((at, end))) = (self.state, self.planned_end())
             && at <= now
         {
             let stopped = false;
@@ -117,14 +117,14 @@ impl Command {
         }
     }
 
-    /// It is asked to end.
+    /// Asks the command to end; a stubborn one ignores it.
     pub(crate) fn ask_to_end(&mut self, now: u64) {
         if !self.fate.is_some_and(|fate| fate.stubborn) {
             self.end_by(15, now);
         }
     }
 
-    /// It is killed.
+    /// Ends the command by a kill signal.
     pub(crate) fn kill(&mut self, now: u64) {
         self.end_by(9, now);
     }
@@ -139,8 +139,14 @@ impl Command {
         }
     }
 
-    /// Takes input of this number; a number that was given before changes nothing. The error is why it takes none.
-    pub(crate) fn take(&mut self, number: u64, call: &CallId, closes: bool) -> Result<(), String> {
+    /// Accepts input of this number. A number that was given before changes nothing. The error is the reason for which
+    /// it accepts none.
+    pub(crate) fn accept_input(
+        &mut self,
+        number: u64,
+        call: &CallId,
+        closes: bool,
+    ) -> Result<(), String> {
         let open = !self.input_closed && self.fate.is_some_and(|fate| fate.takes_input);
         if self.given.contains_key(&number) && self.runs() {
             return Ok(());
@@ -153,12 +159,12 @@ impl Command {
         Ok(())
     }
 
-    /// Input it was given, by number, with the call each came from.
+    /// Returns the call of each input by its number.
     pub(crate) const fn given(&self) -> &BTreeMap<u64, CallId> {
         &self.given
     }
 
-    /// What came of it; none while it runs.
+    /// Returns the report of its end; `None` while it runs.
     pub(crate) fn report(&self, now: u64) -> Option<TaskReport> {
         let lost = |reason: &str| TaskReport::Lost {
             reason: reason.to_owned(),
@@ -174,7 +180,7 @@ impl Command {
         }
     }
 
-    /// Its end, once it has one.
+    /// Returns the output and end of a finished command.
     pub(crate) fn output(&self) -> Option<CommandOutput> {
         let State::Over { end, at, stopped } = self.state else {
             return None;
@@ -190,7 +196,7 @@ impl Command {
         })
     }
 
-    /// What it has printed so far.
+    /// Returns the output so far as a captured stream.
     pub(crate) fn captured(&self, now: u64) -> CapturedStream {
         let text = self.text(now);
         CapturedStream {

@@ -1,7 +1,7 @@
-//! The world of commands: it outlives every host, as shims do, and remembers what was started even when those who
-//! asked for it are told to forget it.
+//! The simulated commands of all agents. They outlive every host, as shims do, and remember what was started even after
+//! a command is forgotten.
 //!
-//! Its rules: a command is started at most once ever, never in a home that is gone, and input is given once.
+//! Rules: a command is started at most once ever, never in a removed home, and input is given once.
 
 use crate::command::{Command, Fate, State};
 use crate::violation::{Verdict, ensure};
@@ -13,17 +13,17 @@ use holon_engine::ports::{CommandKey, OutputRetention};
 use holon_engine::tool_outcome::EndedCommand;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every command there is, by its name.
+/// All commands of a run, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
-    /// Time since the beginning, by a clock that never jumps.
+    /// Milliseconds since the start of the run, by a monotonic clock.
     clock: u64,
     found: BTreeMap<String, Command>,
-    /// Commands that are over and forgotten, whose output is kept.
+    /// Ended and forgotten commands whose output is kept.
     kept: BTreeMap<String, Command>,
-    /// How often each was ever started.
+    /// Number of starts of each command, including forgotten ones.
     starts: BTreeMap<String, u32>,
-    /// Homes that are gone.
+    /// Paths of removed homes.
     gone: BTreeSet<String>,
 }
 
@@ -32,15 +32,15 @@ impl Commands {
         self.clock
     }
 
-    /// Time passes; what has run for long enough ends.
-    pub(crate) fn pass(&mut self, millis: u64) {
+    /// Advances the clock and ends commands whose time has come.
+    pub(crate) fn advance(&mut self, millis: u64) {
         self.clock += millis;
         for command in self.found.values_mut() {
             command.age(self.clock);
         }
     }
 
-    /// A command that was begun or barred and is not forgotten.
+    /// Returns a command that was started or barred and is not forgotten.
     pub(crate) fn get(&self, key: &CommandKey) -> Option<&Command> {
         self.found.get(&key.name)
     }
@@ -65,7 +65,7 @@ impl Commands {
         Ok(())
     }
 
-    /// What was never begun never will be.
+    /// Bars a command that was never started, so that it never will be.
     pub(crate) fn bar(&mut self, key: &CommandKey) {
         self.found
             .entry(key.name.clone())
@@ -84,7 +84,7 @@ impl Commands {
         }
     }
 
-    /// What came of a command; none while it runs. Nobody can tell of one that is not there.
+    /// Returns the report of a command; `None` while it runs. A missing command is reported as lost.
     pub(crate) fn report(&self, key: &CommandKey) -> Option<TaskReport> {
         match self.found.get(&key.name) {
             Some(command) => command.report(self.clock),
@@ -96,7 +96,7 @@ impl Commands {
         }
     }
 
-    /// Gives input on behalf of a call. The inner error is why the command took none.
+    /// Gives input on behalf of a call. The inner error is the reason for which the command accepted none.
     pub(crate) fn input(
         &mut self,
         key: &CommandKey,
@@ -107,7 +107,7 @@ impl Commands {
             return Ok(Err("nothing is known of it".to_owned()));
         };
         let before = command.given().get(&input.number).cloned();
-        let taken = command.take(input.number, call, input.close_input);
+        let taken = command.accept_input(input.number, call, input.close_input);
         let known = command.given();
         ensure(
             before.is_none_or(|before| before == *call),
@@ -135,7 +135,7 @@ impl Commands {
         }
     }
 
-    /// The outcome of a command is on record: it need not be found again, but its output may be kept.
+    /// Forgets a command whose outcome is committed. Its output may be kept.
     pub(crate) fn forget(&mut self, ended: &EndedCommand) -> Verdict<()> {
         let name = &ended.key.name;
         let Some(command) = self.found.remove(name) else {
@@ -150,7 +150,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Forgets what is in no row, at a boot. Nothing of it may run: a crash leaves no command that nobody follows.
+    /// Forgets commands without a row, at a boot. None of them may run: a crash leaves no unsupervised command.
     pub(crate) fn sweep(&mut self, home: &str, known: &BTreeSet<String>) -> Verdict<u64> {
         let swept: Vec<String> = self
             .found
@@ -167,7 +167,7 @@ impl Commands {
         Ok(swept.len() as u64)
     }
 
-    /// A home goes, with everything that was kept in it.
+    /// Removes a home with everything kept in it.
     pub(crate) fn remove_home(&mut self, home: &str) -> Verdict<()> {
         let left = self.running_in(home).map(|command| command.call.as_str());
         let left: Vec<&str> = left.collect();
@@ -182,38 +182,38 @@ impl Commands {
         Ok(())
     }
 
-    /// Commands that run.
+    /// Returns all running commands.
     pub(crate) fn running(&self) -> impl Iterator<Item = (&String, &Command)> {
         self.found.iter().filter(|(_, command)| command.runs())
     }
 
-    /// Those of one agent.
+    /// Returns the running commands of one agent.
     pub(crate) fn running_in(&self, home: &str) -> impl Iterator<Item = &Command> {
         let all = self.running().map(|(_, command)| command);
         all.filter(move |command| command.home == home)
     }
 
-    /// Commands of a call that are not forgotten.
+    /// Returns the commands of a call that are not forgotten.
     pub(crate) fn of_call(&self, call: &CallId) -> impl Iterator<Item = &Command> {
         let all = self.found.values();
         all.filter(move |command| command.call == *call)
     }
 
-    /// How many commands of a call were ever started.
+    /// Counts the commands of a call that were ever started.
     pub(crate) fn started_by(&self, key: &CommandKey) -> usize {
         let of_batch = format!("{}-", key.name);
         let is_its = |name: &&String| **name == key.name || name.starts_with(&of_batch);
         self.starts.keys().filter(is_its).count()
     }
 
-    /// The shim of a command dies without a word; the command goes with it.
+    /// Kills the shim of a command without an exit record; the command dies with it.
     pub(crate) fn lose(&mut self, name: &str) {
         if let Some(command) = self.found.get_mut(name).filter(|command| command.runs()) {
             command.state = State::Lost;
         }
     }
 
-    /// The machine goes down with everything that runs.
+    /// Loses all running commands, as when the machine goes down.
     pub(crate) fn lose_all(&mut self) {
         let names: Vec<String> = self.running().map(|(name, _)| name.clone()).collect();
         for name in names {
@@ -257,10 +257,10 @@ mod tests {
     fn a_command_that_is_asked_for_twice_is_found_and_one_that_was_forgotten_must_not_start_again()
     {
         let (mut world, key) = world_with("a");
-        world.pass(400);
+        world.advance(400);
         world.begin(&key, FATE).expect("finds it");
         assert_eq!(world.get(&key).map(Command::began), Some(0));
-        world.pass(600);
+        world.advance(600);
         assert_eq!(world.running().count(), 0);
         let ended = EndedCommand {
             key: key.clone(),

@@ -1,12 +1,12 @@
-//! One input, one commit: the faults drawn for it, what is looked at once it holds, and who learns of it.
+//! Sends one input in one commit: draws its faults, checks the result and dispatches its effects.
 
 use crate::plan::Fault;
 use crate::post::Delivery;
-use crate::receiver::{Failure, FaultyLedger, ReceiverFault, When};
+use crate::receiver::{Failure, FaultPoint, FaultyLedger, ReceiverFault};
 use crate::rng::Rng;
 use crate::store::refused_by_store;
 use crate::violation::{Verdict, ensure};
-use crate::world::{Sent, World};
+use crate::world::{InputResult, World};
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
 use holon_engine::kernel::{HandledInput, PostCommitWork, Refusal};
@@ -14,15 +14,15 @@ use holon_store::{Error, WriteError};
 use std::collections::BTreeSet;
 
 impl World {
-    /// Hands an input to the kernel, in a commit of its own.
-    pub(crate) fn send(&mut self, id: &AgentId, input: &Input) -> Verdict<Sent> {
+    /// Hands an input to the kernel in a commit of its own.
+    pub(crate) fn send(&mut self, id: &AgentId, input: &Input) -> Verdict<InputResult> {
         if self.trouble(Fault::Crash, 1) {
             self.trace
                 .note(|| "the process dies before the commit".to_owned());
             self.die()?;
-            return Ok(Sent::Died);
+            return Ok(InputResult::Died);
         }
-        // A defect there costs the rule that is checked after it.
+        // A fault on these inputs would hide the rule that is checked after them.
         let is_spared = matches!(
             input,
             Input::Recover { .. } | Input::GiveUp { .. } | Input::ClockSetBack { .. }
@@ -34,32 +34,32 @@ impl World {
             Ok(Ok(handled)) => handled,
             Ok(Err(refusal)) => {
                 self.trace.note(|| format!("  refused: {refusal:?}"));
-                self.look_at(&BTreeSet::from([id.clone()]), Delivery::default())?;
-                return Ok(Sent::Refused(refusal));
+                self.observe_commit(&BTreeSet::from([id.clone()]), Delivery::default())?;
+                return Ok(InputResult::Refused(refusal));
             }
             Err(WriteError::Panicked { .. }) if panics => {
                 self.trace.note(|| "  panicked".to_owned());
-                self.look_at(&BTreeSet::new(), Delivery::default())?;
-                return Ok(Sent::Panicked);
+                self.observe_commit(&BTreeSet::new(), Delivery::default())?;
+                return Ok(InputResult::Panicked);
             }
             Err(WriteError::Store(Error::Refused { .. })) if fault.failed_store() => {
                 self.trace.note(|| "  the store failed".to_owned());
                 self.model.coverage.count("receiver:store_failed");
-                self.look_at(&BTreeSet::new(), Delivery::default())?;
-                return Ok(Sent::Failed);
+                self.observe_commit(&BTreeSet::new(), Delivery::default())?;
+                return Ok(InputResult::Failed);
             }
             Err(WriteError::Store(error @ (Error::Row { .. } | Error::Aside { .. }))) => {
                 self.trace.note(|| format!("  {error}"));
-                self.look_at(&BTreeSet::new(), Delivery::default())?;
+                self.observe_commit(&BTreeSet::new(), Delivery::default())?;
                 self.note_unreadable(id, &error)?;
-                return Ok(Sent::Aside);
+                return Ok(InputResult::Aside);
             }
             Err(error) => return Err(refused_by_store(&error)),
         };
         self.check_faulty(&handled.work, fault.hit().as_ref())?;
-        let failed = self.failed(fault.hit())?;
-        self.look_after(id, input, &handled, &failed)?;
-        self.committed(id, handled)
+        let failed = self.failed_agents(fault.hit())?;
+        self.check_commit(id, input, &handled, &failed)?;
+        self.finish_commit(id, handled)
     }
 
     /// Handles an input in a commit of its own, with the faults that were drawn for it.
@@ -81,7 +81,7 @@ impl World {
             let mut entropy = Rng::new(seed);
             let mut ledger = FaultyLedger::new(ledger, &fault);
             let handled = match &input {
-                // As the shell does: a start of an agent that is aside recovers it first.
+                // A start of an agent that is aside recovers it first, as in the shell.
                 Input::Start => kernel.take_back(&mut ledger, &id, &recovery, now, &mut entropy)?,
                 input => kernel.handle(&mut ledger, &id, input, now, &mut entropy)?,
             };
@@ -92,17 +92,20 @@ impl World {
         })
     }
 
-    fn draw_receiver_fault(&mut self) -> Option<(Failure, When)> {
+    fn draw_receiver_fault(&mut self) -> Option<(Failure, FaultPoint)> {
         if !self.trouble(Fault::Receiver, 30) {
             return None;
         }
         let failures = [Failure::Panic, Failure::Contradiction, Failure::Storage];
         let failure = self.dice.pick(&failures)?;
-        Some((failure, self.dice.pick(&[When::First, When::Last])?))
+        Some((
+            failure,
+            self.dice.pick(&[FaultPoint::First, FaultPoint::Last])?,
+        ))
     }
 
-    /// Looks at everything a commit may have changed, and at what it told whom.
-    fn look_after(
+    /// Checks every agent that a commit may have changed, and its deliveries.
+    fn check_commit(
         &mut self,
         id: &AgentId,
         input: &Input,
@@ -124,11 +127,12 @@ impl World {
         if !failed.is_empty() {
             self.model.coverage.count("receiver:failed");
         }
-        self.look_at(&touched(id, &handled.work), delivery)
+        self.observe_commit(&touched_agents(id, &handled.work), delivery)
     }
 
-    /// Agents that could take nothing in the last commit: their decision failed, or they cannot be read.
-    fn failed(&self, hit: Option<AgentId>) -> Verdict<BTreeSet<AgentId>> {
+    /// Lists the agents about which the last commit could decide nothing: their decision failed, or they cannot be
+    /// read.
+    fn failed_agents(&self, hit: Option<AgentId>) -> Verdict<BTreeSet<AgentId>> {
         let mut failed: BTreeSet<AgentId> = hit.into_iter().collect();
         failed.extend(self.damage.keys().cloned());
         for id in self.model.names() {
@@ -139,7 +143,7 @@ impl World {
         Ok(failed)
     }
 
-    /// An agent that another's commit could not decide about is to be put aside, for damage or a fault of its own.
+    /// Checks that an agent about which another's commit could not decide is damaged or was hit by a fault.
     fn check_faulty(&self, work: &PostCommitWork, hit: Option<&AgentId>) -> Verdict<()> {
         for (id, reason) in &work.faulty {
             ensure(
@@ -156,28 +160,28 @@ impl World {
         )
     }
 
-    fn committed(&mut self, id: &AgentId, handled: HandledInput) -> Verdict<Sent> {
+    fn finish_commit(&mut self, id: &AgentId, handled: HandledInput) -> Verdict<InputResult> {
         let HandledInput { reply, work } = handled;
         self.trace.note(|| describe(&reply, &work));
         if self.trouble(Fault::Crash, 1) {
             self.trace
                 .note(|| "the process dies after the commit".to_owned());
             self.die()?;
-            return Ok(Sent::Died);
+            return Ok(InputResult::Died);
         }
-        let touched = touched(id, &work);
+        let touched = touched_agents(id, &work);
         if touched.len() > 1 {
             self.model.coverage.count("commit:several_agents");
         }
         if self.trouble(Fault::Unknown, 4) {
             self.trace
-                .note(|| "nobody learns that the commit holds".to_owned());
+                .note(|| "the commit holds but is unconfirmed".to_owned());
             self.model.coverage.count("commit_unknown");
             if touched.len() > 1 {
                 self.model.coverage.count("commit_unknown:several_agents");
             }
             self.doubtful.extend(touched.iter().cloned());
-            return Ok(Sent::Unknown(touched));
+            return Ok(InputResult::Unknown(touched));
         }
         if let Reply::Admitted {
             message_id,
@@ -187,19 +191,19 @@ impl World {
             self.model.acknowledged(id, message_id, *message_seq)?;
         }
         if reply == Reply::RowsMayGo {
-            self.model.is_going(id);
+            self.model.mark_removing(id);
             self.going.push(id.clone());
         }
         self.dispatch(work)?;
         for agent_id in &touched {
             self.check_flights(agent_id)?;
         }
-        Ok(Sent::Handled(reply))
+        Ok(InputResult::Handled(reply))
     }
 }
 
-/// Every agent a commit made a decision about.
-pub(crate) fn touched(id: &AgentId, work: &PostCommitWork) -> BTreeSet<AgentId> {
+/// Lists every agent that a commit made a decision about.
+pub(crate) fn touched_agents(id: &AgentId, work: &PostCommitWork) -> BTreeSet<AgentId> {
     let mut touched = work.touched.clone();
     touched.insert(id.clone());
     touched

@@ -1,24 +1,24 @@
-//! What happened in a run. Rules that were never put to the test prove nothing, so what was reached is counted.
+//! Counts what a run reached, because a rule that was never exercised proves nothing.
 
-use crate::envelope::{flag, says};
+use crate::envelope::{bool_field, text_field};
 use holon_domain::agent::AgentRecord;
 use holon_domain::event::Event;
 use holon_domain::tool::ToolEnvelope;
 use std::collections::BTreeMap;
 
-/// How often each thing happened.
+/// Number of occurrences by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage {
     seen: BTreeMap<String, u64>,
 }
 
 impl Coverage {
-    /// Counts something by name.
+    /// Counts one occurrence of a name.
     pub fn count(&mut self, name: impl Into<String>) {
         *self.seen.entry(name.into()).or_default() += 1;
     }
 
-    /// Counts an event, and what it says where kinds are not all.
+    /// Counts an event by kind, and by detail where the kind is not enough.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::TurnTerminal(end) => self.count(format!("turn_ended:{:?}", end.reason)),
@@ -41,36 +41,36 @@ impl Coverage {
         }
     }
 
-    /// Counts what calls came to where tools are not all.
+    /// Counts a call's result by tool, and by detail where the tool is not enough.
     pub fn result(&mut self, envelope: &ToolEnvelope) {
         if envelope.error().is_none() {
             self.count(format!("tool:{}", envelope.tool_name));
         }
-        if let Some(disposition) = says(envelope, "disposition") {
+        if let Some(disposition) = text_field(envelope, "disposition") {
             self.count(format!("command:{disposition}"));
         }
-        if flag(envelope, "force_stop_requested") {
+        if bool_field(envelope, "force_stop_requested") {
             self.count("task:stop_forced");
-        } else if flag(envelope, "stop_requested") {
+        } else if bool_field(envelope, "stop_requested") {
             self.count("task:stop_asked");
         }
     }
 
-    /// Counts states of interest.
+    /// Counts notable states of an agent.
     pub fn agent(&mut self, agent: &AgentRecord) {
         if agent.pace.is_some_and(|pace| pace.due.is_some()) {
             self.count("paced");
         }
     }
 
-    /// Adds another run's counts.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         for (name, times) in &other.seen {
             *self.seen.entry(name.clone()).or_default() += times;
         }
     }
 
-    /// How often something happened.
+    /// Returns the number of occurrences of a name.
     #[must_use]
     pub fn of(&self, name: &str) -> u64 {
         self.seen.get(name).copied().unwrap_or(0)

@@ -1,18 +1,18 @@
-//! Rows that cannot be read: one agent's row is damaged behind the store's back, and later mended.
+//! Damages single rows of an agent behind the store's back and repairs them later.
 //!
-//! The rules: only that agent is put aside, with a reason and one event; all others go on; and once the row is mended, a
-//! start takes the agent back with everything it had promised. The oracle looks at a mended copy of the store, so that
-//! every other rule goes on to be checked for the damaged agent, too.
+//! Rules: only that agent is put aside, with a reason and one event; all others continue. Once the row is repaired, a
+//! start takes the agent back with everything it owed. The oracle reads a repaired copy of the store, so that every
+//! other rule is still checked for the damaged agent.
 
 use crate::store::{now, refused_by_store};
 use crate::violation::{Verdict, ensure, stored, violation};
-use crate::world::{Sent, World};
+use crate::world::{InputResult, World};
 use holon_core::Input;
 use holon_domain::AgentId;
 use holon_store::{Db, Error, Inline, Ledger, commit};
 use holon_testkit::damage::in_image;
 
-/// The rows that may be damaged: table, column, and which of the agent's rows.
+/// Rows that may be damaged: table, column, and the condition that selects the agent's rows.
 const ROWS: [(&str, &str, &str); 8] = [
     ("agents", "record", "TRUE"),
     ("agents", "settings", "settings IS NOT NULL"),
@@ -32,17 +32,16 @@ const ROWS: [(&str, &str, &str); 8] = [
     ("effects", "effect", "TRUE"),
 ];
 
-/// Damage to one agent.
+/// Damaged rows of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Damage {
-    /// The table of the damaged rows.
     pub(crate) table: &'static str,
-    /// SQL that mends what is still damaged of it. No stored row begins with the mark that damage leaves.
-    mends: String,
+    /// SQL that repairs the rows that are still damaged. No stored row begins with the mark that damage leaves.
+    repair_sql: String,
 }
 
 impl World {
-    /// Damages a row of some agent that has none yet.
+    /// Damages a row of some undamaged agent.
     pub(crate) fn damage_any(&mut self) -> Verdict<()> {
         let Some(id) = self.any_agent().filter(|id| self.may_be_damaged(id)) else {
             return Ok(());
@@ -63,10 +62,10 @@ impl World {
             .note(|| format!("{id} {changed} of {table} damaged"));
         self.model.coverage.count(format!("damaged:{table}"));
         self.store = Inline::new(stored(Db::from_image(&image))?);
-        let mends = format!(
+        let repair_sql = format!(
             "UPDATE {table} SET {column} = substr({column}, 2) WHERE agent_no = {no} AND substr({column}, 1, 1) = 'x'"
         );
-        self.damage.insert(id, Damage { table, mends });
+        self.damage.insert(id, Damage { table, repair_sql });
         Ok(())
     }
 
@@ -75,36 +74,36 @@ impl World {
         known.is_some_and(|known| !known.removing) && !self.damage.contains_key(id)
     }
 
-    /// The store as it would be without any damage; none when there is none.
-    pub(crate) fn mended(&self) -> Verdict<Option<Db>> {
+    /// Returns a copy of the store without damage; `None` if there is no damage.
+    pub(crate) fn repaired_copy(&self) -> Verdict<Option<Db>> {
         if self.damage.is_empty() {
             return Ok(None);
         }
         let mut image = stored(self.store.db().image())?;
         for damage in self.damage.values() {
-            image = in_image(&image, &damage.mends).0;
+            image = in_image(&image, &damage.repair_sql).0;
         }
         stored(Db::from_image(&image)).map(Some)
     }
 
-    /// Somebody mends the rows of an agent.
-    fn mend(&mut self, id: &AgentId) -> Verdict<()> {
+    /// Repairs the rows of an agent.
+    fn repair(&mut self, id: &AgentId) -> Verdict<()> {
         let Some(damage) = self.damage.remove(id) else {
             return Ok(());
         };
-        self.trace.note(|| format!("{id} mended"));
+        self.trace.note(|| format!("{id} repaired"));
         let image = stored(self.store.db().image())?;
-        let (image, _) = in_image(&image, &damage.mends);
+        let (image, _) = in_image(&image, &damage.repair_sql);
         self.store = Inline::new(stored(Db::from_image(&image))?);
         Ok(())
     }
 
-    /// Whether an agent is put aside.
+    /// Returns true if an agent is put aside.
     pub(crate) fn is_aside(&self, id: &AgentId) -> Verdict<bool> {
         Ok(self.read(|reader| reader.aside(id))?.is_some())
     }
 
-    fn asides(&self) -> Verdict<Vec<AgentId>> {
+    fn agents_aside(&self) -> Verdict<Vec<AgentId>> {
         let mut aside = Vec::new();
         for id in self.model.names() {
             if self.is_aside(&id)? {
@@ -114,14 +113,14 @@ impl World {
         Ok(aside)
     }
 
-    /// Somebody starts an agent that was put aside, mostly after its rows are mended.
+    /// Starts an agent that was put aside, mostly after repairing its rows.
     pub(crate) fn take_back_any(&mut self) -> Verdict<()> {
-        let aside = self.asides()?;
+        let aside = self.agents_aside()?;
         let Some(id) = aside.get(self.dice.index(aside.len())).cloned() else {
             return Ok(());
         };
         if self.dice.percent(70) {
-            self.mend(&id)?;
+            self.repair(&id)?;
         }
         self.control(&id, &Input::Start)?;
         if !self.is_aside(&id)? {
@@ -130,9 +129,9 @@ impl World {
         Ok(())
     }
 
-    /// The end of all damage. Whoever speaks to an agent whose own row is damaged learns that it is put aside; every row
-    /// is mended, and every agent that was put aside is taken back by a start.
-    pub(crate) fn mend_all(&mut self) -> Verdict<()> {
+    /// Ends all damage. A message to an agent with a damaged row of its own puts it aside; then every row is repaired,
+    /// and every agent that was put aside is taken back by a start.
+    pub(crate) fn repair_all(&mut self) -> Verdict<()> {
         let damaged: Vec<AgentId> = self.damage.keys().cloned().collect();
         for id in damaged {
             let own_row = self
@@ -147,9 +146,9 @@ impl World {
                     || id.to_string(),
                 )?;
             }
-            self.mend(&id)?;
+            self.repair(&id)?;
         }
-        for id in self.asides()? {
+        for id in self.agents_aside()? {
             self.control(&id, &Input::Start)?;
             ensure(
                 !self.is_aside(&id)?,
@@ -160,9 +159,13 @@ impl World {
         Ok(())
     }
 
-    /// Passes a read of an effect's performer on, as the shell does: a row that cannot be read puts the agent aside, and
+    /// Passes on a read of an effect's performer, as the shell does: an unreadable row puts the agent aside, and
     /// nothing is performed for an agent that is aside.
-    pub(crate) fn noted<T>(&mut self, id: &AgentId, read: Result<T, Error>) -> Verdict<Option<T>> {
+    pub(crate) fn check_readable<T>(
+        &mut self,
+        id: &AgentId,
+        read: Result<T, Error>,
+    ) -> Verdict<Option<T>> {
         match read {
             Ok(value) => Ok(Some(value)),
             Err(error) => {
@@ -172,7 +175,7 @@ impl World {
         }
     }
 
-    /// The store could not read something of an agent. Only damage is a reason for that.
+    /// Handles an unreadable row of an agent. Only damage may cause it.
     pub(crate) fn note_unreadable(&mut self, id: &AgentId, error: &Error) -> Verdict<()> {
         match error {
             Error::Aside { .. } => Ok(()),
@@ -189,7 +192,7 @@ impl World {
         }
     }
 
-    /// Puts an agent aside, and looks whether that left its reason and one event, and nothing else.
+    /// Puts an agent aside, and checks that this wrote only its reason and one event.
     pub(crate) fn put_aside(&mut self, id: &AgentId, reason: String) -> Verdict<()> {
         let events = |world: &Self| world.model.agent(id).map_or(0, |known| known.put_aside);
         let before = events(self);
@@ -198,7 +201,7 @@ impl World {
         let marked = now(commit(&self.store, 0, mark))?;
         let marked = marked.map_err(|error| refused_by_store(&error))?;
         self.trace.note(|| format!("{id} put aside: {marked}"));
-        self.look_at(&[id.clone()].into(), Default::default())?;
+        self.observe_commit(&[id.clone()].into(), Default::default())?;
         let kept = self.read(|reader| reader.aside(id))?;
         ensure(
             !marked || kept == Some(reason),
@@ -212,9 +215,14 @@ impl World {
         )
     }
 
-    /// A start of an agent that is aside is refused for damage only.
-    pub(crate) fn check_start(&self, id: &AgentId, input: &Input, sent: &Sent) -> Verdict<()> {
-        let refused = matches!((input, sent), (Input::Start, Sent::Aside));
+    /// Checks that a start of an agent that is aside is refused only because of damage.
+    pub(crate) fn check_start(
+        &self,
+        id: &AgentId,
+        input: &Input,
+        sent: &InputResult,
+    ) -> Verdict<()> {
+        let refused = matches!((input, sent), (Input::Start, InputResult::Aside));
         ensure(
             !refused || self.damage.contains_key(id),
             "a start takes back an agent whose rows can be read",

@@ -1,4 +1,4 @@
-//! An effect that the simulated process is performing: how far it got, and how far one step took it.
+//! An effect that the simulated process performs, its stage, and the outcome of one step.
 
 use holon_core::Input;
 use holon_domain::effect::EffectRecord;
@@ -7,43 +7,43 @@ use holon_engine::tool_outcome::CallCleanup;
 use holon_engine::tool_run::ToolRun;
 use holon_tools::exec_command_batch::ItemOutcome;
 
-/// How far an effect got.
+/// Stage of an effect's performance.
 #[derive(Debug, Clone)]
 pub(crate) enum Stage {
-    /// Nothing happened yet.
+    /// The effect was received and not started.
     Begun,
-    /// The request is out.
+    /// The model request was built and sent.
     Asked(Box<RoundRequest>),
-    /// A call waits for what it began; these of its several commands are over.
+    /// A call waits for its commands; these items of its batch have ended.
     Waits(Vec<ItemOutcome>),
-    /// A command was asked to end and has its time to.
+    /// A command was asked to end and its grace period runs.
     AskedToEnd,
-    /// It is done; nobody knows yet.
+    /// The effect is performed, but its outcome is not committed yet.
     Done(Box<Input>, CallCleanup),
 }
 
-/// An effect in the hands of the process.
+/// An effect that the process is performing.
 #[derive(Debug, Clone)]
 pub(crate) struct Flight {
     pub(crate) record: EffectRecord,
-    /// The call it runs, if it runs one.
+    /// The call that the effect runs, if any.
     pub(crate) run: Option<ToolRun>,
     pub(crate) stage: Stage,
 }
 
-/// How far an effect came in one step.
+/// Outcome of one step of a performance.
 #[derive(Debug)]
-pub(crate) enum Step {
-    /// It goes on from here.
+pub(crate) enum FlightStep {
+    /// The performance continues from this stage.
     GoesOn(Stage),
-    /// This is its outcome, and what is forgotten once that is on record.
+    /// The outcome, and what is removed once it is committed.
     Outcome(Input, CallCleanup),
-    /// Nobody needs one.
+    /// No state needs an outcome.
     Nothing,
 }
 
-impl Step {
-    /// An outcome that leaves nothing to forget.
+impl FlightStep {
+    /// Returns an outcome without anything to remove.
     pub(crate) const fn outcome(input: Input) -> Self {
         Self::Outcome(input, CallCleanup::Nothing)
     }

@@ -1,7 +1,7 @@
-//! Watching and stopping the commands of tasks, step by step.
+//! Watches and stops the commands of tasks, step by step.
 
 use crate::command::{Command, State};
-use crate::flight::{Flight, Stage, Step};
+use crate::flight::{Flight, FlightStep, Stage};
 use crate::keys::{home_of, key_of, keys_of};
 use crate::request::Mood;
 use crate::violation::{Verdict, ensure};
@@ -14,42 +14,51 @@ use holon_domain::task::{TaskRecord, TaskReport};
 use holon_engine::ports::CommandKey;
 use holon_engine::tool_outcome::{CallCleanup, commands_of_ended_task};
 
-/// How a task is to end.
+/// Strength of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// It is asked, and has its time.
+pub(crate) enum StopStrength {
+    /// The command is asked to end and has a grace period.
     Asked,
-    /// At once.
+    /// The command is killed at once.
     Forced,
 }
 
 impl World {
-    /// Looks whether a task's command is over, or waits for it.
-    pub(crate) fn watch(&mut self, record: &EffectRecord, id: &TaskId) -> Verdict<Step> {
+    /// Reports the end of a task's command, or waits for it.
+    pub(crate) fn watch(&mut self, record: &EffectRecord, id: &TaskId) -> Verdict<FlightStep> {
         let Some((task, key)) = self.followed(record, id)? else {
-            return Ok(Step::Nothing);
+            return Ok(FlightStep::Nothing);
         };
-        if let Some(report) = self.bench.commands.report(&key) {
+        if let Some(report) = self.tool_world.commands.report(&key) {
             return Ok(ended(record, &task, &key, report));
         }
-        let end = self.bench.commands.get(&key).and_then(Command::will_end);
-        // Mostly others go first: a task is there to be looked after while it runs.
+        let end = self
+            .tool_world
+            .commands
+            .get(&key)
+            .and_then(Command::planned_end);
+        // Mostly other events go first, so that a task runs while they happen.
         let patient = self.mood == Mood::Calm || self.dice.percent(25);
         self.wait(end.map(|(at, _)| at).filter(|_| patient));
-        Ok(Step::GoesOn(Stage::Begun))
+        Ok(FlightStep::GoesOn(Stage::Begun))
     }
 
-    /// Stops what a task runs: whatever does not end when it is asked to is killed after a while.
-    pub(crate) fn stop(&mut self, record: &EffectRecord, id: &TaskId, how: Stop) -> Verdict<Step> {
+    /// Stops the commands of a task. A command that ignores the request is killed after the grace period.
+    pub(crate) fn stop(
+        &mut self,
+        record: &EffectRecord,
+        id: &TaskId,
+        how: StopStrength,
+    ) -> Verdict<FlightStep> {
         let Some((task, key)) = self.followed(record, id)? else {
-            return Ok(Step::Nothing);
+            return Ok(FlightStep::Nothing);
         };
         let known = self.model.agent(&record.agent_id);
         let forced = known.is_some_and(|known| known.tasks.is_forced(id));
-        // An effect that was replaced may still be in hand.
+        // The process may still perform an effect that was replaced.
         let current = task.effect == Some(record.id);
         ensure(
-            !(forced && current) || how == Stop::Forced,
+            !(forced && current) || how == StopStrength::Forced,
             "a task that was to be killed is not asked more gently later",
             || id.to_string(),
         )?;
@@ -58,22 +67,22 @@ impl World {
         for key in &keys {
             self.trace
                 .note(|| format!("  {how:?} to end: {}", key.name));
-            self.bench.commands.bar(key);
+            self.tool_world.commands.bar(key);
             match how {
-                Stop::Asked => self.bench.commands.ask_to_end(key),
-                Stop::Forced => self.bench.commands.kill(key),
+                StopStrength::Asked => self.tool_world.commands.ask_to_end(key),
+                StopStrength::Forced => self.tool_world.commands.kill(key),
             }
         }
         let reports: Option<Vec<TaskReport>> = keys
             .iter()
-            .map(|key| self.bench.commands.report(key))
+            .map(|key| self.tool_world.commands.report(key))
             .collect();
         if reports.is_none() {
-            return Ok(Step::GoesOn(Stage::AskedToEnd));
+            return Ok(FlightStep::GoesOn(Stage::AskedToEnd));
         }
         let told = begun.or_else(|| keys.first());
         let cut_short = keys.iter().any(|key| !self.was_begun(key));
-        let report = told.and_then(|key| self.bench.commands.report(key));
+        let report = told.and_then(|key| self.tool_world.commands.report(key));
         let report = report.map(|report| match report {
             TaskReport::Ended(output) if cut_short => TaskReport::Ended(CommandOutput {
                 stopped: true,
@@ -81,15 +90,21 @@ impl World {
             }),
             TaskReport::Ended(_) | TaskReport::Lost { .. } => report,
         });
-        Ok(report.map_or(Step::Nothing, |report| ended(record, &task, &key, report)))
+        Ok(report.map_or(FlightStep::Nothing, |report| {
+            ended(record, &task, &key, report)
+        }))
     }
 
     fn was_begun(&self, key: &CommandKey) -> bool {
-        let state = self.bench.commands.get(key).map(|command| command.state);
+        let state = self
+            .tool_world
+            .commands
+            .get(key)
+            .map(|command| command.state);
         state.is_some_and(|state| state != State::Barred)
     }
 
-    /// A task that is not over, and by what its command is found.
+    /// Returns an active task and the key of its command.
     fn followed(
         &mut self,
         record: &EffectRecord,
@@ -104,7 +119,7 @@ impl World {
         }))
     }
 
-    /// Whether nothing will come of performing this effect, however long: it watches what never ends by itself.
+    /// Returns true if this effect has no outcome by itself, because it watches a command that never ends.
     pub(crate) fn is_idle(&mut self, flight: &Flight) -> Verdict<bool> {
         let (Effect::WatchTask { task_id }, Stage::Begun) = (&flight.record.effect, &flight.stage)
         else {
@@ -113,12 +128,17 @@ impl World {
         let Some((_, key)) = self.followed(&flight.record, task_id)? else {
             return Ok(false);
         };
-        let endless = |command: &Command| command.runs() && command.will_end().is_none();
-        Ok(self.bench.commands.get(&key).is_some_and(endless))
+        let endless = |command: &Command| command.runs() && command.planned_end().is_none();
+        Ok(self.tool_world.commands.get(&key).is_some_and(endless))
     }
 }
 
-fn ended(record: &EffectRecord, task: &TaskRecord, key: &CommandKey, report: TaskReport) -> Step {
+fn ended(
+    record: &EffectRecord,
+    task: &TaskRecord,
+    key: &CommandKey,
+    report: TaskReport,
+) -> FlightStep {
     let input = Input::TaskEnded {
         stamp: Stamp::of(record),
         task_id: task.id.clone(),
@@ -127,5 +147,5 @@ fn ended(record: &EffectRecord, task: &TaskRecord, key: &CommandKey, report: Tas
     let forget = task.command().map_or(CallCleanup::Nothing, |spec| {
         CallCleanup::Commands(commands_of_ended_task(key, spec))
     });
-    Step::GoesOn(Stage::Done(Box::new(input), forget))
+    FlightStep::GoesOn(Stage::Done(Box::new(input), forget))
 }

@@ -1,9 +1,9 @@
-//! Messages at the door: operators, outsiders, the runtime itself, and those who may not enter.
+//! Generates messages: of operators, outside senders and the runtime, and some that must be refused.
 
 use crate::rng::Rng;
 use crate::tasks::OUTSIDE;
 use crate::violation::{Verdict, ensure};
-use crate::world::{Sent, World};
+use crate::world::{InputResult, World};
 use holon_core::Ingress;
 use holon_core::{Input, Rejection};
 use holon_domain::agent::Lifecycle;
@@ -13,18 +13,18 @@ use holon_domain::message::{
 use holon_domain::{AgentId, TaskId};
 use holon_engine::kernel::Refusal;
 
-/// The subsystem that the simulation names in its own messages; every other is a part of the runtime.
+/// Subsystem name of the simulation's own messages; every other one belongs to the runtime.
 pub(crate) const SIM: &str = "sim";
 
-/// Whether a message may enter an agent that takes messages.
+/// Expected verdict on a message to an agent that accepts messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum ExpectedVerdict {
     Enters,
     Refused,
 }
 
 impl World {
-    /// Somebody sends something to some agent.
+    /// Sends a random message to some agent.
     pub(crate) fn admit_any(&mut self) -> Verdict<()> {
         let Some(id) = self.any_agent() else {
             return Ok(());
@@ -33,26 +33,29 @@ impl World {
         self.admit(&id, ingress, fate)
     }
 
-    /// An operator speaks to an agent.
+    /// Sends an operator's prompt to an agent.
     pub(crate) fn speak_to(&mut self, id: &AgentId) -> Verdict<()> {
         let words = operator(&mut self.dice);
-        self.admit(id, words, Fate::Enters)
+        self.admit(id, words, ExpectedVerdict::Enters)
     }
 
-    fn admit(&mut self, id: &AgentId, ingress: Ingress, fate: Fate) -> Verdict<()> {
+    fn admit(&mut self, id: &AgentId, ingress: Ingress, fate: ExpectedVerdict) -> Verdict<()> {
         self.trace
             .note(|| format!("{id} admit {:?} {:?}", ingress.kind, ingress.priority));
         let takes = self.takes_messages(id);
         let lifecycle = self.model.agent(id).map(|known| known.record.lifecycle);
         match self.send(id, &Input::Admit(Box::new(ingress)))? {
-            Sent::Died | Sent::Panicked | Sent::Failed | Sent::Aside => Ok(()),
-            Sent::Unknown(touched) => self.clear_up_all(touched),
-            Sent::Handled(reply) => ensure(
-                takes && fate == Fate::Enters,
+            InputResult::Died
+            | InputResult::Panicked
+            | InputResult::Failed
+            | InputResult::Aside => Ok(()),
+            InputResult::Unknown(touched) => self.recover_doubtful_agents(touched),
+            InputResult::Handled(reply) => ensure(
+                takes && fate == ExpectedVerdict::Enters,
                 "only what may enter is admitted, and only where it may",
                 || format!("{reply:?} from {lifecycle:?}"),
             ),
-            Sent::Refused(refusal) => {
+            InputResult::Refused(refusal) => {
                 let fits = match &refusal {
                     Refusal::Rejected(Rejection::Stopped { .. } | Rejection::NoHome { .. }) => {
                         lifecycle == Some(Lifecycle::Stopped)
@@ -64,7 +67,7 @@ impl World {
                         lifecycle.is_none() || lifecycle == Some(Lifecycle::Deleting)
                     }
                     Refusal::Rejected(Rejection::NoModel) => false,
-                    Refusal::Rejected(_) => fate == Fate::Refused,
+                    Refusal::Rejected(_) => fate == ExpectedVerdict::Refused,
                 };
                 ensure(fits, "what may enter is not refused", || {
                     format!("{refusal:?} from {lifecycle:?}")
@@ -74,37 +77,43 @@ impl World {
     }
 }
 
-fn any(dice: &mut Rng) -> (Ingress, Fate) {
+fn any(dice: &mut Rng) -> (Ingress, ExpectedVerdict) {
     match dice.below(20) {
-        0..=9 => (operator(dice), Fate::Enters),
-        10..=12 => (outsider(dice), Fate::Enters),
-        13 => (signed(dice), Fate::Enters),
-        14 => (sign_of_life(MessageKind::SystemTick, ""), Fate::Enters),
+        0..=9 => (operator(dice), ExpectedVerdict::Enters),
+        10..=12 => (outsider(dice), ExpectedVerdict::Enters),
+        13 => (signed(dice), ExpectedVerdict::Enters),
+        14 => (
+            sign_of_life(MessageKind::SystemTick, ""),
+            ExpectedVerdict::Enters,
+        ),
         15 => (
             sign_of_life(MessageKind::TaskStatus, "half done"),
-            Fate::Enters,
+            ExpectedVerdict::Enters,
         ),
-        16 => (sign_of_life(MessageKind::TaskResult, "done"), Fate::Enters),
+        16 => (
+            sign_of_life(MessageKind::TaskResult, "done"),
+            ExpectedVerdict::Enters,
+        ),
         17 => {
             let empty = Ingress {
                 body: Body::text("  "),
                 ..operator(dice)
             };
-            (empty, Fate::Refused)
+            (empty, ExpectedVerdict::Refused)
         }
         18 => {
             let pushy = Ingress {
                 priority: Priority::Interject,
                 ..outsider(dice)
             };
-            (pushy, Fate::Refused)
+            (pushy, ExpectedVerdict::Refused)
         }
         _ => {
             let posing = Ingress {
                 kind: MessageKind::OperatorPrompt,
                 ..outsider(dice)
             };
-            (posing, Fate::Refused)
+            (posing, ExpectedVerdict::Refused)
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Where an agent's home is, and the keys by which the commands of its tasks are found.
+//! Paths of agents' homes, and the keys by which the commands of tasks are found.
 
 use holon_domain::task::TaskRecord;
 use holon_domain::{AgentId, CallId};
 use holon_engine::ports::CommandKey;
 
-/// Where an agent's home is.
+/// Returns the path of an agent's home.
 pub(crate) fn home_of(id: &AgentId) -> String {
     format!("/agents/{id}")
 }
 
-/// By what the command of a task is found.
+/// Returns the key of a task's command.
 pub(crate) fn key_of(home: &str, task: &TaskRecord) -> CommandKey {
     match task.command() {
         Some(spec) => CommandKey::of_call(home, &spec.call_id),
@@ -21,7 +21,7 @@ pub(crate) fn key_of(home: &str, task: &TaskRecord) -> CommandKey {
     }
 }
 
-/// By what the commands of a task are found: one, or several.
+/// Returns the keys of all commands of a task: one, or those of a batch.
 pub(crate) fn keys_of(task: &TaskRecord, key: &CommandKey) -> Vec<CommandKey> {
     match task.command().and_then(|spec| spec.batch_items) {
         None => vec![key.clone()],

@@ -1,5 +1,5 @@
-//! Messages between agents as the simulation makes them: a tool of its own, and a token in every text, by which each
-//! message is found again wherever it went.
+//! Messages between agents: the simulation's own tool, and a unique token in every text by which each message is
+//! traced.
 
 use crate::calls::call;
 use crate::rng::Rng;
@@ -15,20 +15,21 @@ use serde_json::json;
 /// The tool that messages another agent.
 pub(crate) const TOOL: &str = "SimMessage";
 
-/// What the subsystem of a message from another agent begins with; the name of that agent follows.
+/// Prefix of the subsystem of a message from another agent; the agent's name follows.
 const FROM_AGENT: &str = "agent:";
 
-/// A call that messages one of these agents, the first of which makes the call, or an agent that does not exist.
+/// Generates a call that messages one of these agents, the first of which makes the call, or an agent that does not
+/// exist.
 pub(crate) fn any(agents: &[AgentId], dice: &mut Rng) -> ReplyBlock {
     let to = match dice.below(10) {
-        0 => "nobody",
-        1 => agents.first().map_or("nobody", AgentId::as_str),
+        0 => "absent",
+        1 => agents.first().map_or("absent", AgentId::as_str),
         _ => {
             let others = agents.len().saturating_sub(1);
             let found = agents
                 .get(1 + dice.index(others))
                 .or_else(|| agents.first());
-            found.map_or("nobody", AgentId::as_str)
+            found.map_or("absent", AgentId::as_str)
         }
     };
     let band = dice.pick(&["interject", "next", "normal", "background"]);
@@ -38,12 +39,12 @@ pub(crate) fn any(agents: &[AgentId], dice: &mut Rng) -> ReplyBlock {
     )
 }
 
-/// A text that no other message has.
+/// Returns a text that no other message has.
 fn token(dice: &mut Rng) -> String {
     format!("note {:016x}", dice.bits())
 }
 
-/// What a call of the tool asks for; none for any other call.
+/// Returns the intent of a call of this tool; `None` for any other call.
 pub(crate) fn intent(call: &ToolCall) -> Option<Intent> {
     let (agent_id, text) = addressed(call)?;
     let priority = match call.input.get("priority").and_then(|band| band.as_str()) {
@@ -59,7 +60,7 @@ pub(crate) fn intent(call: &ToolCall) -> Option<Intent> {
     })
 }
 
-/// The receiver and the token of a call that messages an agent; none for any other call.
+/// Returns the receiver and the token of a call of this tool; `None` for any other call.
 pub(crate) fn addressed(call: &ToolCall) -> Option<(AgentId, String)> {
     let word = |field: &str| call.input.get(field)?.as_str();
     if call.name != TOOL {
@@ -69,7 +70,7 @@ pub(crate) fn addressed(call: &ToolCall) -> Option<(AgentId, String)> {
     Some((to, word("text")?.to_owned()))
 }
 
-/// A message that no call waits for.
+/// Builds a message that no call waits for.
 pub(crate) fn sent(from: &AgentId, dice: &mut Rng) -> AgentSend {
     let bands = [Priority::Interject, Priority::Normal, Priority::Background];
     let classes = [
@@ -88,7 +89,7 @@ pub(crate) fn sent(from: &AgentId, dice: &mut Rng) -> AgentSend {
     }
 }
 
-/// The token of a message on its way.
+/// Returns the token of a message in transit.
 pub(crate) fn token_of(sent: &AgentSend) -> Option<&str> {
     match sent {
         AgentSend::Message { text, .. } => Some(text),
@@ -96,7 +97,7 @@ pub(crate) fn token_of(sent: &AgentSend) -> Option<&str> {
     }
 }
 
-/// The agent that sent a message, and the token in it; none for a message that no agent sent.
+/// Returns the sending agent of a message and its token; `None` for a message that no agent sent.
 pub(crate) fn sender(envelope: &MessageEnvelope) -> Option<(&str, &str)> {
     match (&envelope.origin, envelope.kind, &envelope.body) {
         (Origin::System { subsystem }, MessageKind::InternalFollowup, Body::Text { text }) => {

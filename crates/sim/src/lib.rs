@@ -1,13 +1,13 @@
 //! Seeded simulation of the kernel against an independent model.
 //!
-//! One seed decides everything: who writes, what models answer, what commands do, when the clock jumps and the process
-//! dies. The kernel and the store are the real ones, on a database in memory; everything around them is simulated.
-//! After every commit an oracle that knows only the contract compares what it expects with what is stored.
+//! One seed decides everything: the senders, the answers of models, the commands, clock jumps and crashes. The kernel
+//! and the store are the real ones, on a database in memory; everything around them is simulated. After every commit an
+//! oracle that knows only the contract compares its expectation with the stored rows.
 
 mod act;
+mod agents;
 mod boot;
 mod calls;
-mod cast;
 mod check;
 mod clock;
 mod command;
@@ -20,10 +20,11 @@ mod flight;
 mod follow;
 mod ingress;
 mod keys;
-mod known;
 mod letter;
+mod log_checker;
 mod message;
 mod model;
+mod observed_agent;
 mod outage;
 mod perform;
 pub mod plan;
@@ -39,21 +40,20 @@ mod run;
 mod run_command;
 pub mod shrink;
 mod store;
-mod talk;
 mod task_rules;
 mod tasks;
 mod tool_run;
-mod tools;
+mod tool_world;
 mod trace;
 mod violation;
 mod world;
 
 pub use coverage::Coverage;
-pub use run::{Broken, Played, play};
-pub use trace::Keep;
+pub use run::{RunFailure, RunReport, play};
+pub use trace::TraceDetail;
 pub use violation::Violation;
 
-/// Plans that once broke a rule; played first, for ever.
+/// Returns the plans that once broke a rule. Every run plays them first.
 #[must_use]
 pub fn known_bugs() -> Vec<plan::Plan> {
     include_str!("../bugs/seeds.txt")

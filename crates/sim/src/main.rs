@@ -1,4 +1,4 @@
-//! The command: plays known bugs, then fresh seeds, and on a failure shrinks it, shows it and writes it down.
+//! The program: plays known bugs, then fresh seeds. It shrinks a failing plan, prints it and writes it to `bugs/`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -6,7 +6,7 @@
 )]
 
 use holon_sim::plan::Plan;
-use holon_sim::{Coverage, Keep, known_bugs, play, shrink};
+use holon_sim::{Coverage, TraceDetail, known_bugs, play, shrink};
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,11 +14,11 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: holon-sim --seeds N [--from S] [--coverage] | --seed S [--trace]";
 
-/// Where failing plans are written down.
+/// File to which failing plans are appended.
 const BUGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs/seeds.txt");
 
 #[derive(Debug, Default)]
-struct Wish {
+struct Arguments {
     seeds: u64,
     from: u64,
     seed: Option<u64>,
@@ -27,34 +27,34 @@ struct Wish {
 }
 
 fn main() -> ExitCode {
-    let Some(wish) = parse(std::env::args().skip(1)) else {
+    let Some(arguments) = parse(std::env::args().skip(1)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    match wish.seed {
-        Some(seed) => one(&Plan::of(seed), wish.trace),
-        None => many(&wish),
+    match arguments.seed {
+        Some(seed) => play_one(&Plan::of(seed), arguments.trace),
+        None => play_many(&arguments),
     }
 }
 
-fn parse(mut words: impl Iterator<Item = String>) -> Option<Wish> {
-    let mut wish = Wish::default();
+fn parse(mut words: impl Iterator<Item = String>) -> Option<Arguments> {
+    let mut arguments = Arguments::default();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--seeds" => wish.seeds = words.next()?.parse().ok()?,
-            "--from" => wish.from = words.next()?.parse().ok()?,
-            "--seed" => wish.seed = Some(words.next()?.parse().ok()?),
-            "--trace" => wish.trace = true,
-            "--coverage" => wish.coverage = true,
+            "--seeds" => arguments.seeds = words.next()?.parse().ok()?,
+            "--from" => arguments.from = words.next()?.parse().ok()?,
+            "--seed" => arguments.seed = Some(words.next()?.parse().ok()?),
+            "--trace" => arguments.trace = true,
+            "--coverage" => arguments.coverage = true,
             _ => return None,
         }
     }
-    (wish.seeds > 0 || wish.seed.is_some()).then_some(wish)
+    (arguments.seeds > 0 || arguments.seed.is_some()).then_some(arguments)
 }
 
-fn one(plan: &Plan, trace: bool) -> ExitCode {
+fn play_one(plan: &Plan, trace: bool) -> ExitCode {
     println!("{plan}");
-    match play(plan, Keep::Lines) {
+    match play(plan, TraceDetail::Lines) {
         Ok(played) => {
             println!("held: {} steps, {} crashes", played.steps, played.crashes);
             ExitCode::SUCCESS
@@ -73,10 +73,10 @@ fn one(plan: &Plan, trace: bool) -> ExitCode {
     clippy::disallowed_methods,
     reason = "the speed of the simulation is measured, nothing in it depends on it"
 )]
-fn many(wish: &Wish) -> ExitCode {
+fn play_many(arguments: &Arguments) -> ExitCode {
     let began = Instant::now();
     let mut plans = known_bugs();
-    plans.extend((wish.from..wish.from + wish.seeds).map(Plan::of));
+    plans.extend((arguments.from..arguments.from + arguments.seeds).map(Plan::of));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let shares: Vec<Result<Totals, Failure>> = std::thread::scope(|scope| {
@@ -99,7 +99,7 @@ fn many(wish: &Wish) -> ExitCode {
             }
         }
     }
-    if wish.coverage {
+    if arguments.coverage {
         print!("{}", totals.coverage);
     }
     let speed = totals.seeds as f64 / began.elapsed().as_secs_f64();
@@ -146,12 +146,12 @@ fn play_next(plans: &[Plan], next: &AtomicUsize) -> Result<Totals, Failure> {
             next.store(plans.len(), Ordering::Relaxed);
             failure
         };
-        let Ok(played) = play(plan, Keep::Hash) else {
+        let Ok(played) = play(plan, TraceDetail::Hash) else {
             return Err(stop(Failure::Broke(plan.clone())));
         };
         // One in a hundred is played twice: a run that does not repeat itself cannot be trusted in anything.
         if index % 100 == 0
-            && play(plan, Keep::Hash).map(|again| again.hash).ok() != Some(played.hash)
+            && play(plan, TraceDetail::Hash).map(|again| again.hash).ok() != Some(played.hash)
         {
             return Err(stop(Failure::Differed(plan.clone())));
         }

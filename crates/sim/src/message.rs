@@ -1,4 +1,4 @@
-//! A message as the oracle remembers it.
+//! The oracle's record of a message.
 
 use crate::ingress::SIM;
 use crate::letter;
@@ -7,7 +7,7 @@ use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueStatus;
 use holon_domain::{BriefId, MessageId};
 
-/// What of a message the rules speak of.
+/// The properties of a message that the rules refer to.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) id: MessageId,
@@ -15,11 +15,11 @@ pub(crate) struct Message {
     pub(crate) authority: AuthorityClass,
     kind: MessageKind,
     pub(crate) self_caused: bool,
-    /// Whether an agent sent it.
+    /// True if an agent sent it.
     pub(crate) of_an_agent: bool,
     pub(crate) for_a_model: bool,
     pub(crate) status: QueueStatus,
-    /// The opener of the turn it was answered in.
+    /// Position of the message that opened the turn in which it was answered.
     pub(crate) turn: Option<u64>,
     pub(crate) outcome: Option<BriefId>,
 }
@@ -49,33 +49,34 @@ impl Message {
 }
 
 impl Message {
-    /// Whether it may enter the turn of another.
-    pub(crate) fn joins(&self) -> bool {
-        self.owes() || self.is_result()
+    /// Returns true if it may join the turn of another message.
+    pub(crate) fn may_join(&self) -> bool {
+        self.is_owed_outcome() || self.is_result()
     }
 
-    /// Whether it is an operator's, who is owed an outcome.
-    pub(crate) fn owes(&self) -> bool {
+    /// Returns true if it is an operator's message, which is owed an outcome.
+    pub(crate) fn is_owed_outcome(&self) -> bool {
         self.kind == MessageKind::OperatorPrompt
     }
 
-    /// Whether it tells the end of a task.
+    /// Returns true if it reports the end of a task.
     pub(crate) fn is_result(&self) -> bool {
         self.kind == MessageKind::TaskResult
     }
 }
 
-/// What only the agent itself caused: its follow-ups, what it sent itself, the ends of its rests and of its tasks.
+/// Returns true if only the agent itself caused a message: follow-ups, messages to itself, ends of its rests and of its
+/// tasks.
 fn is_self_caused(envelope: &MessageEnvelope) -> bool {
     let sender = letter::sender(envelope).map(|(from, _)| from);
     let to_itself = sender == Some(envelope.agent_id.as_str());
     to_itself || is_made_by_turn(envelope) || envelope.kind == MessageKind::TaskResult
 }
 
-/// What repeats the words of a turn: follow-ups and the ends of rests.
+/// Returns true if a message repeats the text of a turn: follow-ups and ends of rests.
 pub(crate) fn is_made_by_turn(envelope: &MessageEnvelope) -> bool {
     let own = matches!(&envelope.origin, Origin::System { subsystem } if subsystem != SIM);
-    // A message between agents is worth what its sender's turn was, which is checked where it was sent.
+    // A message between agents has the authority of its sender's turn, which is checked where it was sent.
     own && letter::sender(envelope).is_none()
         && matches!(
             envelope.kind,

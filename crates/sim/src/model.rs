@@ -1,11 +1,11 @@
-//! The oracle: what must be true of every message, turn and outcome, kept in plain maps and compared with what the
-//! store holds after every commit. It knows nothing of how decisions are made.
+//! The oracle: expected messages, turns and outcomes in plain maps, compared with the store after every commit. It
+//! knows nothing of how decisions are made.
 
 use crate::coverage::Coverage;
-use crate::known::Known;
+use crate::observed_agent::{ObservationContext, ObservedAgent};
 use crate::post::{Delivery, Post};
-use crate::rules::{ResumeReason, Resumption};
-use crate::tools::Bench;
+use crate::rules::{Resumption, ResumptionCounts};
+use crate::tool_world::ToolWorld;
 use crate::violation::{Verdict, ensure, stored};
 use holon_core::input::Finding;
 use holon_domain::agent::Lifecycle;
@@ -13,41 +13,41 @@ use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
 use holon_store::Reader;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything the oracle knows.
+/// The oracle's record of the whole run.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
-    agents: BTreeMap<AgentId, Known>,
+    agents: BTreeMap<AgentId, ObservedAgent>,
     post: Post,
-    /// What happened at all, so that a run that proves nothing is noticed.
+    /// Counts of what happened, so that a run that tests nothing is noticed.
     pub(crate) coverage: Coverage,
 }
 
 impl Model {
-    /// An agent, if it is known.
+    /// Returns the record of an agent, if it is known.
     #[must_use]
-    pub(crate) fn agent(&self, id: &AgentId) -> Option<&Known> {
+    pub(crate) fn agent(&self, id: &AgentId) -> Option<&ObservedAgent> {
         self.agents.get(id)
     }
 
-    /// Names of all agents.
+    /// Returns the ids of all agents.
     #[must_use]
     pub(crate) fn names(&self) -> Vec<AgentId> {
         self.agents.keys().cloned().collect()
     }
 
-    /// The rows of this agent go from now on.
-    pub(crate) fn is_going(&mut self, id: &AgentId) {
+    /// Notes that the rows of this agent are being removed.
+    pub(crate) fn mark_removing(&mut self, id: &AgentId) {
         if let Some(known) = self.agents.get_mut(id) {
             known.removing = true;
         }
     }
 
-    /// Looks at one agent after a commit.
+    /// Observes one agent after a commit.
     pub(crate) fn observe(
         &mut self,
         reader: &Reader<'_>,
         id: &AgentId,
-        bench: &Bench,
+        tool_world: &ToolWorld,
         now: Timestamp,
     ) -> Verdict<()> {
         let Some((no, record)) = stored(reader.agent(id))? else {
@@ -61,16 +61,21 @@ impl Model {
         let known = self
             .agents
             .entry(id.clone())
-            .or_insert_with(|| Known::new(record.clone()));
+            .or_insert_with(|| ObservedAgent::new(record.clone()));
         if known.removing {
             return Ok(());
         }
-        known.look(reader, no, record, bench, (now, &mut self.coverage))?;
+        let context = ObservationContext {
+            tool_world,
+            now,
+            coverage: &mut self.coverage,
+        };
+        known.observe(reader, no, record, context)?;
         self.post.add(std::mem::take(&mut known.mail));
         Ok(())
     }
 
-    /// A commit changes only the agents it touched.
+    /// Checks that a commit changed only the agents it touched.
     pub(crate) fn check_untouched(
         &self,
         reader: &Reader<'_>,
@@ -94,14 +99,15 @@ impl Model {
         Ok(())
     }
 
-    /// Compares what a commit told the senders of messages with what it put into queues.
-    pub(crate) fn settle_post(&mut self, delivery: Delivery<'_>) -> Verdict<()> {
+    /// Compares the verdicts a commit gave to senders with the messages it queued.
+    pub(crate) fn check_deliveries(&mut self, delivery: Delivery<'_>) -> Verdict<()> {
         let agents = &self.agents;
         let lifecycle = |id: &AgentId| agents.get(id).map(|known| known.record.lifecycle);
-        self.post.settle(delivery, lifecycle, &mut self.coverage)
+        self.post
+            .check_commit(delivery, lifecycle, &mut self.coverage)
     }
 
-    /// What a recovery of this agent has to come to.
+    /// Returns the expected result of a recovery of this agent.
     pub(crate) fn before_recovery(
         &mut self,
         id: &AgentId,
@@ -110,14 +116,14 @@ impl Model {
         self.agents.get_mut(id)?.resumption(found)
     }
 
-    /// A recovery of this agent came to nothing, so its resumption does not count.
-    pub(crate) fn not_recovered(&mut self, id: &AgentId, resumes: Option<ResumeReason>) {
+    /// Restores the count of resumptions after a recovery that was not committed.
+    pub(crate) fn undo_resumption(&mut self, id: &AgentId, resumes: Option<ResumptionCounts>) {
         if let (Some(known), Some(resumes)) = (self.agents.get_mut(id), resumes) {
             known.resumes = resumes;
         }
     }
 
-    /// Whether it came to that.
+    /// Checks a recovery against the expectation.
     pub(crate) fn after_recovery(&self, id: &AgentId, expected: Option<Resumption>) -> Verdict<()> {
         match (self.agents.get(id), expected) {
             (Some(known), Some(expected)) => known.check_resumption(&expected),
@@ -125,7 +131,7 @@ impl Model {
         }
     }
 
-    /// An acknowledged message must be there, under the id its sender was told.
+    /// Checks that an acknowledged message is stored under the id its sender was told.
     pub(crate) fn acknowledged(&self, agent: &AgentId, id: &MessageId, seq: u64) -> Verdict<()> {
         let message = self
             .agents
@@ -138,22 +144,25 @@ impl Model {
         )
     }
 
-    /// Counts what a host that starts finds of commands.
-    pub(crate) fn count_restart(&mut self, bench: &Bench) {
+    /// Counts the states of commands that a starting host finds.
+    pub(crate) fn count_restart(&mut self, tool_world: &ToolWorld) {
         for known in self.agents.values() {
             let home = &known.record.agent_home;
-            known.tasks.count_restart(bench, home, &mut self.coverage);
+            known
+                .tasks
+                .count_restart(tool_world, home, &mut self.coverage);
             let batch = known
-                .talk
+                .log
                 .in_hand()
                 .filter(|call| call.name == "ExecCommandBatch");
-            if batch.is_some_and(|call| bench.began(&call.id)) {
+            if batch.is_some_and(|call| tool_world.began(&call.id)) {
                 self.coverage.count("restart:batch_cut");
             }
         }
     }
 
-    /// Tasks a model of this agent may name: its own, then one of each other agent. None while it has none itself.
+    /// Lists the tasks that a model of this agent may name: its own, then one of each other agent. Empty while it has
+    /// none itself.
     pub(crate) fn tasks_to_name(&self, id: &AgentId) -> Vec<TaskId> {
         let Some(own) = self.agents.get(id) else {
             return Vec::new();
@@ -166,8 +175,8 @@ impl Model {
         own.tasks.ids().chain(others).cloned().collect()
     }
 
-    /// When trouble is over and time has passed, nothing may be left to do.
-    pub(crate) fn at_rest(&self, bench: &Bench) -> Verdict<()> {
+    /// Checks that nothing is left to do after faults have ended and time has passed.
+    pub(crate) fn at_rest(&self, tool_world: &ToolWorld) -> Verdict<()> {
         for (id, known) in &self.agents {
             let runs = known.record.lifecycle == Lifecycle::Runnable;
             ensure(runs, "every agent can run in the end", || {
@@ -182,7 +191,7 @@ impl Model {
                 "every operator message has its outcome in the end",
                 || format!("{id}: {:?}", known.unsettled),
             )?;
-            known.tasks.at_rest(bench, &known.record.agent_home)?;
+            known.tasks.at_rest(tool_world, &known.record.agent_home)?;
         }
         self.post.at_rest()
     }

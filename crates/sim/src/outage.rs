@@ -1,7 +1,7 @@
-//! Outages of hours, bursts of prompts, and the rules for them: a turn that nobody waits for on the line is suspended
-//! with a way back and never ended by its provider, and an operator is told once of what waits.
+//! Outages of hours, bursts of prompts, and their rules: an unattended turn is suspended and never ended by its
+//! provider, and an operator is told once about each waiting prompt.
 
-use crate::known::Known;
+use crate::observed_agent::ObservedAgent;
 use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_domain::AgentId;
@@ -10,7 +10,7 @@ use holon_domain::failure::FailureCause;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::turn::{Phase, TerminalReason};
 
-/// How models fail in an outage.
+/// Kinds of failure in an outage.
 const OUTAGES: [ModelFailureKind; 8] = [
     ModelFailureKind::Connection,
     ModelFailureKind::Timeout,
@@ -21,12 +21,12 @@ const OUTAGES: [ModelFailureKind; 8] = [
     ModelFailureKind::Quota,
     ModelFailureKind::Auth,
 ];
-/// The longest an outage lasts without anything else happening.
+/// Maximum hours of an outage that pass at once.
 const HOURS: u64 = 12;
 
 impl World {
-    /// Every model fails from now on, or answers again; or hours pass in which nothing gets better.
-    pub(crate) fn outage_begins_or_ends(&mut self) {
+    /// Begins or ends an outage of all models, or lets hours of it pass.
+    pub(crate) fn change_outage(&mut self) {
         if self.outage.is_none() {
             self.outage = self.dice.pick(&OUTAGES);
             let kind = self.outage;
@@ -37,11 +37,11 @@ impl World {
             self.trace.note(|| "models answer again".to_owned());
         } else {
             let millis = self.dice.below(HOURS * 3_600_000);
-            self.pass(millis);
+            self.advance(millis);
         }
     }
 
-    /// Operators write to one agent again and again.
+    /// Sends many prompts to one agent.
     pub(crate) fn burst(&mut self) -> Verdict<()> {
         let Some(id) = self.any_agent() else {
             return Ok(());
@@ -57,7 +57,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether the turn of an agent waits for an operator.
+    /// Returns true if the turn of an agent waits for an operator.
     pub(crate) fn is_suspended(&self, id: &AgentId) -> bool {
         let known = self.model.agent(id);
         let open = known.and_then(|known| known.record.open_turn.as_ref());
@@ -65,9 +65,9 @@ impl World {
     }
 }
 
-impl Known {
-    /// Takes in a brief about a turn that has not ended.
-    pub(crate) fn hear_notice(&mut self, brief: &BriefRecord) -> Verdict<()> {
+impl ObservedAgent {
+    /// Records a notice about an open turn and checks that it is the only one.
+    pub(crate) fn record_notice(&mut self, brief: &BriefRecord) -> Verdict<()> {
         ensure(
             brief.settles.is_empty(),
             "a notice about a turn that goes on settles nothing",
@@ -86,7 +86,7 @@ impl Known {
         Ok(())
     }
 
-    /// A suspended turn asks again by itself, or its operator was told to act.
+    /// Checks that a suspended turn asks again by itself, or its operator was asked to act.
     pub(crate) fn check_suspension(&self) -> Verdict<()> {
         let Some(turn) = &self.record.open_turn else {
             return Ok(());
@@ -96,7 +96,7 @@ impl Known {
         };
         ensure(
             !turn.attended,
-            "a turn somebody waits for on the line is not suspended",
+            "a turn with a waiting caller is not suspended",
             || format!("{turn:?}"),
         )?;
         ensure(
@@ -106,7 +106,7 @@ impl Known {
         )
     }
 
-    /// A turn that nobody waits for on the line does not end because a provider had trouble.
+    /// Checks that an unattended turn did not end because of its provider.
     pub(crate) fn check_provider_end(&self, reason: TerminalReason) -> Verdict<()> {
         let failure = self.record.last_failure.as_ref();
         let by_trouble = failure.is_some_and(|failure| match failure.cause {
@@ -117,7 +117,7 @@ impl Known {
         });
         ensure(
             reason != TerminalReason::ProviderFailed || !by_trouble || self.was_attended,
-            "a turn that nobody waits for on the line outlives its provider's trouble",
+            "an unattended turn outlives an outage of its provider",
             || format!("{failure:?}"),
         )
     }

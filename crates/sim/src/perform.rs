@@ -1,8 +1,8 @@
-//! Performing effects step by step, so that anything can happen between asking and answering, running and reporting.
+//! Performs effects step by step, so that other events can happen between the steps.
 
 use crate::act::name_of;
-use crate::flight::{Flight, Stage, Step};
-use crate::follow::Stop;
+use crate::flight::{Flight, FlightStep, Stage};
+use crate::follow::StopStrength;
 use crate::keys::home_of;
 use crate::plan::Fault;
 use crate::request::Mood;
@@ -15,15 +15,15 @@ use holon_engine::tool_outcome::CallCleanup;
 use holon_store::Store;
 
 impl World {
-    /// Takes an effect one step further. It has been taken out of the hands of the process; what goes on is put back.
+    /// Takes an effect one step further. The caller has removed it from the flights; a continuing one is put back.
     pub(crate) fn perform(&mut self, mut flight: Flight) -> Verdict<()> {
-        let (input, forget) = match self.further(&mut flight)? {
-            Step::GoesOn(stage) => {
+        let (input, forget) = match self.perform_step(&mut flight)? {
+            FlightStep::GoesOn(stage) => {
                 self.flights.push(Flight { stage, ..flight });
                 return Ok(());
             }
-            Step::Outcome(input, forget) => (input, forget),
-            Step::Nothing => return Ok(()),
+            FlightStep::Outcome(input, forget) => (input, forget),
+            FlightStep::Nothing => return Ok(()),
         };
         let Flight { record, .. } = flight;
         let id = &record.agent_id;
@@ -32,7 +32,7 @@ impl World {
         if self.trouble(Fault::Stale, 15) {
             self.late.push((id.clone(), input.clone()));
         }
-        match self.bring_home(id, input)? {
+        match self.commit_outcome(id, input)? {
             Some(Reply::Done) => self.forget(forget),
             Some(
                 Reply::Admitted { .. }
@@ -47,19 +47,19 @@ impl World {
         }
     }
 
-    /// The outcome is on record: what was kept to find or prove it may go.
+    /// Removes what was kept to find or prove an outcome, once that is committed.
     fn forget(&mut self, forget: CallCleanup) -> Verdict<()> {
         match forget {
-            // The world keeps no journals: of a patch whose process died nothing is known.
+            // The simulation keeps no journals: the outcome of a patch whose process died is unknown.
             CallCleanup::Nothing | CallCleanup::Patch => Ok(()),
             CallCleanup::Commands(ended) => ended
                 .iter()
-                .try_for_each(|ended| self.bench.commands.forget(ended)),
+                .try_for_each(|ended| self.tool_world.commands.forget(ended)),
         }
     }
 
-    /// Runs an effect until its outcome is delivered.
-    pub(crate) fn run_to_its_end(&mut self, flight: Flight) -> Verdict<()> {
+    /// Performs an effect until its outcome is delivered.
+    pub(crate) fn perform_to_end(&mut self, flight: Flight) -> Verdict<()> {
         let crashes = self.crashes;
         let mut flight = Some(flight);
         while let Some(next) = flight.take() {
@@ -75,62 +75,65 @@ impl World {
         Ok(())
     }
 
-    /// A cancelled effect that could not be stopped at once: it gets a little further, and its outcome comes too late.
+    /// Performs a cancelled effect a little further, so that its outcome is stale.
     pub(crate) fn finish_too_late(&mut self, flight: Flight) -> Verdict<()> {
         let mut flight = flight;
         for _ in 0..3 {
             let id = flight.record.agent_id.clone();
-            match self.further(&mut flight)? {
-                Step::Outcome(input, _) => {
+            match self.perform_step(&mut flight)? {
+                FlightStep::Outcome(input, _) => {
                     self.late.push((id, input));
                     return Ok(());
                 }
-                Step::GoesOn(stage) => flight.stage = stage,
-                Step::Nothing => return Ok(()),
+                FlightStep::GoesOn(stage) => flight.stage = stage,
+                FlightStep::Nothing => return Ok(()),
             }
         }
         Ok(())
     }
 
-    /// One step.
-    fn further(&mut self, flight: &mut Flight) -> Verdict<Step> {
+    /// Performs one step of an effect.
+    fn perform_step(&mut self, flight: &mut Flight) -> Verdict<FlightStep> {
         let stage = std::mem::replace(&mut flight.stage, Stage::Begun);
         let Flight { record, run, .. } = &*flight;
         let stamp = Stamp::of(record);
         let done = match stage {
-            Stage::Done(input, forget) => return Ok(Step::Outcome(*input, forget)),
+            Stage::Done(input, forget) => return Ok(FlightStep::Outcome(*input, forget)),
             Stage::Waits(done) => Some(done),
             Stage::Asked(request) => {
-                return Ok(Step::outcome(self.answer(record, *request)));
+                return Ok(FlightStep::outcome(self.answer(record, *request)));
             }
             Stage::AskedToEnd => return self.stop_by_force(record),
             Stage::Begun => None,
         };
         match &record.effect {
-            Effect::PrepareHome => Ok(Step::outcome(Input::HomePrepared {
+            Effect::PrepareHome => Ok(FlightStep::outcome(Input::HomePrepared {
                 stamp,
                 result: self.home_result(),
             })),
             Effect::RemoveHome => self.remove_home(record, stamp),
             Effect::CallModel { turn_index, .. } => {
                 let request = self.ask(record, *turn_index)?;
-                Ok(request.map_or(Step::Nothing, |request| {
-                    Step::GoesOn(Stage::Asked(Box::new(request)))
+                Ok(request.map_or(FlightStep::Nothing, |request| {
+                    FlightStep::GoesOn(Stage::Asked(Box::new(request)))
                 }))
             }
             Effect::RunTool { .. } => {
                 let read = now(self.store.agent(&record.agent_id))?;
-                let exists = self.noted(&record.agent_id, read)?.flatten().is_some();
+                let exists = self
+                    .check_readable(&record.agent_id, read)?
+                    .flatten()
+                    .is_some();
                 match run {
                     Some(run) if exists => self.run_call(record, run, done),
-                    Some(_) | None => Ok(Step::Nothing),
+                    Some(_) | None => Ok(FlightStep::Nothing),
                 }
             }
             Effect::FinishPatch { .. } => {
                 self.model.coverage.count("patch:finished");
-                Ok(Step::outcome(Input::PatchFinished { stamp }))
+                Ok(FlightStep::outcome(Input::PatchFinished { stamp }))
             }
-            Effect::Deliver { sends } => Ok(Step::outcome(Input::Deliver {
+            Effect::Deliver { sends } => Ok(FlightStep::outcome(Input::Deliver {
                 stamp,
                 sends: sends.clone(),
             })),
@@ -138,36 +141,36 @@ impl World {
             Effect::StopTask {
                 task_id,
                 force: false,
-            } => self.stop(record, task_id, Stop::Asked),
+            } => self.stop(record, task_id, StopStrength::Asked),
             Effect::StopTask {
                 task_id,
                 force: true,
-            } => self.stop(record, task_id, Stop::Forced),
+            } => self.stop(record, task_id, StopStrength::Forced),
         }
     }
 
-    /// The time of what was asked to end is up.
-    fn stop_by_force(&mut self, record: &EffectRecord) -> Verdict<Step> {
+    /// Kills a command whose grace period has ended.
+    fn stop_by_force(&mut self, record: &EffectRecord) -> Verdict<FlightStep> {
         match &record.effect {
-            Effect::StopTask { task_id, .. } => self.stop(record, task_id, Stop::Forced),
+            Effect::StopTask { task_id, .. } => self.stop(record, task_id, StopStrength::Forced),
             Effect::PrepareHome
             | Effect::CallModel { .. }
             | Effect::RunTool { .. }
             | Effect::WatchTask { .. }
             | Effect::FinishPatch { .. }
             | Effect::Deliver { .. }
-            | Effect::RemoveHome => Ok(Step::Nothing),
+            | Effect::RemoveHome => Ok(FlightStep::Nothing),
         }
     }
 
-    fn remove_home(&mut self, record: &EffectRecord, stamp: Stamp) -> Verdict<Step> {
+    fn remove_home(&mut self, record: &EffectRecord, stamp: Stamp) -> Verdict<FlightStep> {
         let result = self.home_result();
         if result.is_ok() {
-            self.bench
+            self.tool_world
                 .commands
                 .remove_home(&home_of(&record.agent_id))?;
         }
-        Ok(Step::outcome(Input::HomeRemoved { stamp, result }))
+        Ok(FlightStep::outcome(Input::HomeRemoved { stamp, result }))
     }
 
     fn home_result(&mut self) -> Result<(), String> {
@@ -178,8 +181,8 @@ impl World {
         }
     }
 
-    /// Everything that is in flight or has come gets done, with nobody making trouble, until nothing is left.
-    pub(crate) fn settle_down(&mut self, bound: u64) -> Verdict<()> {
+    /// Performs all effects and due entries without faults, until nothing is left.
+    pub(crate) fn run_until_idle(&mut self, bound: u64) -> Verdict<()> {
         self.mood = Mood::Calm;
         self.plan.faults.clear();
         for _ in 0..bound {
@@ -188,7 +191,7 @@ impl World {
                 let flight = self.flights.remove(at);
                 self.perform(flight)?;
             } else if !self.unfinished.is_empty() {
-                self.go_on()?;
+                self.send_continue()?;
             } else if !self.going.is_empty() {
                 self.remove_rows()?;
             } else if self.next_due()?.is_some() {
@@ -206,7 +209,7 @@ impl World {
 }
 
 impl World {
-    /// The first effect in hand of which something will come.
+    /// Returns the index of the first effect that will have an outcome.
     fn next_to_perform(&mut self) -> Verdict<Option<usize>> {
         for at in 0..self.flights.len() {
             let Some(flight) = self.flights.get(at).cloned() else {

@@ -1,51 +1,49 @@
-//! The plan of a run: how long, how many agents, and which classes of trouble. It follows from a seed, and shrinking
-//! makes it smaller.
+//! The plan of a run: its length, its agents and its classes of faults. It follows from a seed, and shrinking reduces
+//! it.
 
 use crate::rng::Rng;
 use std::fmt::{Display, Formatter};
 
-/// A class of trouble that can be left out, to see whether a failure needs it.
+/// A class of faults that can be left out, to see whether a failure needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The process dies, before or after a commit, also in the middle of recovery.
     Crash,
     /// The process ends in order and starts again.
     Restart,
-    /// Outcomes come late, twice, or for effects nobody waits for.
+    /// Outcomes come late, twice, or for effects that no state waits for.
     Stale,
-    /// A time comes to be handed over after something else happened.
+    /// A due entry is handed over after other events happened.
     LateDue,
-    /// A decision panics and its savepoint is rolled back.
+    /// A decision panics, and its savepoint is rolled back.
     Panic,
-    /// A commit holds and nobody can tell.
+    /// A commit holds, but the process cannot confirm it.
     Unknown,
-    /// The wall clock jumps, both ways.
+    /// The wall clock jumps forward or backward.
     ClockJump,
-    /// The provider fails.
+    /// Requests to the provider fail.
     Provider,
     /// Answers are cut off by the output limit, empty or refused.
     CutOff,
-    /// Commands fail.
     Tool,
-    /// Homes cannot be made or removed.
+    /// Homes cannot be created or removed.
     Home,
     /// Operators stop and start agents.
     StopStart,
-    /// Agents are removed.
     Delete,
     /// Old events are removed.
     Retention,
-    /// Agents keep themselves busy.
+    /// Agents cause many turns of their own.
     Restless,
-    /// Commands outlast the calls that started them, and agents look after them.
+    /// Commands outlast their calls, and agents supervise them as tasks.
     Long,
-    /// Shims die without a word, one at a time or with the machine.
+    /// Shims die without an exit record, one at a time or with the machine.
     Lost,
     /// Agents message one another.
     Messages,
-    /// The decision of an agent that is sent something fails, or the store does while it is made.
+    /// The decision of a receiver fails, or the store fails during it.
     Receiver,
-    /// A row of an agent cannot be read until somebody mends it.
+    /// A row of an agent cannot be read until it is repaired.
     Damage,
     /// No model answers for hours.
     Outage,
@@ -54,7 +52,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Every class.
+    /// Every class of faults.
     pub const ALL: [Self; 22] = [
         Self::Crash,
         Self::Restart,
@@ -108,44 +106,44 @@ impl Fault {
     }
 }
 
-/// What one run does.
+/// The parameters of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Decides everything below and every choice of the run.
     pub seed: u64,
-    /// Things that happen before trouble stops and everything has to settle.
+    /// Number of events before the faults stop and everything has to settle.
     pub steps: u64,
-    /// Named agents.
+    /// Number of named agents.
     pub agents: u64,
-    /// Classes of trouble, in the order of [`Fault::ALL`].
+    /// Classes of faults, in the order of [`Fault::ALL`].
     pub faults: Vec<Fault>,
 }
 
 impl Plan {
-    /// The plan of a seed.
+    /// Derives the plan of a seed.
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0x706c_616e);
-        // Few classes at a time reach deeper into each; all at once drown one another.
+        // Few classes at a time test each of them more deeply than all at once.
         let share = 25 + rng.below(70);
         let faults: Vec<Fault> = Fault::ALL
             .into_iter()
             .filter(|_| rng.percent(share))
             .collect();
         let (mut steps, mut agents) = (20 + rng.below(120), 1 + rng.below(3));
-        // A message to another agent needs one.
+        // Messages need a second agent.
         if faults.contains(&Fault::Messages) {
             agents = agents.max(2);
         }
-        // An agent that is damaged leaves others that have to go on.
+        // A damaged agent must leave others that continue.
         if faults.contains(&Fault::Damage) {
             agents = agents.max(2);
         }
-        // A task has to be begun before anything can happen to it.
+        // Other classes need a running task first.
         if faults.contains(&Fault::Long) && rng.percent(50) {
             (steps, agents) = (steps + 100, 1);
         }
-        // Some things need a longer life: a log worth trimming, a chain of turns nobody else caused.
+        // Some classes need a longer run: a log worth trimming, or a long chain of self-caused turns.
         let longer = faults.contains(&Fault::Retention) || faults.contains(&Fault::Restless);
         if longer && rng.percent(8) {
             (steps, agents) = (600, 1);
@@ -158,13 +156,13 @@ impl Plan {
         }
     }
 
-    /// Whether a class of trouble is part of it.
+    /// Returns true if the plan contains a class of faults.
     #[must_use]
     pub fn has(&self, fault: Fault) -> bool {
         self.faults.contains(&fault)
     }
 
-    /// Reads a plan as [`Display`] writes it; what stands behind `#` is a remark.
+    /// Parses a plan as [`Display`] writes it. Text after `#` is a comment.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let line = line.split('#').next().unwrap_or_default();

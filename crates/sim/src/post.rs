@@ -1,8 +1,8 @@
-//! The oracle's record of messages between agents. Each carries a token that no other message has.
+//! The oracle's record of messages between agents. Each carries a unique token.
 //!
-//! Written from the contract: a call that sends gets one result, in the commit that made the send. An accepted message
-//! is in its receiver's queue exactly once, a refused one in no queue. A receiver refuses what may not enter, and
-//! nothing else unless its decision fails. What a commit kept for later is delivered exactly once.
+//! Written from the contract: a sending call gets one result, in the commit that made the send. An accepted message is
+//! in its receiver's queue exactly once, a refused one in no queue. A receiver refuses only what may not enter, unless
+//! its decision fails. A deferred message is delivered exactly once.
 
 use crate::coverage::Coverage;
 use crate::letter;
@@ -16,7 +16,7 @@ use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::{AgentId, MessageId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A message of an agent that was found in a queue.
+/// A message between agents that was found in a queue.
 #[derive(Debug, Clone)]
 struct Receipt {
     token: String,
@@ -26,7 +26,7 @@ struct Receipt {
     authority: AuthorityClass,
 }
 
-/// What a call that sends was told.
+/// The result of a sending call.
 #[derive(Debug, Clone)]
 struct SendResult {
     token: String,
@@ -34,22 +34,22 @@ struct SendResult {
     to: AgentId,
     /// Authority of the turn that made the call.
     authority: AuthorityClass,
-    told: Told,
+    told: SendOutcome,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Told {
-    /// It is in the receiver's queue as this message.
+enum SendOutcome {
+    /// The receiver queued it under this message id.
     Accepted(String),
-    /// The receiver did not take it, for this reason.
+    /// The receiver refused it with this code.
     Refused(String),
     /// The call was never run.
     NotRun,
-    /// The turn ended while the call waited for the receiver: it may still arrive.
+    /// The turn ended while the call waited for the receiver; the message may still arrive.
     Unknown,
 }
 
-/// What one look at an agent found of messages between agents.
+/// Messages between agents that one observation of an agent found.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     receipts: Vec<Receipt>,
@@ -57,8 +57,8 @@ pub(crate) struct Mail {
 }
 
 impl Mail {
-    /// Takes in a message that is new in an agent's queue.
-    pub(crate) fn hear_message(&mut self, envelope: &MessageEnvelope) {
+    /// Records a new message in an agent's queue.
+    pub(crate) fn record_message(&mut self, envelope: &MessageEnvelope) {
         if let Some((from, token)) = letter::sender(envelope) {
             self.receipts.push(Receipt {
                 token: token.to_owned(),
@@ -70,10 +70,11 @@ impl Mail {
         }
     }
 
-    /// Takes in the result of an agent's call. `waited` says that the call waited for its receiver before this commit.
-    pub(crate) fn hear_result(
+    /// Records the result of an agent's call. `waited` is true if the call waited for its receiver before this commit.
+    pub(crate) fn record_result(
         &mut self,
-        from: (&AgentId, AuthorityClass),
+        from: &AgentId,
+        authority: AuthorityClass,
         call: &ToolCall,
         envelope: &ToolEnvelope,
         waited: bool,
@@ -82,20 +83,20 @@ impl Mail {
             return;
         };
         let told = match &envelope.outcome {
-            ToolOutcome::Success { result } => Told::Accepted(word(result, "message_id")),
+            ToolOutcome::Success { result } => SendOutcome::Accepted(word(result, "message_id")),
             ToolOutcome::Error { error } => match &error.details {
                 Some(details) if details.get("code").is_some() => {
-                    Told::Refused(word(details, "code"))
+                    SendOutcome::Refused(word(details, "code"))
                 }
-                Some(_) | None if waited => Told::Unknown,
-                Some(_) | None => Told::NotRun,
+                Some(_) | None if waited => SendOutcome::Unknown,
+                Some(_) | None => SendOutcome::NotRun,
             },
         };
         self.results.push(SendResult {
             token,
-            from: from.0.clone(),
+            from: from.clone(),
             to,
-            authority: from.1,
+            authority,
             told,
         });
     }
@@ -106,12 +107,12 @@ fn word(value: &serde_json::Value, field: &str) -> String {
     found.unwrap_or_default().to_owned()
 }
 
-/// What a commit is known to have done about messages between agents.
+/// The deliveries of one commit, as far as they are known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Delivery<'a> {
-    /// What it kept for later.
+    /// Sends that it deferred.
     pub(crate) deferred: &'a [(AgentId, AgentSend)],
-    /// What it handed over of what was kept.
+    /// Deferred sends that it handed over.
     pub(crate) handed: &'a [(AgentId, AgentSend)],
     /// Receivers about which no decision could be made.
     pub(crate) failed: Option<&'a BTreeSet<AgentId>>,
@@ -127,22 +128,22 @@ impl Delivery<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Post {
     received: BTreeMap<String, Receipt>,
-    /// Messages that may arrive no more: they were refused, or their call was never run.
+    /// Messages that must not arrive, because they were refused or their call was never run.
     void: BTreeSet<String>,
-    /// Messages a commit kept for later, with their receivers.
+    /// Deferred messages with their receivers.
     deferred: BTreeMap<String, AgentId>,
     fresh: Mail,
 }
 
 impl Post {
-    /// Takes in what was found at one agent.
+    /// Adds the messages that one observation found.
     pub(crate) fn add(&mut self, mail: Mail) {
         self.fresh.receipts.extend(mail.receipts);
         self.fresh.results.extend(mail.results);
     }
 
-    /// Compares what a commit told senders with what it put into queues. Every agent it touched was looked at.
-    pub(crate) fn settle(
+    /// Compares the verdicts of a commit with the messages it queued. Every agent that it touched was observed before.
+    pub(crate) fn check_commit(
         &mut self,
         delivery: Delivery<'_>,
         lifecycle: impl Fn(&AgentId) -> Option<Lifecycle>,
@@ -212,7 +213,7 @@ impl Post {
     ) -> Verdict<()> {
         let receipt = self.received.get(&result.token);
         let fits = match &result.told {
-            Told::Accepted(id) => {
+            SendOutcome::Accepted(id) => {
                 let allowed = result.authority.weaker(AuthorityClass::RuntimeInstruction);
                 receipt.is_some_and(|found| {
                     found.by == result.to
@@ -221,17 +222,17 @@ impl Post {
                         && found.authority >= allowed
                 }) && may_enter(lives)
             }
-            Told::Refused(code) => {
+            SendOutcome::Refused(code) => {
                 let reason = match code.as_str() {
                     "agent_not_found" => lives.is_none(),
                     "receiver_failed" => failed,
-                    // Every other refusal is the receiver's own, because of the state it is in.
+                    // Every other refusal follows from the receiver's lifecycle state.
                     _ => lives.is_some() && !may_enter(lives),
                 };
                 receipt.is_none() && reason
             }
-            Told::NotRun => receipt.is_none(),
-            Told::Unknown => true,
+            SendOutcome::NotRun => receipt.is_none(),
+            SendOutcome::Unknown => true,
         };
         if !fits {
             return violation(
@@ -240,17 +241,17 @@ impl Post {
             );
         }
         match result.told {
-            Told::Refused(_) | Told::NotRun => {
+            SendOutcome::Refused(_) | SendOutcome::NotRun => {
                 let first = self.void.insert(result.token.clone());
                 ensure(first, "a call that sends gets one result", || {
                     format!("{result:?}")
                 })
             }
-            Told::Accepted(_) | Told::Unknown => Ok(()),
+            SendOutcome::Accepted(_) | SendOutcome::Unknown => Ok(()),
         }
     }
 
-    /// When nothing is left to do, nothing is left to deliver.
+    /// Checks that no delivery is left once nothing else is left to do.
     pub(crate) fn at_rest(&self) -> Verdict<()> {
         ensure(
             self.deferred.is_empty(),
@@ -260,7 +261,7 @@ impl Post {
     }
 }
 
-/// Whether an agent takes messages.
+/// Returns true if an agent in this state accepts messages.
 const fn may_enter(lifecycle: Option<Lifecycle>) -> bool {
     match lifecycle {
         Some(Lifecycle::Booting | Lifecycle::Runnable) => true,
@@ -270,16 +271,16 @@ const fn may_enter(lifecycle: Option<Lifecycle>) -> bool {
 
 fn count(result: &SendResult, lives: Option<Lifecycle>, coverage: &mut Coverage) {
     match &result.told {
-        Told::Accepted(_) if result.from == result.to => coverage.count("sent:to_itself"),
-        Told::Accepted(_) => coverage.count("sent:accepted"),
-        Told::Refused(_) if lives == Some(Lifecycle::Stopped) => {
+        SendOutcome::Accepted(_) if result.from == result.to => coverage.count("sent:to_itself"),
+        SendOutcome::Accepted(_) => coverage.count("sent:accepted"),
+        SendOutcome::Refused(_) if lives == Some(Lifecycle::Stopped) => {
             coverage.count("sent:refused:stopped");
         }
-        Told::Refused(_) if lives == Some(Lifecycle::Deleting) => {
+        SendOutcome::Refused(_) if lives == Some(Lifecycle::Deleting) => {
             coverage.count("sent:refused:deleting");
         }
-        Told::Refused(code) => coverage.count(format!("sent:refused:{code}")),
-        Told::NotRun => coverage.count("sent:not_run"),
-        Told::Unknown => coverage.count("sent:cut_off"),
+        SendOutcome::Refused(code) => coverage.count(format!("sent:refused:{code}")),
+        SendOutcome::NotRun => coverage.count("sent:not_run"),
+        SendOutcome::Unknown => coverage.count("sent:cut_off"),
     }
 }

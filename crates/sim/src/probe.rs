@@ -1,10 +1,10 @@
-//! What a host that starts finds of the commands behind an agent's open effects, as the shell probes them.
+//! Probes the commands behind an agent's open effects at a boot, as the shell does.
 
 use crate::command::State;
 use crate::keys::{home_of, key_of, keys_of};
 use crate::violation::Verdict;
 use crate::world::World;
-use holon_core::input::{Finding, Found};
+use holon_core::input::{Finding, ProbeResult};
 use holon_domain::AgentId;
 use holon_domain::command::{CommandFailure, UnknownCause};
 use holon_domain::consequence::Consequence;
@@ -24,13 +24,13 @@ impl World {
                         continue;
                     };
                     let found = judge_call_probes(run, &self.probe_all(&commands_of_call(run)));
-                    if let Found::Alive {
+                    if let ProbeResult::Alive {
                         as_task: Some(task),
                     } = &found
                     {
                         match task.as_ref() {
                             Consequence::Result(result) | Consequence::Task { result, .. } => {
-                                self.bench.offer(&run.call.id, result);
+                                self.tool_world.offer(&run.call.id, result);
                             }
                             // The kernel writes that result itself.
                             Consequence::PlanWritten(_) => {}
@@ -60,7 +60,8 @@ impl World {
     }
 
     fn probe_all(&self, keys: &[CommandKey]) -> Vec<CommandProbe> {
-        let probe = |key: &CommandKey| match self.bench.commands.get(key).map(|one| one.state) {
+        let probe = |key: &CommandKey| match self.tool_world.commands.get(key).map(|one| one.state)
+        {
             Some(State::Runs) => CommandProbe::Running(AliveCommand {
                 started_at: self.now,
                 output_path: None,

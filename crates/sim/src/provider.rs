@@ -1,21 +1,21 @@
-//! The simulated provider: every kind of answer and failure a model can come back with, by the dice.
+//! The simulated provider: draws every kind of answer and failure that a model can produce.
 
 use crate::calls::{self, call};
 use crate::letter;
 use crate::plan::Fault;
-use crate::request::{Asked, Mood};
+use crate::request::{ModelQuery, Mood};
 use crate::rng::Rng;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ReplyBlock, StopReason};
 use holon_domain::provider::LearnedLimits;
 use serde_json::{Value, json};
 
-/// One attempt at one round.
+/// Answers one attempt at one round.
 ///
 /// # Errors
-/// By the dice, as providers do.
-pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, ModelFailure> {
-    let Asked {
+/// Drawn by the dice, and always during an outage.
+pub(crate) fn answer(asked: ModelQuery<'_>, dice: &mut Rng) -> Result<ModelReply, ModelFailure> {
+    let ModelQuery {
         plan,
         mood,
         cut_off,
@@ -34,13 +34,13 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
         return Ok(reply(vec![words(dice)], StopReason::MaxOutputTokens));
     }
     if plan.has(Fault::CutOff) && dice.percent(15) {
-        return Ok(odd(asked, dice));
+        return Ok(unusual_answer(asked, dice));
     }
     if plan.has(Fault::Messages) && dice.percent(letters_percent(asked)) {
         return Ok(letters(asked, dice));
     }
     if plan.has(Fault::Restless) && dice.percent(75) {
-        return Ok(restless(dice));
+        return Ok(restless_answer(dice));
     }
     if plan.has(Fault::Long) && dice.percent(50) {
         let calls = calls::round(asked, dice);
@@ -61,13 +61,13 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
     })
 }
 
-/// How often an agent messages others. One that looks after tasks has less time for it.
-fn letters_percent(asked: Asked<'_>) -> u64 {
+/// Returns how often an agent messages others. An agent with tasks does so less often.
+fn letters_percent(asked: ModelQuery<'_>) -> u64 {
     if asked.plan.has(Fault::Long) { 8 } else { 25 }
 }
 
-/// Messages other agents, now and then with more calls than a round may make.
-fn letters(asked: Asked<'_>, dice: &mut Rng) -> ModelReply {
+/// Generates messages to other agents, now and then more calls than a round may make.
+fn letters(asked: ModelQuery<'_>, dice: &mut Rng) -> ModelReply {
     let count = if dice.percent(2) {
         70
     } else {
@@ -75,15 +75,15 @@ fn letters(asked: Asked<'_>, dice: &mut Rng) -> ModelReply {
     };
     let some = (0..count).map(|_| letter::any(asked.agents, dice));
     let mut blocks: Vec<ReplyBlock> = some.collect();
-    // What stands behind a message is run after it.
+    // Calls behind a message run after its verdict.
     if dice.percent(40) {
         blocks.push(any_call(asked, dice));
     }
     reply(blocks, StopReason::ToolUse)
 }
 
-/// Sees to it that there is another turn.
-fn restless(dice: &mut Rng) -> ModelReply {
+/// Generates an answer that causes another turn.
+fn restless_answer(dice: &mut Rng) -> ModelReply {
     match dice.below(3) {
         0 => reply(vec![words(dice)], StopReason::EndTurn),
         1 => {
@@ -97,8 +97,8 @@ fn restless(dice: &mut Rng) -> ModelReply {
     }
 }
 
-/// Answers that are not plain: cut off in words or in calls, empty, refused, reasoning only, far too many calls.
-fn odd(asked: Asked<'_>, dice: &mut Rng) -> ModelReply {
+/// Generates unusual answers: cut off in text or in calls, empty, refused, reasoning only, too many calls.
+fn unusual_answer(asked: ModelQuery<'_>, dice: &mut Rng) -> ModelReply {
     match dice.below(7) {
         0 => reply(vec![words(dice)], StopReason::MaxOutputTokens),
         1 => reply(
@@ -150,15 +150,15 @@ fn sleep(dice: &mut Rng) -> Value {
     }
 }
 
-/// A patch that can be read.
+/// A well-formed patch that creates one file.
 const PATCH: &str = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n";
 
-fn any_call(asked: Asked<'_>, dice: &mut Rng) -> ReplyBlock {
+fn any_call(asked: ModelQuery<'_>, dice: &mut Rng) -> ReplyBlock {
     if asked.plan.has(Fault::Messages) && dice.percent(letters_percent(asked)) {
         return letter::any(asked.agents, dice);
     }
     if asked.plan.has(Fault::Long) && dice.percent(45) {
-        return calls::about_tasks(asked, dice);
+        return calls::task_call(asked, dice);
     }
     match dice.below(13) {
         0 => call("AgentGet", json!({})),

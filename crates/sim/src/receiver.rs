@@ -1,6 +1,6 @@
-//! A fault at the receiver of a send: its decision is written and then fails, inside the sender's transaction.
+//! Faults at the receiver of a send: its decision is written and then fails, inside the sender's transaction.
 //!
-//! The decision is written first, so that there is something to undo.
+//! The decision is written first, so that there is something to roll back.
 
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
@@ -10,47 +10,47 @@ use holon_domain::{AgentId, Timestamp};
 use holon_store::{AgentNo, Error, Hook, Ledger};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How a receiver's decision fails.
+/// The way in which a receiver's decision fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// It panics. The fault is the receiver's own.
+    /// The decision panics. The fault is the receiver's own.
     Panic,
-    /// It does not fit the stored rows. The fault is the receiver's own.
+    /// The decision contradicts the stored rows. The fault is the receiver's own.
     Contradiction,
     /// The store fails. The whole commit fails with it.
     Storage,
 }
 
-/// When it fails.
+/// The point at which a receiver's decision fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    /// With the first decision that is written.
+pub(crate) enum FaultPoint {
+    /// After the first written decision.
     First,
-    /// Once every decision about the receiver is written.
+    /// After the last written decision about the receiver.
     Last,
 }
 
-/// A fault that hits the next receiver, and where it did.
+/// A fault that hits the next receiver, and the agent it has hit.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiverFault {
-    fault: Option<(Failure, When)>,
+    fault: Option<(Failure, FaultPoint)>,
     hit: Arc<Mutex<Option<AgentId>>>,
 }
 
 impl ReceiverFault {
-    pub(crate) fn new(fault: Option<(Failure, When)>) -> Self {
+    pub(crate) fn new(fault: Option<(Failure, FaultPoint)>) -> Self {
         Self {
             fault,
             hit: Arc::default(),
         }
     }
 
-    /// Whether it made the whole commit fail.
+    /// Returns true if the fault made the whole commit fail.
     pub(crate) fn failed_store(&self) -> bool {
         matches!(self.fault, Some((Failure::Storage, _))) && self.hit().is_some()
     }
 
-    /// The receiver that was hit, if one was.
+    /// Returns the receiver that was hit, if any.
     pub(crate) fn hit(&self) -> Option<AgentId> {
         self.hit
             .lock()
@@ -58,8 +58,8 @@ impl ReceiverFault {
             .clone()
     }
 
-    /// Fails if the fault is for this moment and has not hit yet.
-    fn strike(&self, agent_id: &AgentId, moment: When) -> Result<(), Error> {
+    /// Fails if the fault is planned for this point and has not hit yet.
+    fn strike(&self, agent_id: &AgentId, moment: FaultPoint) -> Result<(), Error> {
         let Some((failure, when)) = self.fault else {
             return Ok(());
         };
@@ -71,7 +71,7 @@ impl ReceiverFault {
             *hit = Some(agent_id.clone());
         }
         match failure {
-            // Without the panic's own report: it is part of the plan.
+            // Resumed without the panic's own report, because it is part of the plan.
             Failure::Panic => std::panic::resume_unwind(Box::new("the simulation asked for this")),
             Failure::Contradiction => Err(Error::Contradiction {
                 what: "the simulation asked for this".to_owned(),
@@ -83,18 +83,18 @@ impl ReceiverFault {
     }
 }
 
-/// A ledger in which the first decision of a receiver fails.
+/// A ledger in which a decision about a receiver fails.
 pub(crate) struct FaultyLedger<'a> {
     inner: &'a mut dyn Ledger,
     fault: &'a ReceiverFault,
-    /// Whether this is a receiver's part of the transaction.
+    /// True inside a receiver's savepoint.
     nested: bool,
-    /// The agent that the last decision was about.
+    /// Agent of the last written decision.
     decided: Option<AgentId>,
 }
 
 impl<'a> FaultyLedger<'a> {
-    /// Begins a transaction, which may be a second try of the same.
+    /// Wraps the ledger of a transaction, which may be a retry of an earlier one.
     pub(crate) fn new(inner: &'a mut dyn Ledger, fault: &'a ReceiverFault) -> Self {
         *fault.hit.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Self {
@@ -126,7 +126,7 @@ impl Ledger for FaultyLedger<'_> {
         }
         let agent_id = &decision.agent.identity.agent_id;
         self.decided = Some(agent_id.clone());
-        self.fault.strike(agent_id, When::First)
+        self.fault.strike(agent_id, FaultPoint::First)
     }
 
     fn nested(
@@ -143,7 +143,7 @@ impl Ledger for FaultyLedger<'_> {
             };
             part(&mut ledger)?;
             match &ledger.decided {
-                Some(agent_id) => fault.strike(agent_id, When::Last),
+                Some(agent_id) => fault.strike(agent_id, FaultPoint::Last),
                 None => Ok(()),
             }
         })

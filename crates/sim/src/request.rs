@@ -1,31 +1,31 @@
-//! What a simulated model is asked.
+//! The request to a simulated model.
 
 use crate::plan::Plan;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::{AgentId, TaskId};
 
-/// Whether the model makes trouble or only talks.
+/// Behaviour of the simulated models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mood {
-    /// Calls tools, fails, is cut off.
+    /// Models call tools, fail and are cut off.
     Busy,
-    /// Says one thing and is done; so that everything settles.
+    /// Models answer once with text, so that everything settles.
     Calm,
 }
 
-/// A request.
+/// A request to a simulated model, with the ids that its calls may name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct ModelQuery<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) mood: Mood,
-    /// How every model fails for the time being.
+    /// Failure of every model during an outage; `None` without one.
     pub(crate) outage: Option<ModelFailureKind>,
-    /// Answers that were cut off in a row; the next is likely to be as well.
+    /// Number of cut-off answers in a row; the next one is likely to be cut off as well.
     pub(crate) cut_off: u32,
-    /// Tasks there are, those of the agent that are not over first.
+    /// Existing tasks; active ones of the agent come first.
     pub(crate) tasks: &'a [TaskId],
-    /// How many of the first are not over.
+    /// Number of active tasks at the beginning of `tasks`.
     pub(crate) active: usize,
-    /// Agents there are, the one that asks first.
+    /// Existing agents; the asking one comes first.
     pub(crate) agents: &'a [AgentId],
 }

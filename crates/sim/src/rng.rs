@@ -1,21 +1,21 @@
-//! The dice: one small seeded generator, so that a seed decides a whole run on every machine and for ever.
+//! The dice: a small seeded generator, so that a seed gives the same run on every machine.
 
 use holon_domain::Entropy;
 
-/// `SplitMix64`. Fast, whole period, no dependency; it does not need to be unpredictable.
+/// A `SplitMix64` generator: fast, full period, no dependency. It does not need to be unpredictable.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    /// A generator whose every number follows from `seed`.
+    /// Creates a generator from a seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 random bits.
     pub const fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -24,22 +24,22 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`; zero when there is nothing below it.
+    /// Returns a number below `bound`, or zero if `bound` is zero.
     pub const fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.bits() % bound }
     }
 
-    /// True in `percent` of a hundred cases.
+    /// Returns true in `percent` of a hundred cases.
     pub const fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// A position in something of this length.
+    /// Returns a random index into a slice of this length.
     pub fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.below(len as u64)).unwrap_or(0)
     }
 
-    /// One of several.
+    /// Returns a random element; `None` if there is none.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> Option<T> {
         let at = self.index(of.len());
         of.get(at).copied()

@@ -1,8 +1,8 @@
-//! One model round: the request the host would build, and what the simulated model answers.
+//! One model round: the request that the host would build, and the simulated answer.
 
 use crate::letter;
 use crate::provider;
-use crate::request::Asked;
+use crate::request::ModelQuery;
 use crate::store::now;
 use crate::violation::{Verdict, ensure, violation};
 use crate::world::World;
@@ -13,11 +13,11 @@ use holon_domain::effect::EffectRecord;
 use holon_domain::limits;
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_engine::model_request::{ReminderTerms, RoundRequest};
-use holon_engine::work_answer::{self, PlanLook};
+use holon_engine::work_answer::{self, PlanFile};
 use holon_store::Store;
 use std::sync::Arc;
 
-/// The figures every simulated model is asked by. A small window, so that building a prompt costs little.
+/// Model policy of every simulated model. A small window, so that building a prompt is cheap.
 const POLICY: ModelPolicy = ModelPolicy {
     context_window_tokens: 8_000,
     effective_context_window_percent: 90,
@@ -27,7 +27,7 @@ const POLICY: ModelPolicy = ModelPolicy {
     freeform_tools: false,
 };
 
-/// Early, so that short turns have reminders too.
+/// Reminder settings with early thresholds, so that short turns have reminders too.
 const REMINDER: ReminderTerms = ReminderTerms {
     rounds: 2,
     cooldown_rounds: 1,
@@ -35,14 +35,14 @@ const REMINDER: ReminderTerms = ReminderTerms {
 };
 
 impl World {
-    /// Builds the request of a round as the host does; none when the turn is over.
+    /// Builds the request of a round as the host does; `None` if the turn has ended.
     pub(crate) fn ask(
         &mut self,
         record: &EffectRecord,
         turn_index: u64,
     ) -> Verdict<Option<RoundRequest>> {
         let read = now(self.store.turn(&record.agent_id, turn_index))?;
-        let Some(rows) = self.noted(&record.agent_id, read)?.flatten() else {
+        let Some(rows) = self.check_readable(&record.agent_id, read)?.flatten() else {
             return Ok(None);
         };
         let closed = rows.turn.closed_to_joining;
@@ -51,8 +51,8 @@ impl World {
         let waiting = outstanding
             .filter(|_| !closed)
             .map_or(0, |all| all.interjections.len() + all.held.len());
-        let plan = rows.item.as_ref().map_or(PlanLook::Known, |item| {
-            work_answer::plan_look(item, self.bench.plan(&item.id).cloned())
+        let plan = rows.item.as_ref().map_or(PlanFile::Known, |item| {
+            work_answer::plan_look(item, self.tool_world.plan(&item.id).cloned())
         });
         let Some(request) = RoundRequest::new(rows, POLICY, plan, REMINDER) else {
             return violation(
@@ -62,13 +62,13 @@ impl World {
         };
         ensure(
             request.queued.len() == waiting.min(limits::JOINING_PER_ROUND),
-            "whatever may enter a turn is shown to its model",
+            "a message that may join a turn is shown to its model",
             || format!("{} of {waiting}", request.queued.len()),
         )?;
         Ok(Some(request))
     }
 
-    /// The model answers, or fails.
+    /// Draws the answer or failure of the model as an input.
     pub(crate) fn answer(&mut self, record: &EffectRecord, request: RoundRequest) -> Input {
         let timing = RoundTiming {
             context_build_ms: self.dice.below(10),
@@ -82,7 +82,7 @@ impl World {
         let active = known.map_or(0, |known| known.tasks.active().count());
         let tasks = self.model.tasks_to_name(&record.agent_id);
         let agents = self.agents_to_name(&record.agent_id);
-        let asked = Asked {
+        let asked = ModelQuery {
             plan: &self.plan,
             mood: self.mood,
             outage: self.outage,
@@ -100,7 +100,7 @@ impl World {
     }
 }
 
-/// The tools know no call that messages another agent, so the simulation has one of its own and interprets it here.
+/// Interprets the simulation's own message calls, which the real tools do not know.
 fn name_letters(answer: &mut RoundAnswer) {
     let blocks = Arc::clone(&answer.blocks);
     let intents = Arc::make_mut(&mut answer.intents);

@@ -1,9 +1,9 @@
-//! The rules that look at everything known of an agent at once.
+//! Rules that compare several parts of an agent's record: resumptions, order, authority and outcomes.
 
-use crate::known::Known;
 use crate::message::is_made_by_turn;
+use crate::observed_agent::ObservedAgent;
 use crate::violation::{Verdict, ensure, stored, violation};
-use holon_core::input::{Finding, Found};
+use holon_core::input::{Finding, ProbeResult};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
@@ -14,32 +14,32 @@ use holon_domain::queue::QueueStatus;
 use holon_domain::turn::Phase;
 use holon_store::{AgentNo, Reader};
 
-/// What becomes of a turn that waited when its process died.
+/// Expected continuation of a turn whose process died.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Resumption {
-    /// It asks its model again.
+    /// The turn with this index asks its model again.
     GoesOn(u64),
-    /// The host died with it too often: it is set aside.
+    /// The host died with the turn too often: it is set aside.
     SetAside(u64),
-    /// Its call finds what it began and waits on.
+    /// Its call is performed again and finds what it started.
     TakenUp(CallId),
-    /// The host died with its call too often: the call is let go.
+    /// The host died with its call too often: the call is closed.
     LetGo(CallId),
-    /// The host died too often while its command ran: the command goes on as a task, and so does the turn.
+    /// The host died too often while its command ran: the command continues as a task, and the turn continues.
     Promoted(u64, CallId),
 }
 
-/// Unclean ends in a row without a new entry of the log, by what the next process found.
+/// Unclean exits in a row without a new log entry, counted by what the next process found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct ResumeReason {
+pub(crate) struct ResumptionCounts {
     pub(crate) log_end: u64,
     nothing: u32,
     alive: u32,
     ended: u32,
 }
 
-impl Known {
-    /// Counts unclean ends without a new entry in between, by what was found, and says what this one has to come to.
+impl ObservedAgent {
+    /// Counts an unclean exit without a new log entry, and returns the expected continuation.
     pub(crate) fn resumption(&mut self, found: Option<&[Finding]>) -> Option<Resumption> {
         if self.removing || self.record.is_removed_with_process() {
             return None;
@@ -47,9 +47,9 @@ impl Known {
         let turn = self.record.open_turn.as_ref()?;
         let index = turn.turn_index;
         let call = match turn.phase {
-            // A patch is not applied again: what came of it is proven, or unknown.
+            // A patch is not applied again: its outcome is proven or unknown.
             Phase::RunningTool { .. } => {
-                let call = self.talk.in_hand().filter(|call| call.name != "ApplyPatch");
+                let call = self.log.in_hand().filter(|call| call.name != "ApplyPatch");
                 Some(call?.id.clone())
             }
             Phase::CallingModel { .. } => None,
@@ -68,37 +68,37 @@ impl Known {
         let of_call = found.iter().find(of_call).map(|finding| &finding.found);
         let end = self.record.counters.log;
         if self.resumes.log_end != end {
-            self.resumes = ResumeReason {
+            self.resumes = ResumptionCounts {
                 log_end: end,
-                ..ResumeReason::default()
+                ..ResumptionCounts::default()
             };
         }
         let counts = &mut self.resumes;
-        if of_call != Some(&Found::Ended) {
+        if of_call != Some(&ProbeResult::Ended) {
             counts.ended = 0;
         }
         let count = match of_call {
-            Some(Found::Alive { .. }) => &mut counts.alive,
-            Some(Found::Ended) => &mut counts.ended,
-            Some(Found::Nothing) | None => &mut counts.nothing,
+            Some(ProbeResult::Alive { .. }) => &mut counts.alive,
+            Some(ProbeResult::Ended) => &mut counts.ended,
+            Some(ProbeResult::Nothing) | None => &mut counts.nothing,
         };
         *count += 1;
         let third = *count >= 3;
         Some(match (of_call, &call) {
             _ if !third => goes_on(),
-            (Some(Found::Alive { as_task: Some(_) }), Some(call)) => {
+            (Some(ProbeResult::Alive { as_task: Some(_) }), Some(call)) => {
                 Resumption::Promoted(index, call.clone())
             }
-            (Some(Found::Alive { .. }), _) => goes_on(),
-            (Some(Found::Ended), _) | (_, None) => Resumption::SetAside(index),
-            (Some(Found::Nothing) | None, Some(call)) => Resumption::LetGo(call.clone()),
+            (Some(ProbeResult::Alive { .. }), _) => goes_on(),
+            (Some(ProbeResult::Ended), _) | (_, None) => Resumption::SetAside(index),
+            (Some(ProbeResult::Nothing) | None, Some(call)) => Resumption::LetGo(call.clone()),
         })
     }
 
-    /// Whether the turn went on, was set aside, or let go of its call.
+    /// Checks that the turn continued as expected.
     pub(crate) fn check_resumption(&self, expected: &Resumption) -> Verdict<()> {
         let open = self.record.open_turn.as_ref().map(|turn| turn.turn_index);
-        let in_hand = self.talk.in_hand().map(|call| &call.id);
+        let in_hand = self.log.in_hand().map(|call| &call.id);
         let holds = match expected {
             Resumption::GoesOn(turn) => open == Some(*turn),
             Resumption::SetAside(turn) => open != Some(*turn),
@@ -115,7 +115,7 @@ impl Known {
         )
     }
 
-    /// What a turn makes never has more authority than what the turn answered.
+    /// Checks that products of a turn have no more authority than its message.
     pub(crate) fn check_authority(&self, envelope: &MessageEnvelope) -> Verdict<()> {
         let made_by_turn = is_made_by_turn(envelope);
         let allowed = self
@@ -143,10 +143,10 @@ impl Known {
         )
     }
 
-    /// The message a turn was opened for stood before everything that still waits; only the agent's own are paced.
+    /// Checks that the opening message of a turn was first in the queue; only self-caused messages are paced.
     ///
     /// One commit may bring several messages of agents, from `first_new` on: when the first of them opened a turn, the
-    /// others were not there yet.
+    /// others were not queued yet.
     pub(crate) fn check_order(&self, opened: Option<u64>, first_new: u64) -> Verdict<()> {
         let queued = &self.outstanding.queued;
         let place = |seq: u64| self.messages.get(&seq).map(|message| (message.rank, seq));
@@ -173,7 +173,7 @@ impl Known {
         )
     }
 
-    /// Operator messages without an outcome still wait or are being answered.
+    /// Checks that operator messages without an outcome are queued or being answered.
     pub(crate) fn check_settled(&self) -> Verdict<()> {
         let open = self.record.open_turn.as_ref().map(|turn| turn.message_seq);
         for (seq, message) in self.unsettled.iter().filter_map(|seq| {
@@ -196,7 +196,7 @@ impl Known {
         )
     }
 
-    /// Takes in what operators were told since the last look.
+    /// Reads the briefs since the last observation.
     pub(crate) fn read_briefs(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
         let fresh = self.record.counters.briefs - self.briefs;
         if fresh == 0 {
@@ -205,20 +205,25 @@ impl Known {
         self.briefs = self.record.counters.briefs;
         let count = usize::try_from(fresh).unwrap_or(usize::MAX);
         for brief in stored(reader.briefs(no, count))? {
-            self.hear_brief(&brief, reader, no)?;
+            self.record_brief(&brief, reader, no)?;
         }
         Ok(())
     }
 
-    fn hear_brief(&mut self, brief: &BriefRecord, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+    fn record_brief(
+        &mut self,
+        brief: &BriefRecord,
+        reader: &Reader<'_>,
+        no: AgentNo,
+    ) -> Verdict<()> {
         if brief.kind == BriefKind::Ack || brief.action_required.is_some() {
-            return self.hear_notice(brief);
+            return self.record_notice(brief);
         }
         let failed = brief.kind == BriefKind::Failure;
         ensure(
-            failed || brief.text == self.talk.words(),
+            failed || brief.text == self.log.words(),
             "a result says what the model said last",
-            || format!("{:?} instead of {:?}", brief.text, self.talk.words()),
+            || format!("{:?} instead of {:?}", brief.text, self.log.words()),
         )?;
         for id in &brief.settles {
             let Some(seq) = self.by_id.get(id).copied() else {

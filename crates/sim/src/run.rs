@@ -1,66 +1,61 @@
-//! One run of one plan: trouble first, then calm, then nothing may be left to do.
+//! Plays one plan: first with faults, then without, until nothing is left to do.
 
 use crate::coverage::Coverage;
 use crate::keys::home_of;
 use crate::plan::Plan;
-use crate::trace::{Keep, Trace};
+use crate::trace::{Trace, TraceDetail};
 use crate::violation::{Verdict, Violation, ensure};
 use crate::world::World;
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
 
-/// Steps in which everything settles: a fixed part and a part for each step of trouble, each of which leaves at most
-/// one round of at most a few calls and follow-ups behind.
+/// Steps in which everything settles: a fixed part, and a part per step with faults, each of which leaves at most one
+/// round of a few calls and follow-ups behind.
 const SETTLING: (u64, u64) = (500, 60);
 
-/// A run that held.
+/// The result of a run in which every rule held.
 #[derive(Debug)]
-pub struct Played {
-    /// Steps it took in all.
+pub struct RunReport {
     pub steps: u64,
-    /// Processes that died.
     pub crashes: u64,
-    /// Hash of everything that happened.
+    /// Hash of everything that happened, equal for two runs of one plan.
     pub hash: u64,
-    /// What was reached.
     pub coverage: Coverage,
 }
 
-/// A run in which a rule broke.
+/// The result of a run in which a rule broke.
 #[derive(Debug)]
-pub struct Broken {
-    /// Which.
+pub struct RunFailure {
     pub violation: Violation,
-    /// At which step.
     pub step: u64,
-    /// What led to it, if it was kept.
+    /// Trace of the run; empty unless lines were kept.
     pub trace: Vec<String>,
 }
 
-/// Plays a plan.
+/// Plays a plan to its end.
 ///
 /// # Errors
-/// When a rule breaks.
-pub fn play(plan: &Plan, keep: Keep) -> Result<Played, Box<Broken>> {
+/// A rule of the oracle is violated.
+pub fn play(plan: &Plan, keep: TraceDetail) -> Result<RunReport, Box<RunFailure>> {
     let world = World::new(plan.clone(), Trace::new(keep));
     let mut world = match world {
         Ok(world) => world,
         Err(violation) => {
-            return Err(Box::new(Broken {
+            return Err(Box::new(RunFailure {
                 violation,
                 step: 0,
                 trace: Vec::new(),
             }));
         }
     };
-    match world.live() {
-        Ok(()) => Ok(Played {
+    match world.run_with_faults() {
+        Ok(()) => Ok(RunReport {
             steps: world.steps,
             crashes: world.crashes,
             hash: world.trace.hash(),
             coverage: world.model.coverage.clone(),
         }),
-        Err(violation) => Err(Box::new(Broken {
+        Err(violation) => Err(Box::new(RunFailure {
             violation,
             step: world.steps,
             trace: world.trace.lines().to_vec(),
@@ -69,32 +64,32 @@ pub fn play(plan: &Plan, keep: Keep) -> Result<Played, Box<Broken>> {
 }
 
 impl World {
-    fn live(&mut self) -> Verdict<()> {
+    fn run_with_faults(&mut self) -> Verdict<()> {
         for number in 0..self.plan.agents {
             self.make_named(number)?;
         }
         for _ in 0..self.plan.steps {
             self.act()?;
         }
-        self.come_to_rest()
+        self.settle_all()
     }
 
-    /// Trouble stops. First whatever is under way ends, then stopped agents are started, then all must be done; in the
-    /// end everybody is sent away, and no command may be left.
-    fn come_to_rest(&mut self) -> Verdict<()> {
+    /// Ends the faults. First running work finishes, then stopped agents are started, and all work must settle. In the
+    /// end every agent is removed or stopped, and no command may be left.
+    fn settle_all(&mut self) -> Verdict<()> {
         self.trace.note(|| "trouble stops".to_owned());
         let bound = SETTLING.0 + SETTLING.1 * self.plan.steps;
         self.late.clear();
-        self.settle_down(bound)?;
-        self.check_still()?;
-        self.mend_all()?;
-        self.settle_down(bound)?;
+        self.run_until_idle(bound)?;
+        self.check_no_commands()?;
+        self.repair_all()?;
+        self.run_until_idle(bound)?;
         for id in self.model.names() {
             match self.model.agent(&id).map(|known| known.record.lifecycle) {
                 Some(Lifecycle::Stopped) => self.control(&id, &Input::Start)?,
-                // Its home could not be removed; who asks again wants another try.
+                // Its home could not be removed; another delete retries it.
                 Some(Lifecycle::Deleting) => self.control(&id, &Input::Delete)?,
-                // An operator ends a suspension that nothing else ends.
+                // Only an operator ends this suspension.
                 Some(Lifecycle::Runnable) if self.is_suspended(&id) => {
                     self.model.coverage.count("suspension:ended_by_operator");
                     self.control(&id, &Input::Start)?;
@@ -102,17 +97,17 @@ impl World {
                 Some(Lifecycle::Booting | Lifecycle::Runnable) | None => {}
             }
         }
-        self.settle_down(bound)?;
-        self.hear_of_held(bound)?;
-        self.model.at_rest(&self.bench)?;
+        self.run_until_idle(bound)?;
+        self.deliver_held(bound)?;
+        self.model.at_rest(&self.tool_world)?;
         for id in self.model.names() {
             self.check_flights(&id)?;
         }
-        self.send_away(bound)
+        self.remove_agents(bound)
     }
 
-    /// Whatever is held is told once somebody speaks to its agent.
-    fn hear_of_held(&mut self, bound: u64) -> Verdict<()> {
+    /// Sends a prompt to every agent with held messages, so that a turn receives them.
+    fn deliver_held(&mut self, bound: u64) -> Verdict<()> {
         for id in self.model.names() {
             let held = |world: &Self| {
                 let known = world.model.agent(&id);
@@ -121,7 +116,7 @@ impl World {
             let mut left = held(self);
             while left > 0 {
                 self.speak_to(&id)?;
-                self.settle_down(bound)?;
+                self.run_until_idle(bound)?;
                 let now = held(self);
                 ensure(now < left, "a turn is told of what is held", || {
                     format!("{id} holds {now} of {left}")
@@ -132,20 +127,20 @@ impl World {
         Ok(())
     }
 
-    /// Every agent is stopped or removed.
-    fn send_away(&mut self, bound: u64) -> Verdict<()> {
+    /// Stops or removes every agent.
+    fn remove_agents(&mut self, bound: u64) -> Verdict<()> {
         for id in self.model.names() {
             let stays = self.dice.percent(50);
             let input = if stays { Input::Stop } else { Input::Delete };
             self.control(&id, &input)?;
         }
-        self.settle_down(bound)?;
-        self.check_still()?;
+        self.run_until_idle(bound)?;
+        self.check_no_commands()?;
         for id in self.model.names() {
             self.check_flights(&id)?;
         }
         let left: Vec<&String> = self
-            .bench
+            .tool_world
             .commands
             .running()
             .map(|(name, _)| name)
@@ -155,15 +150,15 @@ impl World {
         })
     }
 
-    /// Once everything has come to rest, an agent that may not run has no command that runs.
-    fn check_still(&self) -> Verdict<()> {
+    /// Checks that a stopped agent has no running command once everything has settled.
+    fn check_no_commands(&self) -> Verdict<()> {
         for id in self.model.names() {
             let lifecycle = self.model.agent(&id).map(|known| known.record.lifecycle);
             let still = match lifecycle {
                 Some(Lifecycle::Stopped | Lifecycle::Deleting) | None => true,
                 Some(Lifecycle::Booting | Lifecycle::Runnable) => false,
             };
-            let runs = self.bench.commands.running_in(&home_of(&id)).count();
+            let runs = self.tool_world.commands.running_in(&home_of(&id)).count();
             ensure(
                 !still || self.is_aside(&id)? || runs == 0,
                 "an agent that may not run has no command that runs",

@@ -1,4 +1,4 @@
-//! Running the commands of calls: started or found, waited for, and let go on as tasks; several of one call in a row.
+//! Runs the commands of calls: starts or finds them, waits for them, or promotes them to tasks; also batches.
 
 use crate::command::{Command, Fate, State};
 use crate::plan::Fault;
@@ -18,7 +18,7 @@ use holon_tools::exec_command;
 use holon_tools::exec_command_batch::ItemOutcome;
 
 impl World {
-    /// Starts the command of a call, or finds it; unless a task runs an equal one and that will do.
+    /// Starts or finds the command of a call, unless a task already runs an equal one that can be reused.
     pub(crate) fn begin_command(
         &mut self,
         agent_id: &AgentId,
@@ -26,7 +26,7 @@ impl World {
         command: &ExecCommand,
     ) -> Verdict<CallStep> {
         if command.duplicate_policy == DuplicatePolicy::ReuseRunning
-            && self.bench.commands.get(&run.key()).is_none()
+            && self.tool_world.commands.get(&run.key()).is_none()
             && let Some(task) = self.running_already(agent_id, run, command)?
         {
             self.model.coverage.count("command:reused");
@@ -44,12 +44,12 @@ impl World {
         command: &ExecCommand,
     ) -> Verdict<Option<TaskRecord>> {
         let read = now(self.store.active_tasks(agent_id))?;
-        let tasks = self.noted(agent_id, read)?.unwrap_or_default();
+        let tasks = self.check_readable(agent_id, read)?.unwrap_or_default();
         let digest = cmd_digest(command, &run.workspace);
         let is_same = |task: &TaskRecord| {
             let spec = task.command().filter(|spec| spec.cmd_digest == digest);
             let key = spec.map(|spec| CommandKey::of_call(&run.agent_home, &spec.call_id));
-            let alive = key.and_then(|key| self.bench.commands.get(&key).map(Command::runs));
+            let alive = key.and_then(|key| self.tool_world.commands.get(&key).map(Command::runs));
             task.status == TaskStatus::Running && alive == Some(true)
         };
         Ok(tasks.into_iter().find(is_same))
@@ -62,12 +62,12 @@ impl World {
         limit: Option<u64>,
     ) -> Verdict<()> {
         let fate = self.draw(command, limit);
-        if self.bench.commands.get(key).is_some() {
+        if self.tool_world.commands.get(key).is_some() {
             self.model.coverage.count("command:found_again");
         }
         self.trace
             .note(|| format!("  begins or finds {}", key.name));
-        self.bench.commands.begin(key, fate)
+        self.tool_world.commands.begin(key, fate)
     }
 
     fn draw(&mut self, command: &ExecCommand, limit: Option<u64>) -> Fate {
@@ -97,8 +97,8 @@ impl World {
     }
 
     pub(crate) fn wait_for_command(&mut self, run: &ToolRun, command: &ExecCommand) -> CallStep {
-        let clock = self.bench.commands.clock();
-        let Some(found) = self.bench.commands.get(&run.key()) else {
+        let clock = self.tool_world.commands.clock();
+        let Some(found) = self.tool_world.commands.get(&run.key()) else {
             return CallStep::Nothing;
         };
         let answer = match found.state {
@@ -111,7 +111,7 @@ impl World {
             State::Runs => {
                 let late = found.began() + command.yield_time_ms;
                 if clock < late {
-                    let until = found.will_end().map_or(late, |(at, _)| at.min(late));
+                    let until = found.planned_end().map_or(late, |(at, _)| at.min(late));
                     self.wait(Some(until));
                     return CallStep::Waits(Vec::new());
                 }
@@ -126,7 +126,7 @@ impl World {
         CallStep::Done(ToolRunOutcome::of_command(run, command, answer))
     }
 
-    /// Takes the commands of a batch one step further.
+    /// Performs one step of a batch of commands.
     pub(crate) fn run_next(
         &mut self,
         run: &ToolRun,
@@ -148,7 +148,7 @@ impl World {
             }
         };
         let key = run.key().item(done.len() + 1);
-        let Some(found) = self.bench.commands.get(&key) else {
+        let Some(found) = self.tool_world.commands.get(&key) else {
             self.begin_or_find(&key, item, Some(item.yield_time_ms))?;
             return Ok(CallStep::Waits(done));
         };
@@ -157,7 +157,7 @@ impl World {
             State::Over { .. } => done.extend(found.output().map(ItemOutcome::Ran)),
             State::NotStarted | State::Lost => done.push(ItemOutcome::NotRun(failure(found))),
             State::Runs => {
-                let until = found.will_end().map(|(at, _)| at);
+                let until = found.planned_end().map(|(at, _)| at);
                 self.wait(until);
             }
         }

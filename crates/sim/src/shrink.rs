@@ -1,17 +1,21 @@
-//! Making a failing plan smaller: fewer steps, fewer classes of trouble, fewer agents, as long as it still fails.
+//! Shrinks a failing plan: fewer steps, fault classes and agents, as long as it still fails.
 
 use crate::plan::Plan;
-use crate::run::{Broken, play};
-use crate::trace::Keep;
+use crate::run::{RunFailure, play};
+use crate::trace::TraceDetail;
 
-/// The smallest plan found that still breaks a rule, and how.
+/// Returns the smallest plan found that still breaks a rule, with its failure; `None` if the plan holds.
 #[must_use]
-pub fn shrink(plan: &Plan) -> Option<(Plan, Box<Broken>)> {
-    let mut best = (plan.clone(), play(plan, Keep::Lines).err()?);
+pub fn shrink(plan: &Plan) -> Option<(Plan, Box<RunFailure>)> {
+    let mut best = (plan.clone(), play(plan, TraceDetail::Lines).err()?);
     loop {
         let smaller = candidates(&best.0, best.1.step)
             .into_iter()
-            .find_map(|plan| play(&plan, Keep::Lines).err().map(|broken| (plan, broken)));
+            .find_map(|plan| {
+                play(&plan, TraceDetail::Lines)
+                    .err()
+                    .map(|broken| (plan, broken))
+            });
         match smaller {
             Some(found) => best = found,
             None => return Some(best),
@@ -19,7 +23,7 @@ pub fn shrink(plan: &Plan) -> Option<(Plan, Box<Broken>)> {
     }
 }
 
-/// Plans that are smaller in one way, the largest step down first.
+/// Lists the plans that are smaller in one way, the largest reduction first.
 fn candidates(plan: &Plan, broke_at: u64) -> Vec<Plan> {
     let mut found = Vec::new();
     let with_steps = |steps| Plan {

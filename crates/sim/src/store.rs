@@ -1,4 +1,4 @@
-//! The store as the simulation drives it: through the traits the host uses, on a store without a thread.
+//! Access to the store through the host's traits, on a store without a thread.
 
 use crate::violation::{Verdict, Violation, ensure, stored, violation};
 use crate::world::World;
@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Longest page the simulation asks for; short, so that most readings take several.
+/// Maximum page length of the simulation; short, so that most reads take several pages.
 const PAGE: u64 = 3;
 
-/// Later than anything that is ever due.
+/// A time later than any due entry.
 const END_OF_TIME: Timestamp = Timestamp::from_millis(i64::MAX);
 
-/// The value of a future that is done at once, as every future of a store without a thread is.
+/// Returns the value of a future that is ready at once, as every future of a store without a thread is.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> Verdict<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Ok(value),
@@ -23,7 +23,7 @@ pub(crate) fn now<T>(future: impl Future<Output = T>) -> Verdict<T> {
     }
 }
 
-/// No fault of the plan lets the store refuse a decision.
+/// Builds the violation for a decision that the store refused, which no planned fault causes.
 pub(crate) fn refused_by_store(error: &WriteError) -> Violation {
     Violation {
         rule: "decisions fit the stored rows".to_owned(),
@@ -32,7 +32,7 @@ pub(crate) fn refused_by_store(error: &WriteError) -> Violation {
 }
 
 impl World {
-    /// Reads what was committed.
+    /// Reads rows of the committed state.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, Error>) -> Verdict<T> {
         stored(read(&self.store.db().reader()))
     }
@@ -45,12 +45,12 @@ impl World {
         now(holon_store::commit(&self.store, 0, job))
     }
 
-    /// The length of the next page.
+    /// Draws the length of the next page.
     pub(crate) fn page(&mut self) -> usize {
         1 + self.dice.index(usize::try_from(PAGE).unwrap_or(1))
     }
 
-    /// Everything that is due by now, read page by page.
+    /// Reads all entries that are due now, page by page.
     pub(crate) fn read_due(&mut self) -> Verdict<Vec<DueRow>> {
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
@@ -70,7 +70,7 @@ impl World {
                 break;
             }
         }
-        // An agent that was put aside by one page has no entries in a later one.
+        // An agent that one page put aside has no entries in later pages.
         let mut aside = BTreeSet::new();
         for id in self.model.names() {
             if self.is_aside(&id)? {
@@ -87,7 +87,7 @@ impl World {
         Ok(rows)
     }
 
-    /// When the next entry comes due of an agent that is not aside.
+    /// Returns the time of the next due entry of an agent that is not aside.
     pub(crate) fn next_due(&mut self) -> Verdict<Option<Timestamp>> {
         loop {
             let page = stored(now(self.store.due(&DueScope::All, END_OF_TIME, None, 1))?)?;
@@ -98,14 +98,14 @@ impl World {
         }
     }
 
-    /// An agent's open effects, read page by page.
+    /// Reads the open effects of an agent, page by page.
     pub(crate) fn read_effects(&mut self, id: &AgentId) -> Verdict<Vec<EffectRecord>> {
         let mut found: Vec<EffectRecord> = Vec::new();
         loop {
             let after = found.last().map_or(0, |record| record.id);
             let length = self.page();
             let page = now(self.store.open_effects(id, after, length))?;
-            let Some(page) = self.noted(id, page)? else {
+            let Some(page) = self.check_readable(id, page)? else {
                 return Ok(Vec::new());
             };
             let full = page.len() == length;

@@ -1,24 +1,24 @@
-//! The rules for the row of one task: how it begins, moves and ends, and whether what it says of its end is true.
+//! Rules for the row of one task: its beginning, its transitions and the truth of its reported end.
 
 use crate::command::State;
 use crate::coverage::Coverage;
 use crate::keys::{key_of, keys_of};
-use crate::tools::Bench;
+use crate::tool_world::ToolWorld;
 use crate::violation::{Verdict, ensure, violation};
 use holon_domain::command::CommandEnd;
 use holon_domain::task::{TaskRecord, TaskStatus};
 
-/// As what a row begins.
+/// The way in which a task's row begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// Its command outlasted its call.
+    /// Its command outlasted its call and was promoted.
     Promoted,
-    /// Its call was called off.
+    /// Its call was cancelled while the command ran.
     TakenOver,
 }
 
-/// A row begins as a promoted command, or as one that is being stopped because its call was called off.
-pub(crate) fn begins(row: &TaskRecord, as_what: Beginning) -> Verdict<()> {
+/// Checks that a row begins as a promoted command, or as one that is being stopped because its call was cancelled.
+pub(crate) fn check_beginning(row: &TaskRecord, as_what: Beginning) -> Verdict<()> {
     let expected = match as_what {
         Beginning::Promoted => (TaskStatus::Running, true),
         Beginning::TakenOver => (TaskStatus::Cancelling, false),
@@ -30,8 +30,8 @@ pub(crate) fn begins(row: &TaskRecord, as_what: Beginning) -> Verdict<()> {
     )
 }
 
-/// A row that is over never changes, and another only moves forward.
-pub(crate) fn moves(before: &TaskRecord, row: &TaskRecord) -> Verdict<()> {
+/// Checks that an ended row never changes and an active one only moves forward.
+pub(crate) fn check_transition(before: &TaskRecord, row: &TaskRecord) -> Verdict<()> {
     if before.status.is_terminal() {
         return ensure(before == row, "a task that is over never changes", || {
             format!("{before:?} became {row:?}")
@@ -44,13 +44,13 @@ pub(crate) fn moves(before: &TaskRecord, row: &TaskRecord) -> Verdict<()> {
     })
 }
 
-/// What a row says of its end is what the world saw.
-pub(crate) fn is_true(row: &TaskRecord, bench: &Bench, home: &str) -> Verdict<()> {
+/// Checks that the reported end of a task agrees with the simulated world.
+pub(crate) fn check_end(row: &TaskRecord, tool_world: &ToolWorld, home: &str) -> Verdict<()> {
     let key = key_of(home, row);
     let keys = keys_of(row, &key);
     let states: Vec<Option<State>> = keys
         .iter()
-        .map(|key| bench.commands.get(key).map(|command| command.state))
+        .map(|key| tool_world.commands.get(key).map(|command| command.state))
         .collect();
     let runs = states.contains(&Some(State::Runs));
     ensure(
@@ -74,7 +74,7 @@ pub(crate) fn is_true(row: &TaskRecord, bench: &Bench, home: &str) -> Verdict<()
         }
         (_, _) => false,
     };
-    // A command that is over may be told as interrupted only after three processes died before they could tell.
+    // An ended command may be reported as interrupted only after three processes died before they could report it.
     let unread = row.status == TaskStatus::Interrupted && row.ends_unread >= 3;
     if !seen && !unread {
         return violation(
@@ -85,9 +85,14 @@ pub(crate) fn is_true(row: &TaskRecord, bench: &Bench, home: &str) -> Verdict<()
     Ok(())
 }
 
-pub(crate) fn count_end(row: &TaskRecord, bench: &Bench, home: &str, coverage: &mut Coverage) {
+pub(crate) fn count_end(
+    row: &TaskRecord,
+    tool_world: &ToolWorld,
+    home: &str,
+    coverage: &mut Coverage,
+) {
     coverage.count(format!("task_ended:{:?}", row.status));
-    let command = bench.commands.get(&key_of(home, row));
+    let command = tool_world.commands.get(&key_of(home, row));
     if command.is_some_and(|command| command.state == State::Lost) {
         coverage.count("task:lost");
     }

@@ -1,15 +1,15 @@
-//! The oracle's book of tasks: which there are, what calls, events and messages say of them, and whether that agrees.
+//! The oracle's record of tasks: compares rows, calls, events and messages about them.
 //!
-//! Written from the contract: a row begins as a promoted command or as one whose call was called off; it moves forward
-//! only and ends once; its end is told by one message, in the same commit: a result, or a status where the agent stopped
-//! it itself. What was stopped with its agent is held for the agent's next turn.
+//! Written from the contract: a row begins as a promoted command or as one whose call was cancelled; it moves forward
+//! only and ends once. One message reports its end in the same commit: a result, or a status if the agent stopped it
+//! itself. The result of a task that was stopped with its agent is held for the agent's next turn.
 
 use crate::command::Command;
 use crate::coverage::Coverage;
-use crate::envelope::{flag, says};
+use crate::envelope::{bool_field, text_field};
 use crate::keys::key_of;
-use crate::task_rules::{Beginning, begins, count_end, is_true, moves};
-use crate::tools::Bench;
+use crate::task_rules::{Beginning, check_beginning, check_end, check_transition, count_end};
+use crate::tool_world::ToolWorld;
 use crate::violation::{Verdict, ensure};
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
@@ -21,40 +21,48 @@ use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
 use holon_domain::{CallId, MessageId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The task that runtimes of old tell of; it has no row.
+/// Task id in messages of earlier builds; it has no row.
 pub(crate) const OUTSIDE: &str = "task_sim";
 
-/// Everything known of an agent's tasks.
+/// The oracle's record of an agent's tasks.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct TaskBook {
     rows: BTreeMap<TaskId, TaskRecord>,
-    /// In the order they were first seen.
+    /// Task ids in the order they were first seen.
     order: Vec<TaskId>,
-    /// The authority of the turn each began in.
+    /// Authority of the turn in which each task began.
     begun_with: BTreeMap<TaskId, AuthorityClass>,
-    /// How often each was recorded to have ended.
+    /// Number of recorded ends of each task.
     ends: BTreeMap<TaskId, u32>,
-    /// Which their agent stopped itself.
+    /// Tasks that their agent stopped itself.
     asked: BTreeSet<TaskId>,
-    /// Which a call was told to be killed.
+    /// Tasks of which a call was told that they are killed.
     forced: BTreeSet<TaskId>,
-    /// Which were stopped with their agent, and are told later.
+    /// Tasks that were stopped with their agent, whose results are held.
     owed: BTreeSet<TaskId>,
-    /// The message each end was told by.
+    /// Message that reported the end of each task.
     told: BTreeMap<TaskId, MessageId>,
-    fresh: Fresh,
+    fresh: FreshSightings,
 }
 
-/// What was seen since the rows were last compared.
+/// The stored tasks of an agent, with the state of the agent that they are compared under.
+pub(crate) struct TaskObservation {
+    pub(crate) rows: Vec<TaskRecord>,
+    /// Authority of the open turn, in which new tasks began.
+    pub(crate) authority: AuthorityClass,
+    pub(crate) lifecycle: Lifecycle,
+}
+
+/// Events and messages seen since the last comparison of rows.
 #[derive(Debug, Default)]
-struct Fresh {
+struct FreshSightings {
     promoted: Vec<TaskId>,
     stopped: Vec<TaskId>,
     results: Vec<(TaskId, MessageId)>,
     statuses: Vec<TaskId>,
 }
 
-impl Fresh {
+impl FreshSightings {
     fn beginning(&self, id: &TaskId, coverage: &mut Coverage) -> Beginning {
         if self.promoted.contains(id) {
             coverage.count("task:promoted");
@@ -66,18 +74,18 @@ impl Fresh {
     }
 }
 
-impl Ledger {
-    /// Rows, in the order of their ids.
+impl TaskBook {
+    /// Returns the rows in the order of their ids.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &TaskRecord> {
         self.rows.values()
     }
 
-    /// Rows that are not over.
+    /// Returns the rows of active tasks.
     pub(crate) fn active(&self) -> impl Iterator<Item = &TaskRecord> {
         self.rows().filter(|row| !row.status.is_terminal())
     }
 
-    /// Their ids: first those that are not over, and of each kind the newest first.
+    /// Returns the ids: active tasks first, and within each group the newest first.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &TaskId> {
         let is_over = |id: &&TaskId| {
             self.rows
@@ -88,35 +96,35 @@ impl Ledger {
         active.chain(self.order.iter().rev().filter(is_over))
     }
 
-    /// Whether a row stands for the command of a call that nobody stops.
+    /// Returns true if a running task represents the command of a call.
     pub(crate) fn runs(&self, call: &CallId) -> bool {
         let row = self.rows.get(&TaskId::of_call(call));
         row.is_some_and(|row| row.status == TaskStatus::Running)
     }
 
-    /// Whether a row that is not over stands for the commands of a call.
+    /// Returns true if an active task represents the commands of a call.
     pub(crate) fn follows(&self, call: &CallId) -> bool {
         let row = self.rows.get(&TaskId::of_call(call));
         row.is_some_and(|row| !row.status.is_terminal())
     }
 
-    /// Whether it was stopped with its agent.
+    /// Returns true if a task was stopped with its agent.
     pub(crate) fn is_owed(&self, id: &TaskId) -> bool {
         self.owed.contains(id)
     }
 
-    /// Whether somebody was told that it is killed.
+    /// Returns true if a call was told that the task is killed.
     pub(crate) fn is_forced(&self, id: &TaskId) -> bool {
         self.forced.contains(id)
     }
 
-    /// Whether a message tells the end of one of these tasks.
-    pub(crate) fn is_told_by(&self, id: &MessageId) -> bool {
+    /// Returns true if a message reports the end of one of these tasks.
+    pub(crate) fn is_reported_by(&self, id: &MessageId) -> bool {
         self.told.values().any(|told| told == id)
     }
 
-    /// A message was queued.
-    pub(crate) fn hear_message(&mut self, envelope: &MessageEnvelope) -> Verdict<()> {
+    /// Records a queued message.
+    pub(crate) fn record_message(&mut self, envelope: &MessageEnvelope) -> Verdict<()> {
         let (kind @ (MessageKind::TaskResult | MessageKind::TaskStatus), Origin::Task { task_id }) =
             (envelope.kind, &envelope.origin)
         else {
@@ -148,8 +156,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// A call got its result.
-    pub(crate) fn hear_result(&mut self, call: &ToolCall, envelope: &ToolEnvelope) -> Verdict<()> {
+    /// Records the result of a call.
+    pub(crate) fn record_result(
+        &mut self,
+        call: &ToolCall,
+        envelope: &ToolEnvelope,
+    ) -> Verdict<()> {
         let named = call.input.get("task_id").and_then(|id| id.as_str());
         let about_task = matches!(
             call.name.as_str(),
@@ -158,13 +170,13 @@ impl Ledger {
         if let (true, Some(named)) = (about_task, named) {
             self.judge_named(&TaskId::from_stored(named), call, envelope)?;
         }
-        if says(envelope, "disposition") == Some("promoted_to_task") {
+        if text_field(envelope, "disposition") == Some("promoted_to_task") {
             self.fresh.promoted.push(TaskId::of_call(&call.id));
         }
         Ok(())
     }
 
-    /// A call about a task finds its agent's own, and no other.
+    /// Checks that a call about a task finds only tasks of its own agent.
     fn judge_named(
         &mut self,
         id: &TaskId,
@@ -186,15 +198,15 @@ impl Ledger {
         if call.name == "TaskStop" && asked_to_stop(envelope) {
             self.asked.insert(id.clone());
             self.fresh.stopped.push(id.clone());
-            if flag(envelope, "force_stop_requested") {
+            if bool_field(envelope, "force_stop_requested") {
                 self.forced.insert(id.clone());
             }
         }
         Ok(())
     }
 
-    /// An event was recorded.
-    pub(crate) fn hear_event(&mut self, event: &Event) -> Verdict<()> {
+    /// Records an event and checks it against the task's state.
+    pub(crate) fn record_event(&mut self, event: &Event) -> Verdict<()> {
         match event {
             Event::TaskStatusUpdated(moved) if moved.status.is_terminal() => {
                 let times = self.ends.entry(moved.task_id.clone()).or_default();
@@ -203,7 +215,7 @@ impl Ledger {
                     format!("{} came to {times}", moved.task_id)
                 })
             }
-            // What is watched has not been stopped by the agent itself.
+            // A watched task was not stopped by its agent.
             Event::TaskStatusUpdated(moved)
                 if moved.previous == TaskStatus::Running
                     && moved.status == TaskStatus::Cancelling
@@ -224,14 +236,19 @@ impl Ledger {
         }
     }
 
-    /// Compares the rows with those of the last look, and with the world. What is new began in a turn of this authority.
+    /// Compares the rows with the last observation and with the simulated world.
     pub(crate) fn compare(
         &mut self,
-        (rows, authority, lifecycle): (Vec<TaskRecord>, AuthorityClass, Lifecycle),
-        bench: &Bench,
+        found: TaskObservation,
+        tool_world: &ToolWorld,
         home: &str,
         coverage: &mut Coverage,
     ) -> Verdict<()> {
+        let TaskObservation {
+            rows,
+            authority,
+            lifecycle,
+        } = found;
         let fresh = std::mem::take(&mut self.fresh);
         let goes = lifecycle == Lifecycle::Deleting;
         let gone = rows.len() < self.rows.len();
@@ -241,20 +258,20 @@ impl Ledger {
         for row in rows {
             match self.rows.get(&row.id) {
                 None => {
-                    begins(&row, fresh.beginning(&row.id, coverage))?;
+                    check_beginning(&row, fresh.beginning(&row.id, coverage))?;
                     self.order.push(row.id.clone());
                     self.begun_with.insert(row.id.clone(), authority);
                 }
-                Some(before) => moves(before, &row)?,
+                Some(before) => check_transition(before, &row)?,
             }
             let before = self.rows.insert(row.id.clone(), row.clone());
             let was_over = before.as_ref().is_some_and(|row| row.status.is_terminal());
             let results = fresh.results.iter().filter(|(id, _)| *id == row.id).count();
             if row.status.is_terminal() && !was_over {
-                self.judge_end(before.as_ref(), &row, (results, goes))?;
+                self.judge_end(before.as_ref(), &row, results, goes)?;
                 self.judge_status(&row, &fresh, goes)?;
-                is_true(&row, bench, home)?;
-                count_end(&row, bench, home, coverage);
+                check_end(&row, tool_world, home)?;
+                count_end(&row, tool_world, home, coverage);
             } else {
                 ensure(
                     results == 0,
@@ -270,11 +287,12 @@ impl Ledger {
         &self,
         before: Option<&TaskRecord>,
         row: &TaskRecord,
-        (results, goes): (usize, bool),
+        results: usize,
+        goes: bool,
     ) -> Verdict<()> {
         let from = before.map(|before| before.status);
         let (fits, told) = match (from, row.status) {
-            // It may have ended by itself before it was asked to.
+            // The command may have ended before the stop reached it.
             (
                 Some(TaskStatus::Cancelling),
                 TaskStatus::Cancelled
@@ -302,8 +320,8 @@ impl Ledger {
         })
     }
 
-    /// The end of a task its agent stopped leaves a status in the same commit, and no other end does.
-    fn judge_status(&self, row: &TaskRecord, fresh: &Fresh, goes: bool) -> Verdict<()> {
+    /// Checks that the end of a task that its agent stopped leaves a status in the same commit, and no other end does.
+    fn judge_status(&self, row: &TaskRecord, fresh: &FreshSightings, goes: bool) -> Verdict<()> {
         let left = fresh.statuses.iter().filter(|id| **id == row.id).count();
         let by_agent = self.asked.contains(&row.id) && !self.owed.contains(&row.id);
         ensure(
@@ -313,7 +331,7 @@ impl Ledger {
         )
     }
 
-    fn judge_fresh(&self, fresh: &Fresh) -> Verdict<()> {
+    fn judge_fresh(&self, fresh: &FreshSightings) -> Verdict<()> {
         for id in &fresh.promoted {
             let known = self.rows.contains_key(id);
             ensure(known, "a promoted command has its row at once", || {
@@ -346,10 +364,15 @@ impl Ledger {
         Ok(())
     }
 
-    /// Counts what a host that starts finds of tasks.
-    pub(crate) fn count_restart(&self, bench: &Bench, home: &str, coverage: &mut Coverage) {
+    /// Counts the states of tasks that a starting host finds.
+    pub(crate) fn count_restart(
+        &self,
+        tool_world: &ToolWorld,
+        home: &str,
+        coverage: &mut Coverage,
+    ) {
         for row in self.active() {
-            let command = bench.commands.get(&key_of(home, row));
+            let command = tool_world.commands.get(&key_of(home, row));
             let runs = command.is_some_and(Command::runs);
             coverage.count(match row.status {
                 TaskStatus::Cancelling => "restart:cancelling_task",
@@ -359,10 +382,10 @@ impl Ledger {
         }
     }
 
-    /// When nothing is left to do, a task is over or its command runs.
-    pub(crate) fn at_rest(&self, bench: &Bench, home: &str) -> Verdict<()> {
+    /// Checks that every task has ended or has a running command once nothing is left to do.
+    pub(crate) fn at_rest(&self, tool_world: &ToolWorld, home: &str) -> Verdict<()> {
         for row in self.active() {
-            let command = bench.commands.get(&key_of(home, row));
+            let command = tool_world.commands.get(&key_of(home, row));
             let runs = command.is_some_and(Command::runs);
             ensure(
                 row.status == TaskStatus::Running && runs,
@@ -375,5 +398,5 @@ impl Ledger {
 }
 
 fn asked_to_stop(envelope: &ToolEnvelope) -> bool {
-    flag(envelope, "stop_requested")
+    bool_field(envelope, "stop_requested")
 }

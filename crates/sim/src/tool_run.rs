@@ -1,8 +1,8 @@
-//! Performing calls step by step: what each does to the world, and what it is told.
+//! Performs calls step by step, with their consequences for the simulated world.
 //!
-//! As the shell does it, but with the simulated world: a step ends wherever the host could die.
+//! This mirrors the shell: a step ends wherever the host could die.
 
-use crate::flight::{Flight, Stage, Step};
+use crate::flight::{Flight, FlightStep, Stage};
 use crate::keys::key_of;
 use crate::plan::Fault;
 use crate::request::Mood;
@@ -23,43 +23,43 @@ use holon_store::Store;
 use holon_tools::exec_command_batch::ItemOutcome;
 use holon_tools::{task_input, task_output};
 
-/// How far a call came in one step.
+/// Outcome of one step of a call.
 #[derive(Debug)]
 pub(crate) enum CallStep {
-    /// It waits for what it began; so many of several commands are over.
+    /// The call waits for its commands; these items of its batch have ended.
     Waits(Vec<ItemOutcome>),
-    /// This is what it comes to.
+    /// The call has ended with this outcome.
     Done(ToolRunOutcome),
-    /// Somebody else saw to it that nothing comes of it.
+    /// The call has no outcome, because its turn was cancelled.
     Nothing,
 }
 
 impl CallStep {
-    /// A call that comes to a result and nothing else.
+    /// Ends a call with a result and no other consequence.
     pub(crate) const fn result(envelope: ToolEnvelope) -> Self {
         Self::Done(ToolRunOutcome::result(envelope))
     }
 }
 
 impl World {
-    /// The call an agent's open turn runs; none when it runs none.
+    /// Returns the call that an agent's open turn runs, if any.
     pub(crate) fn call_in_hand(&mut self, id: &AgentId) -> Verdict<Option<ToolRun>> {
         let read = now(self.store.round_in_hand(id))?;
-        let found = self.noted(id, read)?.flatten();
+        let found = self.check_readable(id, read)?.flatten();
         Ok(found.and_then(|(agent, round)| ToolRun::in_hand(agent, round)))
     }
 
-    /// Takes a call one step further.
+    /// Performs one step of a call.
     pub(crate) fn run_call(
         &mut self,
         record: &EffectRecord,
         run: &ToolRun,
         done: Option<Vec<ItemOutcome>>,
-    ) -> Verdict<Step> {
+    ) -> Verdict<FlightStep> {
         let may = self
             .model
             .agent(&record.agent_id)
-            .is_none_or(|known| known.talk().may_run(&run.call.id));
+            .is_none_or(|known| known.log().may_run(&run.call.id));
         ensure(may, "a call said not to have started is never run", || {
             run.call.id.to_string()
         })?;
@@ -79,19 +79,19 @@ impl World {
                     || format!("{text:?}"),
                 )?;
                 let fails = self.trouble(Fault::Tool, 25);
-                CallStep::Done(self.bench.patch(&run.call.id, fails)?)
+                CallStep::Done(self.tool_world.patch(&run.call.id, fails)?)
             }
-            HostAction::TaskInput(input) => self.give(&record.agent_id, run, input)?,
-            HostAction::TaskOutput(query) => self.look(&record.agent_id, run, query)?,
+            HostAction::TaskInput(input) => self.give_input(&record.agent_id, run, input)?,
+            HostAction::TaskOutput(query) => self.read_output(&record.agent_id, run, query)?,
             HostAction::WritePlan => {
                 let fails = self.trouble(Fault::Tool, 25);
-                CallStep::Done(self.bench.write_plan(&run.call, self.now, fails))
+                CallStep::Done(self.tool_world.write_plan(&run.call, self.now, fails))
             }
-            HostAction::WorkQuery(query) => self.look_at_work(&record.agent_id, query)?,
+            HostAction::WorkQuery(query) => self.query_work(&record.agent_id, query)?,
         };
         Ok(match came {
-            CallStep::Waits(done) => Step::GoesOn(Stage::Waits(done)),
-            CallStep::Nothing => Step::Nothing,
+            CallStep::Waits(done) => FlightStep::GoesOn(Stage::Waits(done)),
+            CallStep::Nothing => FlightStep::Nothing,
             CallStep::Done(outcome) => {
                 let ToolRunOutcome {
                     consequence,
@@ -99,7 +99,7 @@ impl World {
                 } = outcome;
                 match &consequence {
                     Consequence::Result(result) | Consequence::Task { result, .. } => {
-                        self.bench.offer(&run.call.id, result);
+                        self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.
                     Consequence::PlanWritten(_) => {}
@@ -109,12 +109,17 @@ impl World {
                     consequence,
                     duration_ms: self.dice.below(1_000),
                 };
-                Step::GoesOn(Stage::Done(Box::new(input), forget))
+                FlightStep::GoesOn(Stage::Done(Box::new(input), forget))
             }
         })
     }
 
-    fn give(&mut self, agent_id: &AgentId, run: &ToolRun, input: &TaskInput) -> Verdict<CallStep> {
+    fn give_input(
+        &mut self,
+        agent_id: &AgentId,
+        run: &ToolRun,
+        input: &TaskInput,
+    ) -> Verdict<CallStep> {
         let Some(task) = self.task(agent_id, &input.task_id)? else {
             return Ok(unknown(run, &input.task_id));
         };
@@ -122,7 +127,7 @@ impl World {
             return Ok(CallStep::result(task_input::refused(&task, reason)));
         }
         let key = key_of(&run.agent_home, &task);
-        let taken = self.bench.commands.input(&key, &run.call.id, input)?;
+        let taken = self.tool_world.commands.input(&key, &run.call.id, input)?;
         let envelope = match taken {
             Ok(bytes) => {
                 self.model.coverage.count("task:input_taken");
@@ -133,9 +138,14 @@ impl World {
         Ok(CallStep::result(envelope))
     }
 
-    fn look(&mut self, agent_id: &AgentId, run: &ToolRun, query: &TaskOutput) -> Verdict<CallStep> {
+    fn read_output(
+        &mut self,
+        agent_id: &AgentId,
+        run: &ToolRun,
+        query: &TaskOutput,
+    ) -> Verdict<CallStep> {
         let read = now(self.store.task(agent_id, &query.task_id))?;
-        let Some(look) = self.noted(agent_id, read)? else {
+        let Some(look) = self.check_readable(agent_id, read)? else {
             return Ok(CallStep::Nothing);
         };
         let Some(task) = look.task else {
@@ -148,47 +158,48 @@ impl World {
             return Ok(CallStep::Waits(Vec::new()));
         }
         let key = key_of(&run.agent_home, &task);
-        let printed = self.bench.commands.printed(&key);
+        let printed = self.tool_world.commands.printed(&key);
         let printed = printed.as_ref().map_err(|reason| *reason);
         let envelope = task_output::envelope(&task, query, printed, self.now);
         Ok(CallStep::result(envelope))
     }
 
-    fn look_at_work(&mut self, agent_id: &AgentId, query: &WorkQuery) -> Verdict<CallStep> {
+    fn query_work(&mut self, agent_id: &AgentId, query: &WorkQuery) -> Verdict<CallStep> {
         let read = now(self.store.work(agent_id, query))?;
-        let Some(look) = self.noted(agent_id, read)?.flatten() else {
+        let Some(look) = self.check_readable(agent_id, read)?.flatten() else {
             return Ok(CallStep::Nothing);
         };
         Ok(CallStep::result(work_answer::envelope(query, &look)))
     }
 
-    /// A task, as the host reads it.
+    /// Reads a task as the host does.
     pub(crate) fn task(&mut self, agent_id: &AgentId, id: &TaskId) -> Verdict<Option<TaskRecord>> {
         let read = now(self.store.task(agent_id, id))?;
-        Ok(self.noted(agent_id, read)?.and_then(|look| look.task))
+        Ok(self
+            .check_readable(agent_id, read)?
+            .and_then(|look| look.task))
     }
 
-    /// Somebody waits for something that happens at this time of the world of commands, if it is known. While trouble
-    /// lasts, others get a word in between.
+    /// Waits for a known time of the commands' clock. While faults last, other events may happen in between.
     pub(crate) fn wait(&mut self, until: Option<u64>) {
-        let left = until.map(|until| until.saturating_sub(self.bench.commands.clock()));
+        let left = until.map(|until| until.saturating_sub(self.tool_world.commands.clock()));
         let millis = match left {
             Some(left) if self.mood == Mood::Calm || self.dice.percent(40) => left,
             Some(left) => left.min(self.dice.below(2_000)),
             None => self.dice.below(2_000),
         };
-        self.pass(millis);
+        self.advance(millis);
     }
 
-    /// Time passes, for clocks and for commands.
-    pub(crate) fn pass(&mut self, millis: u64) {
+    /// Advances all clocks and the commands.
+    pub(crate) fn advance(&mut self, millis: u64) {
         self.now = self.now.plus_millis(millis);
-        self.bench.commands.pass(millis);
+        self.tool_world.commands.advance(millis);
     }
 }
 
 impl Flight {
-    /// Whether a host that goes down in order brings this to its end first.
+    /// Returns true if a clean exit waits for this effect to finish.
     pub(crate) fn ends_before_exit(&self) -> bool {
         match &self.record.effect {
             Effect::RunTool { .. } => match self.run.as_ref().map(|run| &run.action) {

@@ -1,26 +1,26 @@
-//! The trace of a run: a hash always, so that two runs of a seed can be compared, and the lines when they are wanted.
+//! The trace of a run: always a hash, to compare two runs of a seed, and optionally all lines.
 
-/// What a run leaves behind of what it did.
+/// Recorded events of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Trace {
     hash: u64,
-    keep: Keep,
+    keep: TraceDetail,
     lines: Vec<String>,
 }
 
-/// Whether lines are kept.
+/// Parts of a trace that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// The hash only.
+pub enum TraceDetail {
+    /// Only the hash is kept.
     Hash,
-    /// Every line.
+    /// The hash and every line are kept.
     Lines,
 }
 
 impl Trace {
-    /// An empty trace.
+    /// Creates an empty trace.
     #[must_use]
-    pub(crate) const fn new(keep: Keep) -> Self {
+    pub(crate) const fn new(keep: TraceDetail) -> Self {
         Self {
             hash: 0xcbf2_9ce4_8422_2325,
             keep,
@@ -28,24 +28,24 @@ impl Trace {
         }
     }
 
-    /// Adds a line.
+    /// Adds a line, which is only rendered if it is needed.
     pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
         let line = line();
         for byte in line.bytes() {
             self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
-        if self.keep == Keep::Lines {
+        if self.keep == TraceDetail::Lines {
             self.lines.push(line);
         }
     }
 
-    /// The hash of everything noted.
+    /// Returns the hash of all noted lines.
     #[must_use]
     pub(crate) const fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// The lines, if they were kept.
+    /// Returns the lines; empty if they were not kept.
     #[must_use]
     pub(crate) fn lines(&self) -> &[String] {
         &self.lines

@@ -1,11 +1,10 @@
-//! A rule that did not hold, and what was found instead.
+//! Violations of the oracle's rules.
 
-/// What broke.
+/// A violated rule of the oracle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The rule.
     pub rule: String,
-    /// What was found.
+    /// Description of the state that violates it.
     pub found: String,
 }
 
@@ -15,10 +14,10 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// Either all is well or a rule is broken.
+/// A value, or the violated rule.
 pub(crate) type Verdict<T> = Result<T, Violation>;
 
-/// A broken rule.
+/// Returns a violation as an error.
 pub(crate) fn violation<T>(rule: &str, found: impl Into<String>) -> Verdict<T> {
     Err(Violation {
         rule: rule.to_owned(),
@@ -26,7 +25,7 @@ pub(crate) fn violation<T>(rule: &str, found: impl Into<String>) -> Verdict<T> {
     })
 }
 
-/// Checks a rule.
+/// Returns a violation unless the rule holds.
 pub(crate) fn ensure(holds: bool, rule: &str, found: impl FnOnce() -> String) -> Verdict<()> {
     if holds {
         Ok(())
@@ -35,7 +34,7 @@ pub(crate) fn ensure(holds: bool, rule: &str, found: impl FnOnce() -> String) ->
     }
 }
 
-/// What the store could not do although nothing in the run asks it to fail.
+/// Converts a store error to a violation, because no planned fault causes it.
 pub(crate) fn stored<T>(result: Result<T, holon_store::Error>) -> Verdict<T> {
     result.or_else(|error| violation("the store answers", error.to_string()))
 }

@@ -1,7 +1,7 @@
-//! The world around the kernel: what the shell, the disk and the clock are to it in a real host.
+//! The world around the kernel: simulates the shell, the disk and the clock of a host.
 //!
-//! Commits go through the real store in memory. Work of a commit is begun only if its process lives to see it; what
-//! was in flight is lost with it. The oracle looks at every commit.
+//! Commits go through the real store in memory. Effects of a commit are started only if its process lives to see them,
+//! and performances in progress are lost with the process. The oracle observes every commit.
 
 use crate::damage::Damage;
 use crate::flight::{Flight, Stage};
@@ -12,7 +12,7 @@ use crate::post::Delivery;
 use crate::request::Mood;
 use crate::rng::Rng;
 use crate::store::refused_by_store;
-use crate::tools::Bench;
+use crate::tool_world::ToolWorld;
 use crate::trace::Trace;
 use crate::violation::{Verdict, ensure, stored, violation};
 use holon_core::input::NewAgent;
@@ -26,15 +26,15 @@ use holon_engine::kernel::{Kernel, PostCommitWork, Refusal};
 use holon_store::{Db, DueRow, Inline};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// When every run begins.
+/// Wall-clock start of every run, in milliseconds since the epoch.
 const BEGINNING: i64 = 1_800_000_000_000;
 
-/// What became of an input.
+/// The result of sending an input.
 #[derive(Debug)]
-pub(crate) enum Sent {
-    /// It was handled and its sender lived to know.
+pub(crate) enum InputResult {
+    /// The input was committed and its sender lived to see the reply.
     Handled(Reply),
-    /// It was refused; nothing was written.
+    /// The input was refused; nothing was written.
     Refused(Refusal),
     /// Its decision panicked; nothing was written.
     Panicked,
@@ -44,26 +44,26 @@ pub(crate) enum Sent {
     Aside,
     /// The process died before or after its commit.
     Died,
-    /// Its commit holds, but nobody was told and nothing of its work was begun. It made decisions about these agents.
+    /// Its commit holds, but it is unconfirmed and none of its effects was started. It decided about these agents.
     Unknown(BTreeSet<AgentId>),
 }
 
-/// Everything there is.
+/// The state of a simulation run.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) mood: Mood,
-    /// How every model fails for the time being.
+    /// Failure of every model during an outage.
     pub(crate) outage: Option<ModelFailureKind>,
     pub(crate) dice: Rng,
     pub(crate) now: Timestamp,
     pub(crate) model: Model,
-    pub(crate) bench: Bench,
+    pub(crate) tool_world: ToolWorld,
     pub(crate) trace: Trace,
     pub(crate) flights: Vec<Flight>,
-    /// Outcomes that will come again, or too late.
+    /// Outcomes that will be delivered twice or too late.
     pub(crate) late: Vec<(AgentId, Input)>,
-    /// Times that have come and were not handed over yet.
+    /// Due entries that were read and not handed over yet.
     pub(crate) due: Vec<DueRow>,
     pub(crate) unfinished: Vec<AgentId>,
     pub(crate) going: Vec<AgentId>,
@@ -73,23 +73,23 @@ pub(crate) struct World {
     pub(crate) store: Inline,
     pub(crate) entropy: Rng,
     begun: BTreeSet<CallId>,
-    /// Agents with a commit nobody could be sure of, until that is cleared up.
+    /// Agents with an unconfirmed commit, until they are recovered.
     pub(crate) doubtful: BTreeSet<AgentId>,
     pub(crate) draining: bool,
-    /// Agents with rows that cannot be read.
+    /// Agents with damaged rows.
     pub(crate) damage: BTreeMap<AgentId, Damage>,
 }
 
 impl World {
-    /// An empty world.
+    /// Creates a world without agents.
     pub(crate) fn new(plan: Plan, trace: Trace) -> Verdict<Self> {
-        let named = |text| {
+        let parse_model = |text| {
             ModelRef::parse(text)
                 .or_else(|error| violation("the simulation names a model", error.to_string()))
         };
         let facts = SharedFacts::new(HostFacts::new(ModelChain {
-            fallbacks: vec![named("sim/second")?],
-            ..ModelChain::only(named("sim/model")?)
+            fallbacks: vec![parse_model("sim/second")?],
+            ..ModelChain::only(parse_model("sim/model")?)
         }));
         Ok(Self {
             mood: Mood::Busy,
@@ -98,7 +98,7 @@ impl World {
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
             now: Timestamp::from_millis(BEGINNING),
             model: Model::default(),
-            bench: Bench::default(),
+            tool_world: ToolWorld::default(),
             trace,
             flights: Vec::new(),
             late: Vec::new(),
@@ -117,7 +117,7 @@ impl World {
         })
     }
 
-    /// A choice that is only open while trouble lasts.
+    /// Draws a fault, only while the plan has it and faults last.
     pub(crate) fn trouble(&mut self, fault: Fault, percent: u64) -> bool {
         self.mood == Mood::Busy && self.plan.has(fault) && self.dice.percent(percent)
     }
@@ -132,7 +132,7 @@ impl World {
             kernel.create(ledger, new.clone(), now, &mut entropy)
         })?;
         let work = made.map_err(|error| refused_by_store(&error))?;
-        self.look_at(&BTreeSet::from([id]), Delivery::default())?;
+        self.observe_commit(&BTreeSet::from([id]), Delivery::default())?;
         self.dispatch(work)
     }
 
@@ -142,7 +142,7 @@ impl World {
                 |flight: &Flight| flight.record.agent_id == agent_id && flight.record.id == effect;
             if let Some(at) = self.flights.iter().position(held) {
                 let flight = self.flights.remove(at);
-                // A cancelled effect may have been too far along to stop.
+                // A cancelled effect may be too far along to stop.
                 if self.trouble(Fault::Stale, 50) {
                     self.finish_too_late(flight)?;
                 }
@@ -200,7 +200,7 @@ impl World {
         Ok(())
     }
 
-    /// Exactly the open effects are in somebody's hands: none is forgotten, none is done for nobody.
+    /// Checks that the process performs exactly the open effects.
     pub(crate) fn check_flights(&self, id: &AgentId) -> Verdict<()> {
         let Some(known) = self.model.agent(id).filter(|known| !known.removing) else {
             return Ok(());
@@ -223,35 +223,36 @@ impl World {
         )
     }
 
-    /// Looks at the agents a commit touched, at what it told them of one another, and that it changed no other agent.
-    /// A commit that failed touched none.
-    pub(crate) fn look_at(
+    /// Observes the agents that a commit touched and its deliveries, and checks that it changed no other agent. A
+    /// failed commit touched none.
+    pub(crate) fn observe_commit(
         &mut self,
         touched: &BTreeSet<AgentId>,
         delivery: Delivery<'_>,
     ) -> Verdict<()> {
-        let mended = self.mended()?;
+        let repaired = self.repaired_copy()?;
         for id in touched {
-            self.observe_in(mended.as_ref(), id)?;
+            self.observe_in(repaired.as_ref(), id)?;
         }
         let db = self.store.db();
-        let reader = mended.as_ref().map_or_else(|| db.reader(), Db::reader);
+        let reader = repaired.as_ref().map_or_else(|| db.reader(), Db::reader);
         self.model.check_untouched(&reader, touched)?;
-        self.model.settle_post(delivery)
+        self.model.check_deliveries(delivery)
     }
 
-    /// Looks at an agent after a commit about it.
+    /// Observes an agent after a commit about it.
     pub(crate) fn observe(&mut self, id: &AgentId) -> Verdict<()> {
-        let mended = self.mended()?;
-        self.observe_in(mended.as_ref(), id)
+        let repaired = self.repaired_copy()?;
+        self.observe_in(repaired.as_ref(), id)
     }
 
-    /// The same, in a mended copy of the store where one is needed.
-    fn observe_in(&mut self, mended: Option<&Db>, id: &AgentId) -> Verdict<()> {
+    /// Observes an agent in a repaired copy of the store, if one is given.
+    fn observe_in(&mut self, repaired: Option<&Db>, id: &AgentId) -> Verdict<()> {
         {
             let db = self.store.db();
-            let reader = mended.map_or_else(|| db.reader(), Db::reader);
-            self.model.observe(&reader, id, &self.bench, self.now)?;
+            let reader = repaired.map_or_else(|| db.reader(), Db::reader);
+            self.model
+                .observe(&reader, id, &self.tool_world, self.now)?;
         }
         if self.model.agent(id).is_none() {
             self.damage.remove(id);
@@ -259,14 +260,14 @@ impl World {
         self.check_followed(id)
     }
 
-    /// A command runs only while a call waits for it or a task that is not over stands for it, whoever dies.
+    /// Checks that a command runs only while a call waits for it or an active task represents it.
     fn check_followed(&self, id: &AgentId) -> Verdict<()> {
         let known = self.model.agent(id).filter(|known| !known.removing);
-        for command in self.bench.commands.running_in(&home_of(id)) {
+        for command in self.tool_world.commands.running_in(&home_of(id)) {
             let followed = known.is_some_and(|known| known.follows(&command.call));
             ensure(
                 followed,
-                "no command runs that nobody waits for and no task stands for",
+                "a command runs only for a waiting call or an active task",
                 || format!("{} of {id}", command.call),
             )?;
         }
@@ -274,7 +275,8 @@ impl World {
     }
 }
 
-/// How many sends one commit hands over. In some runs very few, so that calls wait for verdicts over several commits.
+/// Returns how many sends one commit hands over. In some runs very few, so that calls wait for verdicts over several
+/// commits.
 pub(crate) fn room_for_sends(seed: u64) -> usize {
     match seed % 5 {
         0 => 1,

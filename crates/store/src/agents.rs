@@ -98,7 +98,7 @@ pub(crate) fn by_id(
 }
 
 /// Reads an agent that decisions may be made about. Fails with `Aside` if it was put aside.
-pub(crate) fn at_work(
+pub(crate) fn read_unless_aside(
     conn: &Connection,
     id: &AgentId,
 ) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
@@ -229,13 +229,13 @@ pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo,
 }
 
 /// A row of an earlier build in its parts.
-pub(crate) struct Unsplit {
+pub(crate) struct UnsplitRow {
     record: AgentRecord,
     pub(crate) attempts: Vec<AttemptRecord>,
 }
 
 /// Reads an agent's row if an earlier build wrote it and it was not split since.
-pub(crate) fn unsplit(conn: &Connection, no: AgentNo) -> Result<Option<Unsplit>, Error> {
+pub(crate) fn read_unsplit(conn: &Connection, no: AgentNo) -> Result<Option<UnsplitRow>, Error> {
     first(conn, UNSPLIT, [no.0], |row| {
         let text: String = row.get(0)?;
         let (record, attempts) =
@@ -244,14 +244,14 @@ pub(crate) fn unsplit(conn: &Connection, no: AgentNo) -> Result<Option<Unsplit>,
                 key: no.to_string(),
                 reason: error.to_string(),
             })?;
-        Ok(Unsplit { record, attempts })
+        Ok(UnsplitRow { record, attempts })
     })
 }
 
 /// Splits an agent's row if an earlier build wrote it: settings and attempts move to their own places. The decision
 /// that is applied next rewrites the rest of the record.
-pub(crate) fn split(conn: &Connection, no: AgentNo) -> Result<(), Error> {
-    let Some(Unsplit { record, attempts }) = unsplit(conn, no)? else {
+pub(crate) fn split_row(conn: &Connection, no: AgentNo) -> Result<(), Error> {
+    let Some(UnsplitRow { record, attempts }) = read_unsplit(conn, no)? else {
         return Ok(());
     };
     write_settings(conn, no, &record.settings)?;
@@ -317,7 +317,7 @@ pub(crate) fn to_recover(
     let after = after.map_or("", AgentId::as_str);
     let page = |sql| {
         all(conn, sql, params![after, limit(count)], |row| {
-            Ok(usable(parse_id(
+            Ok(valid_name(parse_id(
                 row.get_ref(0)?.as_str().unwrap_or_default(),
             )))
         })
@@ -347,7 +347,7 @@ pub(crate) fn settings(conn: &Connection, id: &AgentId) -> Result<Option<AgentSe
 /// temporary and stays.
 pub(crate) fn temporary_aside(conn: &Connection, count: usize) -> Result<Vec<AgentId>, Error> {
     let found = all(conn, ASIDE_PRIVATE, [limit(count)], |row| {
-        let id = usable(parse_id(row.get_ref(0)?.as_str().unwrap_or_default()));
+        let id = valid_name(parse_id(row.get_ref(0)?.as_str().unwrap_or_default()));
         let settings: Result<AgentSettings, Error> = json(row, 1, "agents", "settings");
         let run = settings.ok().and_then(|settings| settings.run);
         Ok(id.filter(|_| run.is_some_and(|run| run.when_over == RunEnd::Remove)))
@@ -368,11 +368,11 @@ pub struct ListedAgent {
 }
 
 /// Lists the visible agents by name.
-pub(crate) fn visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
+pub(crate) fn list_visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
     let listed = all(conn, VISIBLE, [], |row| {
         let name: String = row.get(1)?;
         let pending: i64 = row.get(0)?;
-        let Some(agent_id) = usable(parse_id(&name)) else {
+        let Some(agent_id) = valid_name(parse_id(&name)) else {
             return Ok(None);
         };
         Ok(Some(ListedAgent {
@@ -386,7 +386,7 @@ pub(crate) fn visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
 }
 
 /// Returns a stored name if it is valid. Other rows are skipped, because they cannot be reported by name.
-fn usable(name: Result<AgentId, Error>) -> Option<AgentId> {
+fn valid_name(name: Result<AgentId, Error>) -> Option<AgentId> {
     name.inspect_err(|error| tracing::warn!(%error, "an agent is passed over"))
         .ok()
 }

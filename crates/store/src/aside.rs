@@ -5,7 +5,7 @@
 
 use crate::agents::{self, CHUNK_BYTES};
 use crate::error::Error;
-use crate::events;
+use crate::events::{self, EventEnds};
 use crate::row::{AgentNo, first, run};
 use holon_domain::event::{AgentPutAside, Event};
 use holon_domain::{AgentId, Timestamp};
@@ -42,21 +42,22 @@ pub(crate) fn mark(
     }
     // Reads only the columns written here: the rest of the row may be damaged.
     let ends = first(conn, ENDS, [no.0], |row| {
-        Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?))
+        Ok(EventEnds {
+            newest: row.get(0)?,
+            bytes: row.get(1)?,
+        })
     })?;
-    let (newest_event, event_bytes) = ends.unwrap_or_default();
     let event = Event::AgentPutAside(AgentPutAside {
         reason: why.to_owned(),
     });
-    let (newest_event, event_bytes) =
-        events::record_one(conn, no, (newest_event, event_bytes), (now, &event))?;
-    let chunks = event_bytes / CHUNK_BYTES;
+    let ends = events::record_one(conn, no, ends.unwrap_or_default(), now, &event)?;
+    let chunks = ends.bytes / CHUNK_BYTES;
     run(
         conn,
         MARK,
-        params![no.0, why, newest_event, event_bytes, chunks],
+        params![no.0, why, ends.newest, ends.bytes, chunks],
     )?;
-    Ok(Some((no, newest_event)))
+    Ok(Some((no, ends.newest)))
 }
 
 /// Removes the mark. Returns true if the agent was aside.

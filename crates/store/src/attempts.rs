@@ -34,7 +34,7 @@ pub(crate) fn clear(conn: &Connection, no: AgentNo) -> Result<(), Error> {
 
 /// Lists the attempts of an agent, in order.
 pub(crate) fn of_agent(conn: &Connection, no: AgentNo) -> Result<Vec<AttemptRecord>, Error> {
-    if let Some(old) = agents::unsplit(conn, no)? {
+    if let Some(old) = agents::read_unsplit(conn, no)? {
         return Ok(old.attempts);
     }
     all(conn, OF_AGENT, [no.0], |row| {

@@ -38,7 +38,7 @@ const HINTS: &str = "SELECT key, record FROM hints WHERE agent_no = ?1 ORDER BY 
 
 /// The outstanding work of one agent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outstanding {
+pub struct OutstandingWork {
     pub effects: Vec<EffectId>,
     pub due: Vec<DueId>,
     /// Messages in the queue.
@@ -67,7 +67,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn outstanding(&self, no: AgentNo) -> Result<Outstanding, Error> {
+    pub fn outstanding(&self, no: AgentNo) -> Result<OutstandingWork, Error> {
         let numbers = |sql| all(self.conn(), sql, [no.0], |row| Ok(row.get::<_, u64>(0)?));
         let mut tasks = all(self.conn(), TASKS, [no.0], |row| {
             json::<TaskRecord>(row, 1, "tasks", row.get::<_, i64>(0)?)
@@ -77,7 +77,7 @@ impl Reader<'_> {
         waits.retain(|wait| wait.status == WaitStatus::Active);
         let mut timers: Vec<TimerRecord> = self.records(no, TIMERS, "timers")?;
         timers.retain(|timer| timer.status == TimerStatus::Active);
-        Ok(Outstanding {
+        Ok(OutstandingWork {
             effects: numbers(EFFECTS)?,
             due: numbers(DUE)?,
             queued: numbers(QUEUED)?,

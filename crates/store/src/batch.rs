@@ -3,11 +3,11 @@
 //! Invariant: no caller is told "written" before the commit holds, and none is told "not written" while it might hold.
 //! The hooks and notices of a member leave exactly once, with the commit that holds it.
 
-use crate::db::{Db, Place};
+use crate::db::{Db, Location};
 use crate::error::{Error, WriteError};
-use crate::held::{self, Fate};
+use crate::held_files::{self, FileFate};
 use crate::mark::Mark;
-use crate::member::{Member, News, panic_message, run_hook};
+use crate::member::{CommitNotices, Member, panic_message, run_hook};
 use crate::open;
 use crate::tx::{Aftermath, Tx};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 
 /// The result of a batch.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct BatchReport {
     /// Number of answered members.
     pub(crate) members: usize,
     /// Number of members that failed because the disk is full.
@@ -34,7 +34,7 @@ pub(crate) enum CommitFault {
 }
 
 /// A member after its run, with the result so far.
-struct Ran<'m> {
+struct MemberRun<'m> {
     member: Box<dyn Member + 'm>,
     outcome: Result<Aftermath, WriteError>,
 }
@@ -62,9 +62,9 @@ impl Db {
     pub(crate) fn run_batch<'m>(
         &mut self,
         next: &mut dyn FnMut() -> Option<Box<dyn Member + 'm>>,
-    ) -> Report {
+    ) -> BatchReport {
         holon_fault::hit("batch.begin");
-        let mut report = Report::default();
+        let mut report = BatchReport::default();
         if let Err(error) = self.begin() {
             let verdict = WriteError::of(error);
             while let Some(member) = next() {
@@ -72,13 +72,13 @@ impl Db {
             }
             return report;
         }
-        let mut batch: Vec<Ran<'m>> = Vec::new();
+        let mut batch: Vec<MemberRun<'m>> = Vec::new();
         while let Some(mut member) = next() {
             let outcome = match self.attempt(member.as_mut()) {
                 Attempt::Kept(after) => Ok(after),
                 Attempt::Undone(verdict) => Err(verdict),
                 Attempt::Gone(verdict) => {
-                    batch.push(Ran {
+                    batch.push(MemberRun {
                         member,
                         outcome: Ok(Aftermath::default()),
                     });
@@ -87,13 +87,13 @@ impl Db {
                     return report;
                 }
             };
-            batch.push(Ran { member, outcome });
+            batch.push(MemberRun { member, outcome });
         }
         self.end_batch(batch, &mut report);
         report
     }
 
-    fn end_batch(&mut self, batch: Vec<Ran<'_>>, report: &mut Report) {
+    fn end_batch(&mut self, batch: Vec<MemberRun<'_>>, report: &mut BatchReport) {
         let kept = batch.iter().any(|ran| ran.outcome.is_ok());
         if !kept {
             self.roll_back();
@@ -107,7 +107,7 @@ impl Db {
         let Err(error) = self.commit() else {
             return self.conclude(batch, report);
         };
-        match self.look_for(mark) {
+        match self.find_mark(mark) {
             Proof::Holds => self.conclude(batch, report),
             Proof::Absent => self.run_each_alone(batch, Some(&error), report),
             Proof::Unknown => self.answer_unknown(batch, report),
@@ -115,7 +115,7 @@ impl Db {
     }
 
     /// Called after a commit that holds, before the answers: the commit counts only if the files are still the store.
-    fn conclude(&self, batch: Vec<Ran<'_>>, report: &mut Report) {
+    fn conclude(&self, batch: Vec<MemberRun<'_>>, report: &mut BatchReport) {
         match self.check_held() {
             Ok(()) => self.finish(batch, report),
             Err(_) => self.answer_unknown(batch, report),
@@ -123,7 +123,7 @@ impl Db {
     }
 
     /// Answers members whose commit may or may not hold, or whose commit is in a store that is lost.
-    fn answer_unknown(&self, batch: Vec<Ran<'_>>, report: &mut Report) {
+    fn answer_unknown(&self, batch: Vec<MemberRun<'_>>, report: &mut BatchReport) {
         let lost = self.lost.borrow().clone();
         let unknown = lost.map_or(WriteError::CommitUnknown, WriteError::StoreLost);
         for ran in batch {
@@ -133,7 +133,12 @@ impl Db {
     }
 
     /// Runs each member that has not failed by itself in a transaction of its own.
-    fn run_each_alone(&mut self, batch: Vec<Ran<'_>>, failed: Option<&Error>, report: &mut Report) {
+    fn run_each_alone(
+        &mut self,
+        batch: Vec<MemberRun<'_>>,
+        failed: Option<&Error>,
+        report: &mut BatchReport,
+    ) {
         for ran in batch {
             match ran.outcome {
                 Ok(_) => self.run_alone(ran.member, failed.cloned(), report),
@@ -147,25 +152,25 @@ impl Db {
         &mut self,
         mut member: Box<dyn Member + '_>,
         failed: Option<Error>,
-        report: &mut Report,
+        report: &mut BatchReport,
     ) {
         let mut failed = failed;
         loop {
             let after = match self.attempt_alone(member.as_mut()) {
                 Ok(after) => after,
                 Err(verdict) => {
-                    return report.answer(member, Err(after_retry(failed.as_ref(), verdict)));
+                    return report.answer(member, Err(judge_retry(failed.as_ref(), verdict)));
                 }
             };
             let mark = after.mark;
-            let batch = vec![Ran {
+            let batch = vec![MemberRun {
                 member,
                 outcome: Ok(after),
             }];
             let Err(error) = self.commit() else {
                 return self.conclude(batch, report);
             };
-            match self.look_for(mark) {
+            match self.find_mark(mark) {
                 Proof::Holds => return self.conclude(batch, report),
                 Proof::Unknown => return self.answer_unknown(batch, report),
                 Proof::Absent => {}
@@ -175,7 +180,7 @@ impl Db {
             };
             member = ran.member;
             if failed.is_some() {
-                let verdict = after_retry(failed.as_ref(), WriteError::of(error));
+                let verdict = judge_retry(failed.as_ref(), WriteError::of(error));
                 return report.answer(member, Err(verdict));
             }
             failed = Some(error);
@@ -201,7 +206,7 @@ impl Db {
         if let Some(lost) = self.lost.borrow().clone() {
             return Err(lost.into());
         }
-        self.mend()?;
+        self.reopen_if_suspect()?;
         self.run_control("BEGIN IMMEDIATE")
             .inspect_err(|error| self.suspect = !error.is_full())
     }
@@ -284,18 +289,18 @@ impl Db {
 
     /// Reopens the file if the connection is suspect, and checks that it is the same file of the same store. In a
     /// restored backup a commit would seem absent and would be repeated.
-    pub(crate) fn mend(&mut self) -> Result<(), Error> {
+    pub(crate) fn reopen_if_suspect(&mut self) -> Result<(), Error> {
         if !self.suspect {
             return Ok(());
         }
         holon_fault::hit("reopen.begin");
-        if let Place::File(path) = self.place.clone() {
+        if let Location::File(path) = self.location.clone() {
             self.check_held()?;
             let conn = open::reopen(&path)?;
-            let is_same = !held::has_moved(&conn)?
+            let is_same = !held_files::has_moved(&conn)?
                 && open::stored_epoch(&conn)?.as_deref() == Some(self.epoch());
             if !is_same {
-                return Err(self.lose(held::lost(&path, Fate::Replaced)));
+                return Err(self.mark_lost(held_files::lost(&path, FileFate::Replaced)));
             }
             self.conn = conn;
             self.watch_wal()?;
@@ -306,13 +311,13 @@ impl Db {
     }
 
     /// After a commit that reported failure: reopens the file and looks for the batch's mark.
-    fn look_for(&mut self, mark: Option<Mark>) -> Proof {
+    fn find_mark(&mut self, mark: Option<Mark>) -> Proof {
         self.roll_back();
         self.suspect = true;
-        let (Some(mark), Ok(())) = (mark, self.mend()) else {
+        let (Some(mark), Ok(())) = (mark, self.reopen_if_suspect()) else {
             return Proof::Unknown;
         };
-        match mark.is_there(&self.conn) {
+        match mark.is_stored(&self.conn) {
             Ok(true) => Proof::Holds,
             Ok(false) => Proof::Absent,
             Err(_) => Proof::Unknown,
@@ -320,7 +325,7 @@ impl Db {
     }
 
     /// After the commit: runs hooks, then sends notices, then answers.
-    fn finish(&self, mut batch: Vec<Ran<'_>>, report: &mut Report) {
+    fn finish(&self, mut batch: Vec<MemberRun<'_>>, report: &mut BatchReport) {
         holon_fault::hit("commit.done");
         if batch
             .iter()
@@ -328,7 +333,7 @@ impl Db {
         {
             self.commits.fetch_add(1, Ordering::Relaxed);
         }
-        let mut news = News::default();
+        let mut news = CommitNotices::default();
         for ran in &mut batch {
             if let Ok(after) = &mut ran.outcome {
                 after.hooks.drain(..).for_each(run_hook);
@@ -346,7 +351,7 @@ impl Db {
 
 /// Judges a second failure of the same member. Only a full disk in both attempts proves that nothing was written: a
 /// commit whose sync failed may have left frames in the log, where recovery would find them.
-fn after_retry(failed: Option<&Error>, verdict: WriteError) -> WriteError {
+fn judge_retry(failed: Option<&Error>, verdict: WriteError) -> WriteError {
     match (failed, verdict) {
         (_, lost @ WriteError::StoreLost(_)) => lost,
         (Some(error), _) if !error.is_full() => WriteError::CommitUnknown,
@@ -354,8 +359,8 @@ fn after_retry(failed: Option<&Error>, verdict: WriteError) -> WriteError {
     }
 }
 
-impl Report {
-    fn finish(&mut self, ran: Ran<'_>) {
+impl BatchReport {
+    fn finish(&mut self, ran: MemberRun<'_>) {
         self.answer(ran.member, ran.outcome.map(|_| ()));
     }
 

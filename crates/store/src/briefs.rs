@@ -15,7 +15,6 @@ pub(crate) const ONE: &str = "SELECT row FROM briefs WHERE agent_no = ?1 AND seq
 pub(crate) const NEWEST: &str =
     "SELECT seq, row FROM briefs WHERE agent_no = ?1 ORDER BY seq DESC LIMIT ?2";
 
-/// Writes a brief.
 pub(crate) fn write(
     conn: &Connection,
     no: AgentNo,
@@ -44,7 +43,6 @@ pub(crate) fn newest(
         .collect()
 }
 
-/// Reads one brief.
 pub(crate) fn one(
     conn: &Connection,
     no: AgentNo,

@@ -5,7 +5,7 @@
 
 use crate::db::Db;
 use crate::error::Error;
-use crate::held::{self, Fate, Held};
+use crate::held_files::{self, FileFate, HeldFiles};
 use crate::open;
 use rusqlite::wal::CheckpointMode;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl Health {
 
 impl Checkpointer {
     /// Starts the thread for these files.
-    pub(crate) fn start(path: PathBuf, held: Held) -> std::io::Result<Self> {
+    pub(crate) fn start(path: PathBuf, held: HeldFiles) -> std::io::Result<Self> {
         let (requests, asked) = mpsc::channel::<()>();
         let (copied, done) = mpsc::channel::<()>();
         std::thread::Builder::new()
@@ -109,7 +109,7 @@ fn finish(db: &Db) -> Result<(i32, i32), Error> {
 /// The thread's part. It opens a connection per checkpoint, because a kept one would hold on to a replaced file. It
 /// copies only between the files that were opened: the log must not be copied into another file that has taken the
 /// place of its own.
-fn copy(path: &Path, held: &Held) -> Result<(i32, i32), Error> {
+fn copy(path: &Path, held: &HeldFiles) -> Result<(i32, i32), Error> {
     let check = || {
         held.first_lost()
             .map_or(Ok(()), |lost| Err(Error::Lost(lost)))
@@ -117,8 +117,8 @@ fn copy(path: &Path, held: &Held) -> Result<(i32, i32), Error> {
     check()?;
     let conn = open::reopen(path)?;
     check()?;
-    if held::has_moved(&conn)? {
-        return Err(held::lost(path, Fate::Replaced).into());
+    if held_files::has_moved(&conn)? {
+        return Err(held_files::lost(path, FileFate::Replaced).into());
     }
     Ok(conn.wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)?)
 }

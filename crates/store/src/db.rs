@@ -7,10 +7,10 @@
 use crate::batch::CommitFault;
 use crate::error::{Error, WriteError};
 use crate::exit::{self, LastExit, Occupant};
-use crate::held::{FileId, Held, StoreLost};
+use crate::held_files::{FileId, HeldFiles, StoreLost};
 use crate::home::Home;
 use crate::member::{Member, Single};
-use crate::note::{Before, NoteFile, Progress};
+use crate::note::{NoteFile, PreviousNote, Progress};
 use crate::open;
 use crate::reader::Reader;
 use crate::reserve;
@@ -29,17 +29,17 @@ const JOURNAL_BYTES: std::ops::Range<usize> = 18..20;
 
 /// The location of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// A file, which can be opened again.
     File(PathBuf),
-    /// This connection only.
+    /// Memory of this connection only.
     Memory,
 }
 
 /// The database of the one writer.
 pub struct Db {
     pub(crate) conn: Connection,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     /// Set when the connection failed in a way that only a new open repairs.
     pub(crate) suspect: bool,
     pub(crate) commits: Arc<AtomicU64>,
@@ -49,7 +49,7 @@ pub struct Db {
     /// True if the last write that needed space found none.
     pub(crate) full: watch::Sender<bool>,
     /// Identity of the store's files when they were opened; empty in memory.
-    pub(crate) held: Held,
+    pub(crate) held: HeldFiles,
     /// Set for good once the store is lost.
     pub(crate) lost: watch::Sender<Option<StoreLost>>,
     note: Option<NoteFile>,
@@ -64,7 +64,7 @@ pub struct Db {
 impl std::fmt::Debug for Db {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Db")
-            .field("place", &self.place)
+            .field("location", &self.location)
             .field("epoch", &self.epoch)
             .finish_non_exhaustive()
     }
@@ -108,22 +108,23 @@ impl Db {
     }
 
     fn open_file(path: &Path, occupant: Occupant) -> Result<Self, Error> {
-        let before = Before::look(path);
+        let before = PreviousNote::read(path);
         if before.is_some_and(|before| before.has_foreign_log()) {
             return Err(Error::ForeignLog {
                 path: path.to_owned(),
-                log: open::beside(path, "-wal"),
+                log: open::with_suffix(path, "-wal"),
             });
         }
-        let place = Place::File(path.to_owned());
-        let opened = open::writable(path).and_then(|conn| Self::start(conn, place, occupant));
+        let location = Location::File(path.to_owned());
+        let opened =
+            open::open_writable(path).and_then(|conn| Self::start(conn, location, occupant));
         let mut db = opened.map_err(|error| {
-            if error.is_of_the_file_system() && reserve::is_exhausted(path) {
+            if error.may_be_full_disk() && reserve::is_exhausted(path) {
                 return Error::full(error.to_string());
             }
             error
         })?;
-        db.held = Held::of_database(&db.conn, path)?;
+        db.held = HeldFiles::of_database(&db.conn, path)?;
         let progress = Progress::of(&db.conn)?;
         if let Some(before) = before {
             db.findings = before.findings(path, progress);
@@ -137,7 +138,7 @@ impl Db {
     /// # Errors
     /// When SQLite fails.
     pub fn in_memory() -> Result<Self, Error> {
-        Self::start(open::memory()?, Place::Memory, Occupant::Host)
+        Self::start(open::open_memory()?, Location::Memory, Occupant::Host)
     }
 
     /// Opens an image as an in-memory store: the state that a crash at that point would leave.
@@ -145,21 +146,21 @@ impl Db {
     /// # Errors
     /// When the image is not one of this build's stores.
     pub fn from_image(image: &[u8]) -> Result<Self, Error> {
-        Self::start(open::from_image(image)?, Place::Memory, Occupant::Host)
+        Self::start(open::from_image(image)?, Location::Memory, Occupant::Host)
     }
 
-    fn start(conn: Connection, place: Place, occupant: Occupant) -> Result<Self, Error> {
+    fn start(conn: Connection, location: Location, occupant: Occupant) -> Result<Self, Error> {
         let epoch = open::epoch(&conn)?;
         let last_exit = exit::occupy(&conn, &occupant)?;
         let mut db = Self {
             conn,
-            place,
+            location,
             suspect: false,
             commits: Arc::new(AtomicU64::new(0)),
             news: broadcast::channel(STREAM_LAG).0,
             wal_frames: Arc::new(AtomicU64::new(0)),
             full: watch::Sender::new(false),
-            held: Held::default(),
+            held: HeldFiles::default(),
             lost: watch::Sender::new(None),
             note: None,
             findings: Vec::new(),
@@ -247,16 +248,16 @@ impl Db {
         }
         match self.held.first_lost() {
             None => Ok(()),
-            Some(lost) => Err(self.lose(lost)),
+            Some(lost) => Err(self.mark_lost(lost)),
         }
     }
 
     /// Marks the store as lost for good. A deleted log is first copied into its file if that is in its place: it holds
     /// acknowledged commits and vanishes with this process.
-    pub(crate) fn lose(&self, lost: StoreLost) -> Error {
+    pub(crate) fn mark_lost(&self, lost: StoreLost) -> Error {
         tracing::error!(%lost, "the store is lost: nothing more is acknowledged, and this process ends");
-        if let Place::File(path) = &self.place
-            && self.held.lacks_only(&open::beside(path, "-wal"))
+        if let Location::File(path) = &self.location
+            && self.held.lacks_only(&open::with_suffix(path, "-wal"))
         {
             let mode = rusqlite::wal::CheckpointMode::FULL;
             match self.conn.wal_checkpoint_v2(Some("main"), mode) {
@@ -270,7 +271,7 @@ impl Db {
 
     /// Periodic upkeep: records the store's progress, and keeps the reserve for the next start.
     pub(crate) fn tend(&mut self) {
-        let (Place::File(path), Some(note)) = (&self.place, &mut self.note) else {
+        let (Location::File(path), Some(note)) = (&self.location, &mut self.note) else {
             return;
         };
         match Progress::of(&self.conn) {
@@ -326,12 +327,12 @@ impl Db {
     /// When the exit cannot be recorded. The store is closed all the same and counts as not closed properly.
     pub fn close(mut self) -> Result<(), Error> {
         self.check_held()?;
-        self.mend()?;
+        self.reopen_if_suspect()?;
         if let Some(note) = self.note.take() {
             note.remove();
         }
         exit::leave(&self.conn, &self.occupant)?;
-        if let Place::File(_) = self.place {
+        if let Location::File(_) = self.location {
             // A reader may still hold the log. The next open applies the rest of it.
             drop(
                 self.conn

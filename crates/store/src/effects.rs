@@ -116,7 +116,8 @@ pub(crate) fn ids(conn: &Connection, no: AgentNo) -> Result<Vec<EffectId>, Error
 /// Returns a page of an agent's open effects, in the order they were opened.
 pub(crate) fn of_agent(
     conn: &Connection,
-    (no, agent_id): (AgentNo, &AgentId),
+    no: AgentNo,
+    agent_id: &AgentId,
     after: EffectId,
     count: usize,
 ) -> Result<Vec<EffectRecord>, Error> {

@@ -2,7 +2,7 @@
 //!
 //! No SQLite type leaves the crate: `Error` carries the result code and the message only.
 
-use crate::held::StoreLost;
+use crate::held_files::StoreLost;
 use holon_domain::AgentId;
 use std::path::PathBuf;
 
@@ -102,7 +102,6 @@ pub enum Error {
         "the read took longer than {limit_ms} ms and was interrupted; ask for less, or again later"
     )]
     ReadDeadline { limit_ms: u64 },
-    /// A read panicked.
     #[error("a read failed unexpectedly: {message}; this is a defect to report")]
     ReadPanicked {
         /// Message of the panic.
@@ -146,7 +145,7 @@ impl Error {
     /// Returns true if the fault lies in one agent's rows or decision and not in the database, so that others can
     /// continue.
     #[must_use]
-    pub const fn is_one_agents(&self) -> bool {
+    pub const fn concerns_one_agent(&self) -> bool {
         match self {
             Self::Contradiction { .. }
             | Self::Row { .. }
@@ -176,7 +175,7 @@ impl Error {
     }
 
     /// Returns true if the database could not be reached or extended, which a full disk may cause.
-    pub(crate) fn is_of_the_file_system(&self) -> bool {
+    pub(crate) fn may_be_full_disk(&self) -> bool {
         let code = self.primary();
         code == Some(rusqlite::ffi::SQLITE_IOERR)
             || code == Some(rusqlite::ffi::SQLITE_CANTOPEN)

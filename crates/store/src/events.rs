@@ -11,6 +11,7 @@ use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord};
 use rusqlite::{Connection, Row, params};
 use serde_json::value::RawValue;
+use std::ops::RangeInclusive;
 
 /// Writes nothing if a row already holds one of the new numbers. The counter beside the agent may be too low, and the
 /// index does not detect it, because it knows only the last event of each row.
@@ -39,13 +40,13 @@ pub(crate) fn newest_at(conn: &Connection) -> Result<Option<Timestamp>, Error> {
 
 /// The events of one decision, which become one row.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct EventBatch {
     first: EventSeq,
     at: Timestamp,
     data: String,
 }
 
-impl Batch {
+impl EventBatch {
     /// Adds an event, which must have the next number.
     pub(crate) fn add(
         &mut self,
@@ -84,7 +85,7 @@ impl Batch {
         }
         self.data.push(']');
         let last = tally.newest_event;
-        insert(conn, no, (self.first, last), self.at, &self.data)?;
+        insert(conn, no, self.first..=last, self.at, &self.data)?;
         tally.event_bytes += ROW_BYTES + self.data.len() as u64;
         Ok(())
     }
@@ -93,10 +94,11 @@ impl Batch {
 fn insert(
     conn: &Connection,
     no: AgentNo,
-    (first, last): (EventSeq, EventSeq),
+    seqs: RangeInclusive<EventSeq>,
     at: Timestamp,
     data: &str,
 ) -> Result<(), Error> {
+    let (first, last) = (seqs.start(), seqs.end());
     let values = params![no.0, last, at.as_millis(), data, first];
     if run(conn, INSERT, values)? == 1 {
         return Ok(());
@@ -106,17 +108,29 @@ fn insert(
     )))
 }
 
-/// Records one event outside a decision. Takes and returns the newest event number and the bytes of all events.
+/// The newest event number of an agent and the size of all its events.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EventEnds {
+    pub(crate) newest: EventSeq,
+    pub(crate) bytes: u64,
+}
+
+/// Records one event outside a decision. Returns the ends after it.
 pub(crate) fn record_one(
     conn: &Connection,
     no: AgentNo,
-    (newest, bytes): (EventSeq, u64),
-    (at, event): (Timestamp, &Event),
-) -> Result<(EventSeq, u64), Error> {
+    ends: EventEnds,
+    at: Timestamp,
+    event: &Event,
+) -> Result<EventEnds, Error> {
     let kind = serde_json::to_string(event.kind())?;
     let data = format!("[[{kind},{},{}]]", event.version(), event.encode()?);
-    insert(conn, no, (newest + 1, newest + 1), at, &data)?;
-    Ok((newest + 1, bytes + ROW_BYTES + data.len() as u64))
+    let seq = ends.newest + 1;
+    insert(conn, no, seq..=seq, at, &data)?;
+    Ok(EventEnds {
+        newest: seq,
+        bytes: ends.bytes + ROW_BYTES + data.len() as u64,
+    })
 }
 
 /// Returns true if a row ends with this event.
@@ -142,13 +156,14 @@ fn read_row(row: &Row<'_>) -> Result<Vec<EventRecord>, Error> {
     Ok(events.collect())
 }
 
-/// Reads the rows that hold the events from `low` to `high`, at most as many as there may be events.
+/// Reads the rows that hold the events of a range, at most as many as there may be events.
 fn rows_between(
     conn: &Connection,
     no: AgentNo,
-    (low, high): (EventSeq, EventSeq),
+    seqs: RangeInclusive<EventSeq>,
     query: EventQuery,
 ) -> Result<Vec<EventRecord>, Error> {
+    let (low, high) = (*seqs.start(), *seqs.end());
     let rows = match query.order {
         EventOrder::Ascending => all(
             conn,
@@ -174,7 +189,7 @@ fn rows_between(
     let wanted = rows
         .into_iter()
         .flatten()
-        .filter(|event| (low..=high).contains(&event.event_seq));
+        .filter(|event| seqs.contains(&event.event_seq));
     Ok(wanted
         .take(usize::try_from(query.limit).unwrap_or(usize::MAX))
         .collect())
@@ -191,7 +206,7 @@ pub(crate) fn page(conn: &Connection, no: AgentNo, query: EventQuery) -> Result<
     let high = query
         .before_seq
         .map_or(newest, |before| before.saturating_sub(1).min(newest));
-    let events = rows_between(conn, no, (low, high), query)?;
+    let events = rows_between(conn, no, low..=high, query)?;
     let seqs = || events.iter().map(|event| event.event_seq);
     // The position of an empty page is just above its lower bound.
     let first_seq = seqs().min().unwrap_or(low);

@@ -63,7 +63,7 @@ pub enum HomeError {
         /// Directory that holds the agents.
         agents: PathBuf,
     },
-    /// Another I/O error.
+    /// Any other I/O error.
     #[error(
         "cannot use {path}: {source}. Check that it is a directory on a file system with free space"
     )]

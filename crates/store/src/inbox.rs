@@ -4,7 +4,7 @@
 //! delivered.
 
 use crate::error::WriteError;
-use crate::held::StoreLost;
+use crate::held_files::StoreLost;
 use holon_domain::limits::WRITER_QUEUE;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Closing {
     /// A caller closed it: the exit is clean.
-    Asked,
+    Requested,
     /// The last handle was dropped, or the consumer is gone. No clean exit is recorded.
     Abandoned,
     /// The consumer closed it because the store is lost.
@@ -25,7 +25,7 @@ impl Closing {
     /// The error for callers that come too late.
     pub(crate) fn refusal(&self) -> WriteError {
         match self {
-            Self::Asked | Self::Abandoned => WriteError::Closed,
+            Self::Requested | Self::Abandoned => WriteError::Closed,
             Self::Lost(lost) => WriteError::StoreLost(lost.clone()),
         }
     }
@@ -33,10 +33,10 @@ impl Closing {
 
 /// The result of a wait.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next<T> {
+pub(crate) enum InboxEvent<T> {
     Item(T),
     /// Timeout without an item.
-    Nothing,
+    Timeout,
     /// The inbox is closed and empty.
     Closed(Closing),
 }
@@ -94,16 +94,16 @@ impl<T> Inbox<T> {
 
     /// Takes the next item, waiting up to `patience`. Returns the cause of the closing once the inbox is closed and
     /// empty.
-    pub(crate) fn wait(&self, patience: Duration) -> Next<T> {
+    pub(crate) fn wait(&self, patience: Duration) -> InboxEvent<T> {
         let is_idle = |state: &mut State<T>| state.waiting.is_empty() && state.closing.is_none();
         let waited = self
             .arrived
             .wait_timeout_while(self.lock(), patience, is_idle);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         match (state.waiting.pop_front(), &state.closing) {
-            (Some(item), _) => Next::Item(item),
-            (None, Some(closing)) => Next::Closed(closing.clone()),
-            (None, None) => Next::Nothing,
+            (Some(item), _) => InboxEvent::Item(item),
+            (None, Some(closing)) => InboxEvent::Closed(closing.clone()),
+            (None, None) => InboxEvent::Timeout,
         }
     }
 
@@ -133,17 +133,20 @@ mod tests {
     #[test]
     fn an_inbox_without_anything_lets_its_consumer_go() {
         let inbox: Inbox<u8> = Inbox::new();
-        assert_eq!(inbox.wait(Duration::ZERO), Next::Nothing);
+        assert_eq!(inbox.wait(Duration::ZERO), InboxEvent::Timeout);
     }
 
     #[test]
     fn a_closed_inbox_gives_out_what_waits_and_then_says_how_it_was_closed() {
         let inbox = Inbox::new();
         assert_eq!(inbox.push(1), Ok(()));
-        inbox.close(Closing::Asked);
+        inbox.close(Closing::Requested);
         inbox.close(Closing::Abandoned);
         assert_eq!(inbox.push(2), Err(WriteError::Closed));
-        assert_eq!(inbox.wait(Duration::ZERO), Next::Item(1));
-        assert_eq!(inbox.wait(Duration::ZERO), Next::Closed(Closing::Asked));
+        assert_eq!(inbox.wait(Duration::ZERO), InboxEvent::Item(1));
+        assert_eq!(
+            inbox.wait(Duration::ZERO),
+            InboxEvent::Closed(Closing::Requested)
+        );
     }
 }

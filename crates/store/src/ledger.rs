@@ -87,7 +87,7 @@ pub trait Ledger {
 
 impl Ledger for Tx<'_> {
     fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
-        agents::at_work(self.conn(), id)
+        agents::read_unless_aside(self.conn(), id)
     }
 
     fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<LoadedRows, Error> {

@@ -15,7 +15,6 @@ pub(crate) const FROM: &str =
 pub(crate) const TAKEN: &str = "SELECT seq, message_seq FROM log \
      WHERE agent_no = ?1 AND seq < ?2 AND message_seq IS NOT NULL ORDER BY seq DESC LIMIT ?3";
 
-/// Appends an entry.
 pub(crate) fn append(
     conn: &Connection,
     no: AgentNo,
@@ -40,7 +39,6 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// Reads one entry.
 pub(crate) fn entry(
     conn: &Connection,
     no: AgentNo,

@@ -37,7 +37,7 @@ impl Mark {
     }
 
     /// Returns true if the mark is in the store.
-    pub(crate) fn is_there(self, conn: &Connection) -> Result<bool, Error> {
+    pub(crate) fn is_stored(self, conn: &Connection) -> Result<bool, Error> {
         match self {
             Self::Event(no, seq) => events::exists(conn, no, seq),
             Self::Removals(count) => {

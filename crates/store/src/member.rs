@@ -16,12 +16,12 @@ pub(crate) trait Member {
 
 /// The notices of one commit: the newest one per agent.
 #[derive(Default)]
-pub(crate) struct News {
+pub(crate) struct CommitNotices {
     pub(crate) notices: Vec<FeedNotice>,
     places: HashMap<holon_domain::AgentId, usize>,
 }
 
-impl News {
+impl CommitNotices {
     pub(crate) fn add(&mut self, notice: FeedNotice) {
         let next = self.notices.len();
         let place = *self.places.entry(notice.agent_id.clone()).or_insert(next);

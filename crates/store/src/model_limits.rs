@@ -14,7 +14,6 @@ pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, context_win
 pub(crate) const ONE: &str =
     "SELECT context_window_tokens, max_output_tokens FROM model_limits WHERE model_ref = ?1";
 
-/// Stores learned limits.
 pub(crate) fn learn(
     conn: &Connection,
     model_ref: &str,

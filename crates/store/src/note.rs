@@ -5,7 +5,7 @@
 //! committed state.
 
 use crate::error::Error;
-use crate::held::{FileId, Held};
+use crate::held_files::{FileId, HeldFiles};
 use crate::mark::COUNTED;
 use crate::open;
 use crate::row::first;
@@ -70,7 +70,7 @@ pub(crate) struct Note {
 
 /// The note of the previous process and the current files. Read before the database is opened, which changes its log.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Before {
+pub(crate) struct PreviousNote {
     note: Note,
     /// Inode number of the current database file.
     file: Option<u64>,
@@ -78,12 +78,12 @@ pub(crate) struct Before {
     log: Option<u64>,
 }
 
-impl Before {
+impl PreviousNote {
     /// Reads the note that the last process left at `path`; `None` after a clean exit.
-    pub(crate) fn look(path: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(open::beside(path, "-held")).ok()?;
+    pub(crate) fn read(path: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(open::with_suffix(path, "-held")).ok()?;
         let note = serde_json::from_str(&text).ok()?;
-        let wal = std::fs::metadata(open::beside(path, "-wal")).ok();
+        let wal = std::fs::metadata(open::with_suffix(path, "-wal")).ok();
         let log = wal.filter(|found| found.len() > 0);
         Some(Self {
             note,
@@ -141,14 +141,17 @@ pub(crate) struct NoteFile {
 
 impl NoteFile {
     /// Creates the note of an open database. On a full disk the store works without it.
-    pub(crate) fn begin(path: &Path, held: &Held, progress: Option<Progress>) -> Option<Self> {
-        let inode = |suffix| held.id_of(&open::beside(path, suffix)).map(|id| id.inode);
+    pub(crate) fn begin(path: &Path, held: &HeldFiles, progress: Option<Progress>) -> Option<Self> {
+        let inode = |suffix| {
+            held.id_of(&open::with_suffix(path, suffix))
+                .map(|id| id.inode)
+        };
         let note = Note {
             file: inode("")?,
             log: inode("-wal")?,
             progress,
         };
-        let path = open::beside(path, "-held");
+        let path = open::with_suffix(path, "-held");
         let opened = OpenOptions::new()
             .write(true)
             .create(true)

@@ -27,7 +27,7 @@ const STATEMENTS: usize = 128;
 const MEMORY_EPOCH: &str = "in-memory";
 
 /// Opens the file for writing, creates it if it is missing, and migrates its schema.
-pub(crate) fn writable(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_writable(path: &Path) -> Result<Connection, Error> {
     check_library()?;
     if !path
         .try_exists()
@@ -37,7 +37,7 @@ pub(crate) fn writable(path: &Path) -> Result<Connection, Error> {
     }
     check_header(path)?;
     let conn = reopen(path)?;
-    log_ahead(&conn, path)?;
+    enable_wal(&conn, path)?;
     migrate::run(&conn, migrate::MIGRATIONS)?;
     Ok(conn)
 }
@@ -50,25 +50,25 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, Error> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn)
         .and_then(|()| check_schema(&conn, path))
-        .map_err(|error| as_damage(path, error))?;
+        .map_err(|error| to_damage(path, error))?;
     Ok(conn)
 }
 
 /// Opens an existing file for reading; like `reopen`, through SQLite only.
-pub(crate) fn readable(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_readable(path: &Path) -> Result<Connection, Error> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let setup = configure(&conn).and_then(|()| Ok(conn.execute_batch("PRAGMA query_only = ON")?));
     setup
         .and_then(|()| check_schema(&conn, path))
-        .map_err(|error| as_damage(path, error))?;
+        .map_err(|error| to_damage(path, error))?;
     Ok(conn)
 }
 
 /// Creates an empty in-memory database.
-pub(crate) fn memory() -> Result<Connection, Error> {
+pub(crate) fn open_memory() -> Result<Connection, Error> {
     check_library()?;
     let conn = Connection::open_in_memory()?;
-    lay_out(&conn, MEMORY_EPOCH)?;
+    create_schema(&conn, MEMORY_EPOCH)?;
     configure(&conn)?;
     Ok(conn)
 }
@@ -122,7 +122,7 @@ fn configure(conn: &Connection) -> Result<(), Error> {
 
 /// Enables write-ahead logging and verifies it. A file restored from a backup or recovered from damage comes without
 /// it, and readers would then block commits.
-fn log_ahead(conn: &Connection, path: &Path) -> Result<(), Error> {
+fn enable_wal(conn: &Connection, path: &Path) -> Result<(), Error> {
     let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
         return Ok(());
@@ -137,7 +137,7 @@ fn log_ahead(conn: &Connection, path: &Path) -> Result<(), Error> {
 }
 
 /// Writes the schema and the creation facts into an empty database.
-fn lay_out(conn: &Connection, epoch: &str) -> Result<(), Error> {
+fn create_schema(conn: &Connection, epoch: &str) -> Result<(), Error> {
     // Must come before the first table; later it would need a rewrite of the whole file.
     conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}"))?;
@@ -154,7 +154,7 @@ fn lay_out(conn: &Connection, epoch: &str) -> Result<(), Error> {
 
 /// Creates the file under another name and renames it, so that a crash leaves no partial store.
 fn create(path: &Path) -> Result<(), Error> {
-    let wal = beside(path, "-wal");
+    let wal = with_suffix(path, "-wal");
     if fs::metadata(&wal).is_ok_and(|found| found.len() > 0) {
         let found = format!(
             "the file is missing, but its write-ahead log {} is there",
@@ -165,9 +165,9 @@ fn create(path: &Path) -> Result<(), Error> {
             found,
         });
     }
-    let draft = beside(path, ".new");
+    let draft = with_suffix(path, ".new");
     for suffix in ["", "-journal", "-wal", "-shm"] {
-        remove_if_there(&beside(&draft, suffix))?;
+        remove_if_present(&with_suffix(&draft, suffix))?;
     }
     let fail = |error: std::io::Error| file_error(path, &error);
     drop(
@@ -181,13 +181,13 @@ fn create(path: &Path) -> Result<(), Error> {
     holon_fault::hit("store.draft_made");
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn)?;
-    lay_out(&conn, &random_epoch()?)?;
+    create_schema(&conn, &random_epoch()?)?;
     // Shown to people only, so the database's own clock is good enough.
     conn.execute(
         "UPDATE meta SET value = CAST(unixepoch() * 1000 AS TEXT) WHERE key = 'created_at'",
         [],
     )?;
-    log_ahead(&conn, &draft)?;
+    enable_wal(&conn, &draft)?;
     close_in_order(conn)?;
     File::open(&draft)
         .and_then(|file| file.sync_all())
@@ -209,7 +209,7 @@ pub(crate) fn close_in_order(conn: Connection) -> Result<(), Error> {
     conn.close().map_err(|(_, error)| error.into())
 }
 
-fn remove_if_there(path: &Path) -> Result<(), Error> {
+fn remove_if_present(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(path, &error)),
         Ok(()) | Err(_) => Ok(()),
@@ -282,18 +282,18 @@ fn check_header(path: &Path) -> Result<(), Error> {
     if !header.starts_with(MAGIC) {
         return damaged("the file is not an SQLite database".to_owned());
     }
-    let id = word(&header, 68);
+    let id = read_word(&header, 68);
     if id != APPLICATION_ID {
         return damaged(format!(
             "the file is a database of another program (application id {id:#010x})"
         ));
     }
-    let version = i64::from(word(&header, 60));
+    let version = i64::from(read_word(&header, 60));
     if version > migrate::newest() {
-        return Err(newer(path, version));
+        return Err(newer_schema(path, version));
     }
-    let needed = u64::from(word(&header, 28)) * page_size(&header);
-    let logged = fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
+    let needed = u64::from(read_word(&header, 28)) * page_size(&header);
+    let logged = fs::metadata(with_suffix(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
     // A crash during a checkpoint can leave a short file, which recovery completes from the write-ahead log.
     if length < needed && !logged {
         return damaged(format!("the file is cut off: {length} of {needed} bytes"));
@@ -301,7 +301,7 @@ fn check_header(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn word(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
+fn read_word(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
     header
         .iter()
         .skip(at)
@@ -310,7 +310,7 @@ fn word(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
 }
 
 fn page_size(header: &[u8; HEADER_BYTES]) -> u64 {
-    match word(header, 16) >> 16 {
+    match read_word(header, 16) >> 16 {
         1 => 65_536,
         size => u64::from(size),
     }
@@ -328,7 +328,7 @@ fn check_schema(conn: &Connection, path: &Path) -> Result<(), Error> {
     }
     let version = migrate::version(conn)?;
     if version > migrate::newest() {
-        return Err(newer(path, version));
+        return Err(newer_schema(path, version));
     }
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 {
@@ -341,7 +341,7 @@ fn check_schema(conn: &Connection, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn newer(path: &Path, found: i64) -> Error {
+fn newer_schema(path: &Path, found: i64) -> Error {
     Error::NewerSchema {
         path: path.to_owned(),
         found,
@@ -349,7 +349,7 @@ fn newer(path: &Path, found: i64) -> Error {
     }
 }
 
-fn as_damage(path: &Path, error: Error) -> Error {
+fn to_damage(path: &Path, error: Error) -> Error {
     if error.is_damage() {
         Error::Damaged {
             path: path.to_owned(),
@@ -376,7 +376,7 @@ pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> Error {
 }
 
 /// Appends a suffix to the file name, as SQLite names the files beside a database.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path.as_os_str());
     name.push(suffix);
     PathBuf::from(name)
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn a_place_without_write_ahead_logging_is_refused_by_name() {
         let conn = Connection::open_in_memory().expect("opens");
-        let error = log_ahead(&conn, Path::new("s.sqlite3")).expect_err("is refused");
+        let error = enable_wal(&conn, Path::new("s.sqlite3")).expect_err("is refused");
         let text = error.to_string();
         assert!(
             text.contains("s.sqlite3") && text.contains("\"memory\""),

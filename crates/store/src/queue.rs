@@ -214,7 +214,6 @@ pub(crate) fn prompts(conn: &Connection, no: AgentNo) -> Result<Vec<QueuedPrompt
     Ok(prompts)
 }
 
-/// Reads one message.
 pub(crate) fn message(
     conn: &Connection,
     no: AgentNo,

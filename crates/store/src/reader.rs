@@ -34,7 +34,7 @@ pub struct HistoryItem {
     pub answer: Option<String>,
 }
 
-/// A read transaction.
+/// Reads inside one read transaction, so that all reads see the same state.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     conn: &'a Connection,
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When the database fails. A row that cannot be read is one entry.
     pub fn agents(&self) -> Result<Vec<ListedAgent>, Error> {
-        agents::visible(self.conn)
+        agents::list_visible(self.conn)
     }
 
     /// Reads the head of an agent's queue and the number of messages behind it.
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         seq: MessageSeq,
     ) -> Result<Option<MessageLabels>, Error> {
         match queue::labels(self.conn, no, seq) {
-            Err(error) if error.is_one_agents() => Ok(None),
+            Err(error) if error.concerns_one_agent() => Ok(None),
             found => found,
         }
     }
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn joining(&self, no: AgentNo, held: &[MessageSeq]) -> Result<Vec<QueueEntry>, Error> {
-        let mut joining = Joining::default();
+        let mut joining = JoiningMessages::default();
         interjections::each(self.conn, no, |entry| joining.take(entry))?;
         for seq in held {
             if joining.is_full() {
@@ -346,7 +346,7 @@ impl<'a> Reader<'a> {
         limit: usize,
     ) -> Result<Vec<EffectRecord>, Error> {
         match agents::number_of(self.conn, agent_id)? {
-            Some(no) => effects::of_agent(self.conn, (no, agent_id), after, limit),
+            Some(no) => effects::of_agent(self.conn, no, agent_id, after, limit),
             None => Ok(Vec::new()),
         }
     }
@@ -378,14 +378,14 @@ impl Reader<'_> {
 
 /// Collects messages for a request until one does not fit.
 #[derive(Default)]
-struct Joining {
+struct JoiningMessages {
     taken: Vec<QueueEntry>,
     bytes: usize,
     /// True if a message was left out because it is too large for the rest of the room.
     overflowed: bool,
 }
 
-impl Joining {
+impl JoiningMessages {
     fn is_full(&self) -> bool {
         self.overflowed || self.taken.len() >= limits::JOINING_PER_ROUND
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 /// Virtual machine steps of SQLite between two checks of the deadline.
-const STEPS_PER_LOOK: i32 = 4_000;
+const STEPS_PER_CHECK: i32 = 4_000;
 
 /// The pool of read connections. Clones share it.
 #[derive(Clone)]
@@ -22,13 +22,13 @@ pub struct Readers {
 
 struct Shared {
     path: PathBuf,
-    free: Mutex<Vec<Seat>>,
+    free: Mutex<Vec<ReadConnection>>,
     seats: Arc<Semaphore>,
     deadline: Duration,
 }
 
 /// One connection and the deadline of its running read.
-struct Seat {
+struct ReadConnection {
     conn: Connection,
     until: Arc<Mutex<Option<Instant>>>,
 }
@@ -41,13 +41,13 @@ impl std::fmt::Debug for Readers {
     }
 }
 
-impl Seat {
+impl ReadConnection {
     fn open(path: &Path) -> Result<Self, Error> {
-        let mut conn = open::readable(path)?;
+        let mut conn = open::open_readable(path)?;
         let until = Arc::new(Mutex::new(None::<Instant>));
         let watched = Arc::clone(&until);
         conn.progress_handler(
-            STEPS_PER_LOOK,
+            STEPS_PER_CHECK,
             Some(move || {
                 let until = *watched.lock().unwrap_or_else(PoisonError::into_inner);
                 until.is_some_and(|until| Instant::now() >= until)
@@ -84,12 +84,12 @@ impl Seat {
 }
 
 /// A connection taken from the pool. It returns to the pool when dropped, also after a panic.
-struct Taken<'a> {
+struct PooledConnection<'a> {
     shared: &'a Shared,
-    seat: Option<Seat>,
+    seat: Option<ReadConnection>,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         if let Some(seat) = self.seat.take() {
             seat.set_deadline(None);
@@ -102,17 +102,17 @@ impl Drop for Taken<'_> {
 }
 
 impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Seat>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<ReadConnection>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> Result<Taken<'_>, Error> {
+    fn take(&self) -> Result<PooledConnection<'_>, Error> {
         let free = self.lock().pop();
         let seat = match free {
             Some(seat) => seat,
-            None => Seat::open(&self.path)?,
+            None => ReadConnection::open(&self.path)?,
         };
-        Ok(Taken {
+        Ok(PooledConnection {
             shared: self,
             seat: Some(seat),
         })
@@ -140,7 +140,7 @@ impl Readers {
 
     pub(crate) fn with_deadline(path: &Path, deadline: Duration) -> Result<Self, Error> {
         let free = (0..READERS)
-            .map(|_| Seat::open(path))
+            .map(|_| ReadConnection::open(path))
             .collect::<Result<Vec<_>, _>>()?;
         let seats = Arc::new(Semaphore::new(READERS));
         let shared = Shared {
@@ -183,7 +183,7 @@ impl Readers {
     pub async fn quick_check(&self) -> Result<Vec<String>, Error> {
         let shared = Arc::clone(&self.shared);
         let outcome =
-            tokio::task::spawn_blocking(move || check_tables(&open::readable(&shared.path)?));
+            tokio::task::spawn_blocking(move || check_tables(&open::open_readable(&shared.path)?));
         outcome.await.unwrap_or_else(|error| {
             Err(Error::ReadPanicked {
                 message: error.to_string(),

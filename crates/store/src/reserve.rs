@@ -16,7 +16,7 @@ const ENOUGH_BYTES: u64 = 1 << 20;
 
 /// Creates the reserve of the database at `path` if it is missing and there is space.
 pub(crate) fn keep(path: &Path) {
-    let reserve = open::beside(path, "-reserve");
+    let reserve = open::with_suffix(path, "-reserve");
     if reserve.exists() || free_bytes(path).is_none_or(|free| free < ENOUGH_BYTES) {
         return;
     }
@@ -34,7 +34,7 @@ pub(crate) fn keep(path: &Path) {
 
 /// Deletes the reserve. Returns false if there was none.
 pub(crate) fn release(path: &Path) -> bool {
-    fs::remove_file(open::beside(path, "-reserve")).is_ok()
+    fs::remove_file(open::with_suffix(path, "-reserve")).is_ok()
 }
 
 /// Returns true if the file system of the database at `path` has no free block or no free inode.

@@ -68,7 +68,6 @@ pub(crate) fn agent(name: &str) -> AgentRecord {
     AgentRecord::from_row(row).expect("an agent's record")
 }
 
-/// An operator prompt.
 pub(crate) fn envelope(
     agent: &AgentId,
     number: u64,

@@ -30,7 +30,7 @@ impl SpaceLog {
     }
 
     /// Records that this many writes found no space.
-    pub(crate) fn refused(&mut self, members: usize, now: Instant) {
+    pub(crate) fn note_full(&mut self, members: usize, now: Instant) {
         self.full.send_replace(true);
         // Small writes may succeed while large ones fail, so the log does not report every change.
         if self
@@ -47,7 +47,7 @@ impl SpaceLog {
     }
 
     /// Records that something was written and nothing was refused.
-    pub(crate) fn written(&mut self) {
+    pub(crate) fn note_written(&mut self) {
         self.full.send_if_modified(std::mem::take);
         if std::mem::take(&mut self.owed) {
             tracing::info!("there is space on the disk again: writes are taken");
@@ -64,16 +64,16 @@ mod tests {
         let (full, seen) = watch::channel(false);
         let (mut space, began) = (SpaceLog::new(full), Instant::now());
         let after = |seconds| began + Duration::from_secs(seconds);
-        space.written();
+        space.note_written();
         assert!(!space.owed && !*seen.borrow());
         for (second, logged) in [(0, 0), (1, 0), (59, 0), (60, 60), (61, 60)] {
-            space.refused(1, after(second));
+            space.note_full(1, after(second));
             assert_eq!(space.logged, Some(after(logged)), "second {second}");
             assert!(space.owed && *seen.borrow());
         }
-        space.written();
+        space.note_written();
         assert!(!space.owed && !*seen.borrow());
-        space.refused(1, after(62));
+        space.note_full(1, after(62));
         assert_eq!(space.logged, Some(after(60)), "too soon for another line");
         assert!(!space.owed && *seen.borrow());
     }

@@ -4,10 +4,10 @@ use crate::db::Db;
 use crate::delete::Removal;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
-use crate::held::StoreLost;
+use crate::held_files::StoreLost;
 use crate::readers::Readers;
 use crate::store::{Job, Store};
-use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
+use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnRows};
 use crate::work_rows::{self, WorkLook};
 use crate::writer::Writer;
 use async_trait::async_trait;
@@ -131,9 +131,9 @@ impl Store for SqliteStore {
         self.readers.read(read).await
     }
 
-    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+    async fn recovery_rows(&self, agent_id: &AgentId) -> Result<Option<RecoveryRows>, Error> {
         let id = agent_id.clone();
-        let read = move |reader: &crate::Reader<'_>| turn_rows::left_behind(reader, &id);
+        let read = move |reader: &crate::Reader<'_>| turn_rows::recovery_rows(reader, &id);
         self.readers.read(read).await
     }
 

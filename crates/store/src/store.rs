@@ -7,10 +7,10 @@ use crate::db::Db;
 use crate::delete::Removal;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
-use crate::held::StoreLost;
+use crate::held_files::StoreLost;
 use crate::ledger::Ledger;
 use crate::reader::Reader;
-use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
+use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnRows};
 use crate::work_rows::{self, WorkLook};
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
@@ -93,7 +93,7 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     ) -> Result<Vec<WorkItemId>, Error>;
 
     /// Reads the rows that a recovery needs, also of an agent that was put aside.
-    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error>;
+    async fn recovery_rows(&self, agent_id: &AgentId) -> Result<Option<RecoveryRows>, Error>;
 
     /// Returns true if clients may see the agent; false if there is none.
     async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error>;
@@ -245,8 +245,8 @@ impl Store for Inline {
         self.read(|reader| work_rows::without_row(reader, agent_id, items))
     }
 
-    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
-        self.read(|reader| turn_rows::left_behind(reader, agent_id))
+    async fn recovery_rows(&self, agent_id: &AgentId) -> Result<Option<RecoveryRows>, Error> {
+        self.read(|reader| turn_rows::recovery_rows(reader, agent_id))
     }
 
     async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error> {

@@ -3,7 +3,7 @@
 //! Reads only; the database is read through SQLite.
 
 use crate::error::Error;
-use crate::note::{Before, Progress};
+use crate::note::{PreviousNote, Progress};
 use crate::open;
 use crate::row::first;
 use holon_domain::AgentId;
@@ -23,14 +23,14 @@ pub fn survey(db_path: &Path, agents_dir: &Path) -> Result<Vec<String>, Error> {
     if !db_path.exists() {
         return Ok(Vec::new());
     }
-    let before = Before::look(db_path);
+    let before = PreviousNote::read(db_path);
     if before.is_some_and(|before| before.has_foreign_log()) {
         return Err(Error::ForeignLog {
             path: db_path.to_owned(),
-            log: open::beside(db_path, "-wal"),
+            log: open::with_suffix(db_path, "-wal"),
         });
     }
-    let conn = open::readable(db_path)?;
+    let conn = open::open_readable(db_path)?;
     let mut found = match before {
         Some(before) => before.findings(db_path, Progress::of(&conn)?),
         None => Vec::new(),

@@ -33,7 +33,7 @@ const FORGOTTEN_PER_END: i64 = 16;
 
 /// The fields of the stored row that a change is checked against.
 #[derive(Deserialize)]
-struct Standing {
+struct StoredTask {
     status: TaskStatus,
 }
 
@@ -58,7 +58,7 @@ fn read_task(row: &Row<'_>) -> Result<TaskRecord, Error> {
 /// Writes a new or changed task. If it ends, removes the oldest finished ones.
 pub(crate) fn write(conn: &Connection, no: AgentNo, task: &TaskRecord) -> Result<(), Error> {
     let found = first(conn, ONE, params![no.0, task.id.as_str()], |row| {
-        let standing: Standing = json(row, 1, "tasks", &task.id)?;
+        let standing: StoredTask = json(row, 1, "tasks", &task.id)?;
         Ok((row.get::<_, i64>(2)?, standing.status))
     })?;
     if let Some((_, from)) = found {

@@ -67,7 +67,7 @@ pub struct TaskLook {
 
 /// The rows of an agent that a recovery needs before it decides.
 #[derive(Debug, Clone)]
-pub struct LeftBehind {
+pub struct RecoveryRows {
     pub agent_home: String,
     /// The agent and the round whose call its open turn runs, as from
     /// [`Store::round_in_hand`](crate::Store::round_in_hand).
@@ -78,7 +78,10 @@ pub struct LeftBehind {
 
 /// Reads the rows for a recovery. The one read here that ignores the mark of an agent that was put aside, because a
 /// start reads before it brings one back.
-pub(crate) fn left_behind(reader: &Reader<'_>, id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+pub(crate) fn recovery_rows(
+    reader: &Reader<'_>,
+    id: &AgentId,
+) -> Result<Option<RecoveryRows>, Error> {
     let Some((no, agent)) = agents::by_id(reader.conn(), id)? else {
         return Ok(None);
     };
@@ -87,7 +90,7 @@ pub(crate) fn left_behind(reader: &Reader<'_>, id: &AgentId) -> Result<Option<Le
     } else {
         Vec::new()
     };
-    Ok(Some(LeftBehind {
+    Ok(Some(RecoveryRows {
         agent_home: agent.agent_home.clone(),
         round_in_hand: round_of(reader, no, agent)?,
         tasks,
@@ -103,7 +106,7 @@ pub(crate) fn home_of_aside(reader: &Reader<'_>, id: &AgentId) -> Result<Option<
 }
 
 pub(crate) fn agent(reader: &Reader<'_>, id: &AgentId) -> Result<Option<AgentRecord>, Error> {
-    let found = agents::at_work(reader.conn(), id)?;
+    let found = agents::read_unless_aside(reader.conn(), id)?;
     Ok(found.map(|(_, agent)| agent))
 }
 
@@ -113,7 +116,7 @@ pub(crate) fn turn(
     id: &AgentId,
     turn_index: u64,
 ) -> Result<Option<TurnRows>, Error> {
-    let Some((no, agent)) = agents::at_work(reader.conn(), id)? else {
+    let Some((no, agent)) = agents::read_unless_aside(reader.conn(), id)? else {
         return Ok(None);
     };
     let is_asked_for = |turn: &OpenTurn| turn.turn_index == turn_index;
@@ -209,7 +212,7 @@ pub(crate) fn round_in_hand(
     reader: &Reader<'_>,
     id: &AgentId,
 ) -> Result<Option<(AgentRecord, LogEntry)>, Error> {
-    match agents::at_work(reader.conn(), id)? {
+    match agents::read_unless_aside(reader.conn(), id)? {
         Some((no, agent)) => round_of(reader, no, agent),
         None => Ok(None),
     }
@@ -229,7 +232,7 @@ fn round_of(
 }
 
 pub(crate) fn task(reader: &Reader<'_>, id: &AgentId, task: &TaskId) -> Result<TaskLook, Error> {
-    let Some((no, _)) = agents::at_work(reader.conn(), id)? else {
+    let Some((no, _)) = agents::read_unless_aside(reader.conn(), id)? else {
         return Ok(TaskLook {
             task: None,
             interrupted: false,
@@ -242,7 +245,7 @@ pub(crate) fn task(reader: &Reader<'_>, id: &AgentId, task: &TaskId) -> Result<T
 }
 
 pub(crate) fn active_tasks(reader: &Reader<'_>, id: &AgentId) -> Result<Vec<TaskRecord>, Error> {
-    match agents::at_work(reader.conn(), id)? {
+    match agents::read_unless_aside(reader.conn(), id)? {
         Some((no, agent)) if agent.active_tasks > 0 => reader.active_tasks(no),
         Some(_) | None => Ok(Vec::new()),
     }

@@ -105,13 +105,13 @@ impl<'a> Tx<'a> {
         check_positions(decision)?;
         let before = agents::tally(self.conn, no)?;
         if !before.is_split {
-            agents::split(self.conn, no)?;
+            agents::split_row(self.conn, no)?;
         }
         if !before.interjections_listed {
             interjections::list(self.conn, no)?;
         }
         let mut after = before;
-        let mut events = events::Batch::default();
+        let mut events = events::EventBatch::default();
         for fact in &decision.facts {
             self.write(no, fact, &mut after, &mut events)
                 .map_err(|error| error.into_contradiction(fact))?;
@@ -143,7 +143,7 @@ impl<'a> Tx<'a> {
         no: AgentNo,
         fact: &Fact,
         tally: &mut Tally,
-        events: &mut events::Batch,
+        events: &mut events::EventBatch,
     ) -> Result<(), Error> {
         let conn = self.conn;
         match fact {

@@ -39,12 +39,12 @@ const STALLED_PASSED: usize = 500;
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkLook {
     pub agent: AgentRecord,
-    pub found: WorkFound,
+    pub found: WorkQueryRows,
 }
 
 /// The result of a query.
 #[derive(Debug, Clone, PartialEq)]
-pub enum WorkFound {
+pub enum WorkQueryRows {
     Item {
         asked: WorkItemId,
         /// Absent if the agent has no such item.
@@ -167,25 +167,25 @@ pub(crate) fn look(
     id: &AgentId,
     query: &WorkQuery,
 ) -> Result<Option<WorkLook>, Error> {
-    let Some((no, agent)) = agents::at_work(reader.conn(), id)? else {
+    let Some((no, agent)) = agents::read_unless_aside(reader.conn(), id)? else {
         return Ok(None);
     };
     let found = match query {
         WorkQuery::Item { work_item_id, .. } => {
             let item = reader.work_item(no, work_item_id)?.map(Box::new);
             let asked = work_item_id.clone();
-            WorkFound::Item { asked, item }
+            WorkQueryRows::Item { asked, item }
         }
         WorkQuery::Items { filter, limit, .. } => {
             let (items, total) = page(reader, no, &agent, *filter, *limit as usize)?;
-            WorkFound::Items {
+            WorkQueryRows::Items {
                 filter: *filter,
                 limit: *limit,
                 items,
                 total,
             }
         }
-        WorkQuery::Timers { limit } => WorkFound::Timers {
+        WorkQuery::Timers { limit } => WorkQueryRows::Timers {
             timers: reader.active_timers(no, *limit as usize)?,
             total: u64::from(agent.work.active_timers),
         },
@@ -268,7 +268,7 @@ pub(crate) fn without_row(
     id: &AgentId,
     mut items: Vec<WorkItemId>,
 ) -> Result<Vec<WorkItemId>, Error> {
-    let Some((no, agent)) = agents::at_work(reader.conn(), id)? else {
+    let Some((no, agent)) = agents::read_unless_aside(reader.conn(), id)? else {
         return Ok(Vec::new());
     };
     let phase = agent.open_turn.as_ref().map(|turn| turn.phase.clone());

@@ -4,10 +4,10 @@
 //! `space` the handling of a full disk.
 
 use crate::checkpoint::Checkpointer;
-use crate::db::{Db, Place};
+use crate::db::{Db, Location};
 use crate::error::{Error, WriteError};
-use crate::held::StoreLost;
-use crate::inbox::{Closing, Inbox, Next};
+use crate::held_files::StoreLost;
+use crate::inbox::{Closing, Inbox, InboxEvent};
 use crate::member::Member;
 use crate::space::SpaceLog;
 use crate::tx::Tx;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, oneshot, watch};
 
 /// Longest time between two checks that the store is still there.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const CHECK_EVERY: Duration = Duration::from_secs(2);
 
 /// The bounds of a batch.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ impl Pace {
 }
 
 /// A queued write, with the size given by its caller.
-struct Job {
+struct QueuedWrite {
     bytes: usize,
     member: Box<dyn Member + Send>,
 }
@@ -50,7 +50,7 @@ pub struct Writer {
 }
 
 struct Shared {
-    inbox: Arc<Inbox<Job>>,
+    inbox: Arc<Inbox<QueuedWrite>>,
     news: broadcast::Sender<FeedNotice>,
     commits: Arc<AtomicU64>,
     lost: watch::Receiver<Option<StoreLost>>,
@@ -94,7 +94,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("holon-writer".to_owned())
             .spawn(move || {
-                let last = LastWord { inbox: &inbox };
+                let last = InboxCloser { inbox: &inbox };
                 let outcome = serve(db, &inbox, pace);
                 drop(last);
                 // If the handle was dropped instead of closed, there is no receiver.
@@ -120,12 +120,12 @@ impl Writer {
         T: Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let member = Box::new(Waiting {
+        let member = Box::new(WaitingWrite {
             run: f,
             value: None,
             reply: Some(reply),
         });
-        self.shared.inbox.push(Job { bytes, member })?;
+        self.shared.inbox.push(QueuedWrite { bytes, member })?;
         // The writer answers every member it takes, and at its end those it did not take. A member without an answer
         // was in the batch in which the thread died.
         answer.await.unwrap_or(Err(WriteError::CommitUnknown))
@@ -155,7 +155,7 @@ impl Writer {
     /// # Errors
     /// When the clean exit could not be recorded, or the thread had died.
     pub async fn close(&self) -> Result<(), Error> {
-        self.shared.inbox.close(Closing::Asked);
+        self.shared.inbox.close(Closing::Requested);
         let waiting = self
             .shared
             .closed
@@ -170,11 +170,11 @@ impl Writer {
 }
 
 /// Closes the inbox when the thread ends for any reason: it accepts nothing more and answers the queued writes.
-struct LastWord<'a> {
-    inbox: &'a Inbox<Job>,
+struct InboxCloser<'a> {
+    inbox: &'a Inbox<QueuedWrite>,
 }
 
-impl Drop for LastWord<'_> {
+impl Drop for InboxCloser<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             tracing::error!(
@@ -188,36 +188,36 @@ impl Drop for LastWord<'_> {
     }
 }
 
-fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
-    let mut checkpointer = match &db.place {
-        Place::File(path) => Checkpointer::start(path.clone(), db.held.clone())
+fn serve(mut db: Db, inbox: &Inbox<QueuedWrite>, pace: Pace) -> Result<(), Error> {
+    let mut checkpointer = match &db.location {
+        Location::File(path) => Checkpointer::start(path.clone(), db.held.clone())
             .inspect_err(
                 |error| tracing::warn!(%error, "no checkpoint thread; the log is emptied at close"),
             )
             .ok(),
-        Place::Memory => None,
+        Location::Memory => None,
     };
     let mut space = SpaceLog::new(db.full.clone());
     let mut tended = Instant::now();
     loop {
-        if let Err(error) = look_after(&mut db, &mut tended) {
+        if let Err(error) = check_store(&mut db, &mut tended) {
             if let Error::Lost(lost) = &error {
                 inbox.close(Closing::Lost(lost.clone()));
             }
             return Err(error);
         }
-        let first = match inbox.wait(LOOK_EVERY) {
-            Next::Item(job) => job,
-            Next::Nothing => continue,
-            Next::Closed(Closing::Asked) => return db.close(),
-            Next::Closed(Closing::Abandoned | Closing::Lost(_)) => return Ok(()),
+        let first = match inbox.wait(CHECK_EVERY) {
+            InboxEvent::Item(job) => job,
+            InboxEvent::Timeout => continue,
+            InboxEvent::Closed(Closing::Requested) => return db.close(),
+            InboxEvent::Closed(Closing::Abandoned | Closing::Lost(_)) => return Ok(()),
         };
         let before = db.commits.load(Ordering::Relaxed);
         match run_batch(&mut db, inbox, first, pace) {
             // Only a write that holds proves free space. A batch may have had nothing to write.
-            0 if db.commits.load(Ordering::Relaxed) > before => space.written(),
+            0 if db.commits.load(Ordering::Relaxed) > before => space.note_written(),
             0 => {}
-            refused => space.refused(refused, Instant::now()),
+            refused => space.note_full(refused, Instant::now()),
         }
         if let Some(checkpointer) = &mut checkpointer {
             checkpointer.tend(&db);
@@ -227,11 +227,11 @@ fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
 
 /// Called between two batches: ends if the store is lost, and does its periodic upkeep. A batch has already checked
 /// that the store is there.
-fn look_after(db: &mut Db, tended: &mut Instant) -> Result<(), Error> {
+fn check_store(db: &mut Db, tended: &mut Instant) -> Result<(), Error> {
     if let Some(lost) = db.lost.borrow().clone() {
         return Err(lost.into());
     }
-    if tended.elapsed() >= LOOK_EVERY {
+    if tended.elapsed() >= CHECK_EVERY {
         *tended = Instant::now();
         db.check_held()?;
         db.tend();
@@ -241,7 +241,7 @@ fn look_after(db: &mut Db, tended: &mut Instant) -> Result<(), Error> {
 
 /// Runs one batch of the queued writes, up to the bounds, without waiting for more. Returns the number of writes that
 /// found no space.
-fn run_batch(db: &mut Db, inbox: &Inbox<Job>, first: Job, pace: Pace) -> usize {
+fn run_batch(db: &mut Db, inbox: &Inbox<QueuedWrite>, first: QueuedWrite, pace: Pace) -> usize {
     let started = Instant::now();
     let (mut inputs, mut bytes) = (0, 0);
     let mut first = Some(first);
@@ -261,13 +261,13 @@ fn run_batch(db: &mut Db, inbox: &Inbox<Job>, first: Job, pace: Pace) -> usize {
 }
 
 /// A member whose caller waits for a reply.
-struct Waiting<T, F> {
+struct WaitingWrite<T, F> {
     run: F,
     value: Option<T>,
     reply: Option<oneshot::Sender<Result<T, WriteError>>>,
 }
 
-impl<T, F: FnMut(&mut Tx<'_>) -> Result<T, Error>> Member for Waiting<T, F> {
+impl<T, F: FnMut(&mut Tx<'_>) -> Result<T, Error>> Member for WaitingWrite<T, F> {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
         self.value = Some((self.run)(tx)?);
         Ok(())

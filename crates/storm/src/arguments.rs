@@ -1,20 +1,20 @@
-//! The command line: the program to storm, how many kills, and the seed.
+//! Parses the command line: the program to test, the number of kills, and the seed.
 
 use std::path::PathBuf;
 
 const USAGE: &str = "usage: holon-storm PATH_OF_HOLON --kills N [--seed S] [--steady] [--keep]";
 
-/// What a storm is asked to do.
+/// The arguments of a storm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Arguments {
-    /// The `holon` program.
+    /// Path of the `holon` program.
     pub(crate) program: PathBuf,
     pub(crate) kills: u64,
-    /// Drawn from the clock when it is not given.
+    /// Taken from the clock if not given.
     pub(crate) seed: u64,
-    /// Whether the provider answers every request. Otherwise about a tenth of them fail.
+    /// True if the provider answers every request. Otherwise about a tenth of them fail.
     pub(crate) steady: bool,
-    /// Whether the home stays also when no rule was broken.
+    /// True to keep the home also if no rule was broken.
     pub(crate) keep: bool,
 }
 

@@ -1,55 +1,56 @@
-//! The rules a storm must leave unbroken, checked over what was read. Pure: rows and files in, sentences out.
+//! The rules that must hold after a storm, checked over the evidence. Pure functions: rows and files in, sentences
+//! out.
 
 mod outcome;
 mod provider;
 mod sequence;
 mod token;
 
-use crate::provider::Failed;
-use crate::record::{Acknowledged, CompletedRun, FailedRun};
-use crate::rest::Told;
+use crate::provider::FailureCounts;
+use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun};
+use crate::rest::AgentView;
 use crate::rows::Rows;
 use std::collections::BTreeMap;
 
-/// Everything that is known when the storm is over.
+/// All evidence that was collected after the storm.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Evidence {
     pub(crate) rows: Rows,
-    pub(crate) acknowledged: Vec<Acknowledged>,
+    pub(crate) acknowledged: Vec<AcknowledgedPrompt>,
     pub(crate) runs: Vec<CompletedRun>,
     pub(crate) failed_runs: Vec<FailedRun>,
-    /// How the provider failed.
-    pub(crate) failed: Failed,
-    /// Lines of the file that commands append to.
+    /// Failures of the provider.
+    pub(crate) failures: FailureCounts,
+    /// Lines of the marks file, to which commands append.
     pub(crate) marks: Vec<String>,
-    /// What patches left, by workspace.
-    pub(crate) workspaces: BTreeMap<String, Patched>,
-    pub(crate) told: Vec<Told>,
-    /// Processes that still name the storm's directory.
+    /// Traces of patches, by workspace.
+    pub(crate) workspaces: BTreeMap<String, PatchTraces>,
+    pub(crate) views: Vec<AgentView>,
+    /// Processes that still use the storm's directory.
     pub(crate) processes: Vec<String>,
 }
 
-/// What patches left in one workspace.
+/// Traces of patches in one workspace.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Patched {
-    /// Lines of the ledger below its first: a token and the number of files that belong to it.
+pub(crate) struct PatchTraces {
+    /// Lines of the ledger below its first: a token and its number of files.
     pub(crate) lines: Vec<(String, u64)>,
-    /// Names of the files that were added.
+    /// Names of the files that patches added.
     pub(crate) files: Vec<String>,
 }
 
-/// Every broken rule, one sentence each.
+/// Returns every broken rule as a sentence.
 pub(crate) fn violations(evidence: &Evidence) -> Vec<String> {
     let mut found = outcome::check(evidence);
     found.extend(provider::check(evidence));
     found.extend(token::check(evidence));
-    found.extend(sequence::check(&evidence.rows, &evidence.told));
+    found.extend(sequence::check(&evidence.rows, &evidence.views));
     found.extend(results(&evidence.rows));
     found.extend(rest(evidence));
     found
 }
 
-/// Each tool call has exactly one result, and no result is without a call.
+/// Rule: each tool call has exactly one result, and each result has a call.
 fn results(rows: &Rows) -> Vec<String> {
     let mut counts: BTreeMap<(i64, &str), (u32, u32)> = BTreeMap::new();
     for row in &rows.log {
@@ -73,7 +74,7 @@ fn results(rows: &Rows) -> Vec<String> {
         .collect()
 }
 
-/// Nothing is left to do and nothing runs.
+/// Rule: no work is left and no process runs.
 fn rest(evidence: &Evidence) -> Vec<String> {
     let rows = &evidence.rows;
     let effects = rows.effects.iter().map(|row| {

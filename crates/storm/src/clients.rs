@@ -1,9 +1,9 @@
-//! The clients: they send prompts, stop and start agents, and ask for temporary runs, host or no host.
+//! The clients: they send prompts, stop and start agents, and request temporary runs, also while no host runs.
 
 use crate::Fallible;
 use crate::job;
-use crate::plan::{Plan, Stream};
-use crate::record::{Acknowledged, Book, CompletedRun, FailedRun};
+use crate::plan::{ChoiceKind, Plan};
+use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, Recorder};
 use crate::world::World;
 use holon_api::{ControlAction, CreateAgentRequest, PromptRequest, RunRequest};
 use holon_client::{Client, Error};
@@ -15,42 +15,42 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Agents that are at work at the same time.
+/// Number of agents that are used at the same time.
 const AGENTS: u64 = 6;
-/// Kills after which the agents are left alone with what they have, and new ones are sent prompts. What an agent leaves
-/// unfinished is not to be repaired by its next job.
+/// Number of kills after which the agents get no more prompts and new ones are used. The next job of an agent must
+/// not repair what it left unfinished.
 const KILLS_PER_ERA: u64 = 10;
 const PROMPTERS: u64 = 4;
 const RUNNERS: u64 = 2;
-/// Messages in an agent's queue at which prompts for it wait, so that the end of the storm is not far away.
-const CROWDED: u64 = 20;
-/// Longer than any run.
-const ENDLESS: Duration = Duration::from_secs(3_600);
-/// Shortest time between two prompts for a crowded agent.
-const CROWDED_PAUSE: Duration = Duration::from_millis(200);
+/// Queue length at which prompts for an agent are slowed down, so that the storm can end soon.
+const LONG_QUEUE: u64 = 20;
+/// Timeout that no run reaches.
+const NO_TIMEOUT: Duration = Duration::from_secs(3_600);
+/// Extra pause between prompts for an agent with a long queue.
+const LONG_QUEUE_PAUSE: Duration = Duration::from_millis(200);
 
-/// Whether there is a host, and whether the storm goes on.
+/// Tells clients whether a host runs and whether the storm continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weather {
+pub(crate) enum HostState {
     Down,
     Up,
-    Over,
+    Finished,
 }
 
-/// What all clients share.
+/// State that all clients share.
 #[derive(Debug)]
-pub(crate) struct Crew {
+pub(crate) struct ClientContext {
     pub(crate) world: World,
     pub(crate) plan: Plan,
-    pub(crate) book: Book,
-    pub(crate) weather: watch::Sender<Weather>,
-    /// Kills so far.
+    pub(crate) recorder: Recorder,
+    pub(crate) host_state: watch::Sender<HostState>,
+    /// Number of kills so far.
     pub(crate) kills_done: AtomicU64,
 }
 
-impl Crew {
-    /// The agents that are at work now.
-    pub(crate) fn agents_at_work(&self) -> Vec<AgentId> {
+impl ClientContext {
+    /// Returns the agents that are used now.
+    pub(crate) fn current_agents(&self) -> Vec<AgentId> {
         agents_of(self.kills_done.load(Ordering::SeqCst) / KILLS_PER_ERA)
     }
 }
@@ -60,12 +60,12 @@ fn agents_of(era: u64) -> Vec<AgentId> {
     names.filter_map(Result::ok).collect()
 }
 
-/// Every agent of a storm with so many kills.
+/// Returns every agent of a storm with this number of kills.
 pub(crate) fn all_agents(kills: u64) -> Vec<AgentId> {
     (0..=kills / KILLS_PER_ERA).flat_map(agents_of).collect()
 }
 
-/// Makes the agents, each with a workspace of its own. To be called while no host is killed.
+/// Creates the agents, each with its own workspace. Call it while no host is killed.
 pub(crate) async fn create_agents(world: &World, agents: &[AgentId]) -> Fallible<()> {
     for agent in agents {
         let request = CreateAgentRequest {
@@ -77,42 +77,46 @@ pub(crate) async fn create_agents(world: &World, agents: &[AgentId]) -> Fallible
     Ok(())
 }
 
-/// Starts every client; each ends when the storm is over.
-pub(crate) fn spawn_all(crew: &Arc<Crew>) -> JoinSet<()> {
+/// Starts every client. Each ends when the storm is over.
+pub(crate) fn spawn_all(context: &Arc<ClientContext>) -> JoinSet<()> {
     let mut clients = JoinSet::new();
     for number in 0..PROMPTERS {
-        clients.spawn(Worker::new(crew, number).send_prompts(number));
+        clients.spawn(Worker::new(context, number).send_prompts(number));
     }
     for number in 0..RUNNERS {
         let position = PROMPTERS + number;
-        clients.spawn(Worker::new(crew, position).ask_for_runs(position));
+        clients.spawn(Worker::new(context, position).request_runs(position));
     }
-    clients.spawn(Worker::new(crew, PROMPTERS + RUNNERS).stop_and_start());
+    clients.spawn(Worker::new(context, PROMPTERS + RUNNERS).stop_and_start());
     clients
 }
 
-/// One client.
+/// A client that acts in a loop.
 struct Worker {
-    crew: Arc<Crew>,
+    context: Arc<ClientContext>,
     client: Client,
     rng: Rng,
-    weather: watch::Receiver<Weather>,
+    host_state: watch::Receiver<HostState>,
 }
 
 impl Worker {
-    fn new(crew: &Arc<Crew>, number: u64) -> Self {
+    fn new(context: &Arc<ClientContext>, number: u64) -> Self {
         Self {
-            crew: Arc::clone(crew),
-            client: crew.world.client(),
-            rng: crew.plan.rng(Stream::Client, number),
-            weather: crew.weather.subscribe(),
+            context: Arc::clone(context),
+            client: context.world.client(),
+            rng: context.plan.rng(ChoiceKind::Client, number),
+            host_state: context.host_state.subscribe(),
         }
     }
 
-    /// Waits for a host; false when the storm is over.
+    /// Waits for a host. Returns false if the storm is over.
     async fn is_up(&mut self) -> bool {
-        let weather = self.weather.wait_for(|weather| *weather != Weather::Down);
-        weather.await.is_ok_and(|weather| *weather == Weather::Up)
+        let host_state = self
+            .host_state
+            .wait_for(|host_state| *host_state != HostState::Down);
+        host_state
+            .await
+            .is_ok_and(|host_state| *host_state == HostState::Up)
     }
 
     async fn pause(&mut self, shortest_ms: u64, longest_ms: u64) {
@@ -121,12 +125,12 @@ impl Worker {
     }
 
     fn pick_agent(&mut self) -> AgentId {
-        let mut agents = self.crew.agents_at_work();
+        let mut agents = self.context.current_agents();
         let position = self.rng.index(agents.len());
         agents.swap_remove(position)
     }
 
-    /// Job numbers are dealt in turn, so that each client has its own in every run.
+    /// Job numbers are dealt in turn, so that each client gets the same ones in every run of a seed.
     async fn send_prompts(mut self, first_job: u64) {
         let mut job = first_job;
         while self.is_up().await {
@@ -134,15 +138,15 @@ impl Worker {
             self.prompt(&agent, job).await;
             job += PROMPTERS + RUNNERS;
             self.pause(20, 400).await;
-            if self.is_crowded(&agent).await {
-                tokio::time::sleep(CROWDED_PAUSE).await;
+            if self.has_long_queue(&agent).await {
+                tokio::time::sleep(LONG_QUEUE_PAUSE).await;
             }
         }
     }
 
-    async fn is_crowded(&self, agent: &AgentId) -> bool {
+    async fn has_long_queue(&self, agent: &AgentId) -> bool {
         let status = self.client.status(Some(agent)).await;
-        status.is_ok_and(|status| status.agent.pending > CROWDED)
+        status.is_ok_and(|status| status.agent.pending > LONG_QUEUE)
     }
 
     async fn prompt(&self, agent: &AgentId, job: u64) {
@@ -151,45 +155,54 @@ impl Worker {
             priority: None,
             max_turns: None,
         };
-        self.crew.book.write(|book| book.prompts_sent += 1);
+        self.context
+            .recorder
+            .write(|recorder| recorder.prompts_sent += 1);
         let answer = self.client.prompt(agent, &request).await;
         self.note("prompt", job, agent.as_str(), answer.as_ref().err());
-        self.crew.book.write(|book| match answer {
-            Ok(admitted) => book.acknowledged.push(Acknowledged {
+        self.context.recorder.write(|recorder| match answer {
+            Ok(admitted) => recorder.acknowledged.push(AcknowledgedPrompt {
                 agent: agent.to_string(),
                 message_id: admitted.message_id.to_string(),
                 job,
             }),
-            Err(error) if error.code() == Some("agent_stopped") => book.prompts_refused += 1,
-            Err(error) => note(&mut book.unexpected, "prompt", &error),
+            Err(error) if error.code() == Some("agent_stopped") => recorder.prompts_refused += 1,
+            Err(error) => note(&mut recorder.unexpected, "prompt", &error),
         });
     }
 
-    async fn ask_for_runs(mut self, first_job: u64) {
+    async fn request_runs(mut self, first_job: u64) {
         let mut job = first_job;
         while self.is_up().await {
             let no_wait_for_tasks = self.rng.percent(30);
-            let patience = match self.rng.percent(25) {
+            let timeout = match self.rng.percent(25) {
                 true => Duration::from_millis(self.rng.below(1_000)),
-                false => ENDLESS,
+                false => NO_TIMEOUT,
             };
             let run = self.run(job, no_wait_for_tasks);
-            if tokio::time::timeout(patience, run).await.is_err() {
-                self.crew.book.write(|book| book.runs_left += 1);
-                self.crew.book.note(&format!("run job {job} is left"));
+            if tokio::time::timeout(timeout, run).await.is_err() {
+                self.context
+                    .recorder
+                    .write(|recorder| recorder.runs_left += 1);
+                self.context
+                    .recorder
+                    .note(&format!("run job {job} is left"));
             }
             job += PROMPTERS + RUNNERS;
             self.pause(50, 800).await;
         }
     }
 
-    /// Each run has a workspace of its own: patches of two agents to one file would overwrite each other.
+    /// Each run has its own workspace: patches of two agents to one file would overwrite each other.
     async fn run(&self, job: u64, no_wait_for_tasks: bool) {
-        let workspace = match self.crew.world.workspace(&format!("run-{job}")) {
+        let workspace = match self.context.world.workspace(&format!("run-{job}")) {
             Ok(workspace) => workspace,
             Err(error) => {
-                let words = format!("no workspace for a run: {error}");
-                return self.crew.book.write(|book| book.unexpected.push(words));
+                let text = format!("no workspace for a run: {error}");
+                return self
+                    .context
+                    .recorder
+                    .write(|recorder| recorder.unexpected.push(text));
             }
         };
         let request = RunRequest {
@@ -198,33 +211,37 @@ impl Worker {
             no_wait_for_tasks,
             ..RunRequest::default()
         };
-        self.crew.book.write(|book| book.runs_sent += 1);
-        self.crew.book.note(&format!("run job {job} is sent"));
+        self.context
+            .recorder
+            .write(|recorder| recorder.runs_sent += 1);
+        self.context
+            .recorder
+            .note(&format!("run job {job} is sent"));
         let answer = self.client.run(&request).await;
         self.note("run", job, "", answer.as_ref().err());
-        self.crew.book.write(|book| match answer {
-            Ok(ran) if ran.final_status == "completed" => {
-                book.runs_completed.push(CompletedRun {
+        self.context.recorder.write(|recorder| match answer {
+            Ok(run) if run.final_status == "completed" => {
+                recorder.runs_completed.push(CompletedRun {
                     job,
-                    text: ran.final_text.clone(),
+                    text: run.final_text.clone(),
                 });
             }
-            Ok(ran) => book.runs_failed.push(FailedRun {
+            Ok(run) => recorder.runs_failed.push(FailedRun {
                 job,
-                status: ran.final_status.clone(),
-                kind: ran
+                status: run.final_status.clone(),
+                kind: run
                     .failure_artifact
                     .as_ref()
                     .map_or_else(String::new, |failure| failure.kind.clone()),
             }),
-            Err(error) => note(&mut book.unexpected, "run", &error),
+            Err(error) => note(&mut recorder.unexpected, "run", &error),
         });
     }
 
-    fn note(&self, what: &str, job: u64, agent: &str, error: Option<&Error>) {
+    fn note(&self, action: &str, job: u64, agent: &str, error: Option<&Error>) {
         let answer = error.map_or_else(|| "ok".to_owned(), ToString::to_string);
-        let line = format!("{what} job {job} {agent}: {answer}");
-        self.crew.book.note(&line);
+        let line = format!("{action} job {job} {agent}: {answer}");
+        self.context.recorder.note(&line);
     }
 
     async fn stop_and_start(mut self) {
@@ -232,14 +249,14 @@ impl Worker {
             self.pause(200, 2_000).await;
             let agent = self.pick_agent();
             let stopped = self.control(&agent, ControlAction::Stop).await;
-            self.crew
-                .book
-                .write(|book| book.stops += u64::from(stopped));
+            self.context
+                .recorder
+                .write(|recorder| recorder.stops += u64::from(stopped));
             self.pause(20, 600).await;
             let started = self.control(&agent, ControlAction::Start).await;
-            self.crew
-                .book
-                .write(|book| book.starts += u64::from(started));
+            self.context
+                .recorder
+                .write(|recorder| recorder.starts += u64::from(started));
         }
     }
 
@@ -248,16 +265,16 @@ impl Worker {
         self.note(action.as_str(), 0, agent.as_str(), answer.as_ref().err());
         let done = answer.is_ok();
         if let Err(error) = answer {
-            let what = action.as_str();
-            self.crew
-                .book
-                .write(|book| note(&mut book.unexpected, what, &error));
+            let name = action.as_str();
+            self.context
+                .recorder
+                .write(|recorder| note(&mut recorder.unexpected, name, &error));
         }
         done
     }
 }
 
-/// Asks all agents at once for the same; what comes of it shows in the end.
+/// Sends the same control action to all agents concurrently. The results are not needed.
 pub(crate) async fn control_all(client: &Client, agents: Vec<AgentId>, action: ControlAction) {
     let mut requests = JoinSet::new();
     for agent in agents {
@@ -267,14 +284,14 @@ pub(crate) async fn control_all(client: &Client, agents: Vec<AgentId>, action: C
     requests.join_all().await;
 }
 
-/// Takes down an answer that neither a killed host nor one that goes down explains.
-fn note(unexpected: &mut Vec<String>, what: &str, error: &Error) {
+/// Records an answer that neither a killed host nor a shutdown explains.
+fn note(unexpected: &mut Vec<String>, action: &str, error: &Error) {
     let goes_down = error.code() == Some("shutting_down");
     match error {
         Error::Unreachable { .. } | Error::Interrupted { .. } => {}
         Error::Api { .. } if goes_down => {}
         Error::Api { .. } | Error::Protocol { .. } | Error::StoreReplaced { .. } | Error::Token => {
-            unexpected.push(format!("{what}: {error:?}"));
+            unexpected.push(format!("{action}: {error:?}"));
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Reads what a storm left on disk and in the process table.
 
 use crate::Fallible;
-use crate::check::{Evidence, Patched};
+use crate::check::{Evidence, PatchTraces};
 use crate::job::{LEDGER, PATCHED};
 use crate::process;
-use crate::provider::Failed;
+use crate::provider::FailureCounts;
 use crate::record::Records;
-use crate::rest::Told;
+use crate::rest::AgentView;
 use crate::rows;
 use crate::world::World;
 use std::collections::BTreeMap;
@@ -14,34 +14,34 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Longest a process may outlive its host; supervisors that wait for work end when they see that it is gone.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Pause between two looks at the process table.
-const LOOK: Duration = Duration::from_millis(20);
+/// Longest time a process may outlive its host; idle shims end when they see that it is gone.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Interval between the checks of the process table.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Gathers everything. The host must be down.
+/// Collects all evidence. The host must be down.
 pub(crate) async fn collect(
     world: &World,
     records: &Records,
-    told: Vec<Told>,
-    failed: Failed,
+    views: Vec<AgentView>,
+    failures: FailureCounts,
 ) -> Fallible<Evidence> {
-    let processes = left_over(world).await;
+    let processes = remaining_processes(world).await;
     let marks = std::fs::read_to_string(world.marks())?;
     Ok(Evidence {
         rows: rows::read(&world.database())?,
         acknowledged: records.acknowledged.clone(),
         runs: records.runs_completed.clone(),
         failed_runs: records.runs_failed.clone(),
-        failed,
+        failures,
         marks: marks.lines().map(str::to_owned).collect(),
         workspaces: workspaces(&world.workspaces())?,
-        told,
+        views,
         processes,
     })
 }
 
-/// Lines of the host's log that no crash explains.
+/// Returns lines of the host's log that no crash explains.
 pub(crate) fn faults_in_log(world: &World) -> Fallible<Vec<String>> {
     let log = std::fs::read_to_string(world.host_log())?;
     let bad = log
@@ -50,24 +50,24 @@ pub(crate) fn faults_in_log(world: &World) -> Fallible<Vec<String>> {
     Ok(bad.map(|line| format!("host.log: {line}")).collect())
 }
 
-async fn left_over(world: &World) -> Vec<String> {
-    let deadline = Instant::now() + PATIENCE;
+async fn remaining_processes(world: &World) -> Vec<String> {
+    let deadline = Instant::now() + EXIT_TIMEOUT;
     loop {
-        let left = process::naming(world.root());
+        let left = process::processes_using(world.root());
         if left.is_empty() || Instant::now() > deadline {
             return left;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-fn workspaces(dir: &Path) -> Fallible<BTreeMap<String, Patched>> {
+fn workspaces(dir: &Path) -> Fallible<BTreeMap<String, PatchTraces>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
         let ledger = std::fs::read_to_string(path.join(LEDGER))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let left = Patched {
+        let left = PatchTraces {
             lines: ledger.lines().skip(1).map(ledger_line).collect(),
             files: names(&path.join(PATCHED))?,
         };
@@ -76,14 +76,14 @@ fn workspaces(dir: &Path) -> Fallible<BTreeMap<String, Patched>> {
     Ok(found)
 }
 
-/// A token and its number of files; a line that is neither belongs to no patch, which the checker finds.
+/// Parses a token and its number of files. An invalid line belongs to no patch, which the checker reports.
 fn ledger_line(line: &str) -> (String, u64) {
     let read = line.split_once(' ');
     let read = read.and_then(|(token, added)| Some((token.to_owned(), added.parse().ok()?)));
     read.unwrap_or_else(|| (line.to_owned(), 0))
 }
 
-/// Names in a directory, which need not be there.
+/// Lists the names in a directory, which may be missing.
 fn names(dir: &Path) -> Fallible<Vec<String>> {
     if !dir.exists() {
         return Ok(Vec::new());

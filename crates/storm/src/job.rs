@@ -1,46 +1,46 @@
-//! What one prompt asks an agent to do, as tool calls whose every effect leaves a token that can be counted.
+//! The jobs that prompts ask for, as tool calls. Every effect of a call leaves a token that can be counted.
 //!
-//! A token is new with every call a model makes. When a model's answer is lost with the host, the next answer carries
-//! other tokens, so a token that is found twice always means that one call took effect twice.
+//! Each call gets a new token. If a model's answer is lost with the host, the next answer has other tokens, so a
+//! token that is found twice proves that one call took effect twice.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The file of a workspace to which every patch adds a line, below a first line that never changes.
+/// File of a workspace to which every patch adds a line, below a first line that never changes.
 pub(crate) const LEDGER: &str = "ledger";
-/// The first line of that file.
+/// First line of the ledger.
 pub(crate) const LEDGER_HEAD: &str = "# one line for each patch";
-/// How the text of a follow-up begins; its token comes next.
+/// Prefix of the text of a follow-up; its token comes next.
 const LATER: &str = "Later: ";
-/// The directory of a workspace in which every patch adds a file named by its token.
+/// Directory of a workspace in which every patch adds files named by its token.
 pub(crate) const PATCHED: &str = "patched";
 
-/// What an agent is asked to do.
+/// A job of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Job {
-    /// Answer without calling anything.
+    /// Answer without any call.
     Say,
-    /// `ExecCommand` several times in one round, each command pausing between its two marks.
+    /// Several `ExecCommand` calls in one round, each command pausing between its two marks.
     Commands { pauses_ms: Vec<u64> },
-    /// One `ExecCommandBatch`.
+    /// One `ExecCommandBatch` with a command for each pause.
     Batch { pauses_ms: Vec<u64> },
     /// One `ExecCommand` that removes everything in its agent's home between its two marks.
-    Clean { way: Cleaning, pause_ms: u64 },
-    /// One `ApplyPatch` that adds so many files and changes one.
+    Clean { method: Cleaning, pause_ms: u64 },
+    /// One `ApplyPatch` that adds this many files and changes one.
     Patch { added: u64 },
-    /// One `Enqueue`, whose text is a turn of its own later.
+    /// One `Enqueue`, whose text starts a turn of its own later.
     Later,
-    /// `ExecCommand` that goes on as a task.
+    /// One `ExecCommand` that continues as a task.
     Task {
         pause_ms: u64,
         yield_ms: u64,
-        /// On a terminal instead of pipes.
+        /// True for a terminal instead of pipes.
         tty: bool,
-        then: Then,
+        then: TaskAction,
     },
 }
 
-/// How a command empties its agent's home.
+/// The way a command empties its agent's home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cleaning {
     /// `rm -rf` of the home itself.
@@ -49,47 +49,46 @@ pub(crate) enum Cleaning {
     GitClean,
 }
 
-/// What an agent does about a task it has started.
+/// The next step of an agent after it has started a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
-    /// End the turn; the result arrives as a message.
+pub(crate) enum TaskAction {
+    /// Ends the turn; the result arrives as a message.
     Rest,
-    /// `TaskOutput`, which waits for the end.
+    /// Calls `TaskOutput`, which waits for the end.
     Read,
-    /// `TaskStop`.
     Stop,
-    /// `TaskInput`, which writes one word and ends the input.
+    /// Calls `TaskInput`, which writes one word and closes the input.
     Write,
 }
 
-/// The word that is written to a task, and the end of the mark that a command leaves for it.
+/// Word that is written to a task, and the suffix of the mark that the command leaves for it.
 pub(crate) const WORD: &str = "i";
 
-/// A tool call a model makes.
+/// A tool call that the model makes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NewCall {
     pub(crate) tool: &'static str,
     pub(crate) input: Value,
 }
 
-/// The words of a prompt for this job.
+/// Text of the prompt for this job.
 pub(crate) fn prompt(number: u64) -> String {
     format!("Please do job#{number}# now.")
 }
 
-/// The numbers of all jobs that a text names, in order.
+/// Numbers of all jobs that a text names, in order.
 pub(crate) fn named_in(text: &str) -> Vec<u64> {
     let after_mark = text.split("job#").skip(1);
     let numbers = after_mark.filter_map(|rest| rest.split_once('#')?.0.parse().ok());
     numbers.collect()
 }
 
-/// What a token of this job begins with.
+/// Prefix of the tokens of this job.
 pub(crate) fn token_start(number: u64) -> String {
     format!("t{number}.")
 }
 
-/// The calls a job begins with; `fresh` makes a token that was never used.
+/// Returns the first calls of a job; `fresh` makes a new token.
 pub(crate) fn first_calls(
     job: &Job,
     marks: &Path,
@@ -111,8 +110,8 @@ pub(crate) fn first_calls(
                 input: json!({ "items": items.collect::<Vec<_>>() }),
             }]
         }
-        Job::Clean { way, pause_ms } => {
-            let middle = format!("{{ {} || :; {}; }}", clean(*way), sleep(*pause_ms));
+        Job::Clean { method, pause_ms } => {
+            let middle = format!("{{ {} || :; {}; }}", clean(*method), sleep(*pause_ms));
             let command = shell(&fresh(), marks, &middle);
             vec![exec(json!({ "cmd": command, "yield_time_ms": 60_000 }))]
         }
@@ -131,8 +130,8 @@ pub(crate) fn first_calls(
             then,
         } => {
             let (middle, listens) = match then {
-                Then::Rest | Then::Read | Then::Stop => (sleep(*pause_ms), false),
-                Then::Write => (listen(marks), true),
+                TaskAction::Rest | TaskAction::Read | TaskAction::Stop => (sleep(*pause_ms), false),
+                TaskAction::Write => (listen(marks), true),
             };
             let command = shell(&fresh(), marks, &middle);
             vec![exec(json!({
@@ -142,19 +141,19 @@ pub(crate) fn first_calls(
     }
 }
 
-/// What follows once the job's command goes on as this task.
-pub(crate) fn follow_up(then: Then, task_id: &str) -> Option<NewCall> {
+/// Returns the call that follows once the job's command runs as this task.
+pub(crate) fn follow_up(then: TaskAction, task_id: &str) -> Option<NewCall> {
     match then {
-        Then::Rest => None,
-        Then::Read => Some(NewCall {
+        TaskAction::Rest => None,
+        TaskAction::Read => Some(NewCall {
             tool: "TaskOutput",
             input: json!({ "task_id": task_id, "timeout_ms": 3_000 }),
         }),
-        Then::Stop => Some(NewCall {
+        TaskAction::Stop => Some(NewCall {
             tool: "TaskStop",
             input: json!({ "task_id": task_id }),
         }),
-        Then::Write => Some(NewCall {
+        TaskAction::Write => Some(NewCall {
             tool: "TaskInput",
             input: json!({ "task_id": task_id, "input": format!("{WORD}\n"), "close_input": true }),
         }),
@@ -168,7 +167,7 @@ fn exec(input: Value) -> NewCall {
     }
 }
 
-/// A command that leaves one mark at its beginning and one at its end, and only then says that it ran.
+/// Builds a command that leaves one mark at its start and one at its end, and then prints that it ran.
 fn shell(token: &str, marks: &Path, middle: &str) -> String {
     let marks = marks.display();
     format!(
@@ -180,17 +179,17 @@ fn sleep(pause_ms: u64) -> String {
     format!("sleep {}.{:03}", pause_ms / 1_000, pause_ms % 1_000)
 }
 
-/// Empties the home of the agent that runs it. Where it fails, because another command of the agent writes there, the
-/// command goes on.
-const fn clean(way: Cleaning) -> &'static str {
-    match way {
+/// Shell text that empties the agent's home. If it fails, because another command of the agent writes there, the
+/// command continues.
+const fn clean(method: Cleaning) -> &'static str {
+    match method {
         Cleaning::Remove => "rm -rf \"$HOLON_AGENT_HOME\"",
         Cleaning::GitClean => "( cd \"$HOLON_AGENT_HOME\" && git init -q . && git clean -q -fdx )",
     }
 }
 
-/// Leaves a mark for every word of the input, until it ends. A turn that was given up writes nothing to it, so it does
-/// not wait for ever.
+/// Shell text that leaves a mark for every word of the input, until it ends. It has a timeout, because an aborted
+/// turn writes nothing.
 fn listen(marks: &Path) -> String {
     let marks = marks.display();
     format!(
@@ -198,17 +197,17 @@ fn listen(marks: &Path) -> String {
     )
 }
 
-/// The token of a command of [`shell`].
+/// Parses the token of a command made by [`shell`].
 pub(crate) fn token_of_command(command: &str) -> Option<&str> {
     Some(command.strip_prefix("T=")?.split_once(';')?.0)
 }
 
-/// The tokens of all commands whose last words stand in this text.
+/// Tokens of all commands whose final line is in this text.
 pub(crate) fn reported_in(text: &str) -> Vec<&str> {
     tokens_after("ran:", text)
 }
 
-/// The tokens of all patches that a model's last words name.
+/// Tokens of all patches that a model's final text names.
 pub(crate) fn patches_in(text: &str) -> Vec<&str> {
     tokens_after("patched:", text)
 }
@@ -224,7 +223,8 @@ fn is_token(word: &str) -> bool {
     !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Adds a line with the token and the number of files to the ledger, and these files: all of it must be there, or none.
+/// Builds a patch that adds a line with the token and the number of files to the ledger, and these files. It must be
+/// applied whole or not at all.
 fn patch(token: &str, added: u64) -> String {
     let ledger = format!(
         "--- a/{LEDGER}\n+++ b/{LEDGER}\n@@ -1 +1,2 @@\n {LEDGER_HEAD}\n+{token} {added}\n"
@@ -236,36 +236,36 @@ fn patch(token: &str, added: u64) -> String {
     files.chain([ledger]).collect()
 }
 
-/// The name of one of the files that a patch adds.
+/// Name of one of the files that a patch adds.
 pub(crate) fn patched_file(token: &str, number: u64) -> String {
     format!("{token}+{number}")
 }
 
-/// The token in the name of a file that a patch added.
+/// Parses the token from the name of a file that a patch added.
 pub(crate) fn token_of_file(name: &str) -> &str {
     name.split('+').next().unwrap_or_default()
 }
 
-/// The token of a patch of [`patch`].
+/// Parses the token of a patch made by [`patch`].
 pub(crate) fn token_of_patch(patch: &str) -> Option<&str> {
     let path = patch.lines().find_map(|line| line.strip_prefix("+++ b/"))?;
     let name = path.strip_prefix(PATCHED)?.strip_prefix('/')?;
     Some(token_of_file(name))
 }
 
-/// The token of a patch whose first file a line of a result says was added.
+/// Parses the token from a result line about the first file that a patch added.
 pub(crate) fn token_of_result_line(line: &str) -> Option<&str> {
     let path = line.strip_prefix("A ")?;
     let name = path.strip_prefix(PATCHED)?.strip_prefix('/')?;
     name.strip_suffix("+0")
 }
 
-/// The token of a follow-up.
+/// Parses the token of a follow-up.
 pub(crate) fn token_of_follow_up(text: &str) -> Option<&str> {
     text.strip_prefix(LATER)
 }
 
-/// Makes a workspace that patches apply to.
+/// Creates a workspace to which the patches apply.
 pub(crate) fn make_workspace(dir: &Path) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(dir)?;
     std::fs::write(dir.join(LEDGER), format!("{LEDGER_HEAD}\n"))?;

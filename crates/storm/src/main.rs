@@ -1,9 +1,9 @@
-//! `cargo xtask storm`: kills the real program at random moments, over and over on one home, and checks what is left.
+//! `cargo xtask storm`: kills the real program at random moments, again and again on one home, and checks the result.
 //!
-//! Clients send prompts, stop and start agents and ask for temporary runs all the while, and the provider fails often.
-//! When the last kill is done the provider is well again, the host works off what is left and goes down in order, and a
-//! reader that shares no code with the product looks at the database, the marks that commands left and the process
-//! table. A broken rule is one line, and the exit code is 1.
+//! Meanwhile clients send prompts, stop and start agents and request temporary runs, and the provider fails often.
+//! After the last kill the provider answers every request, the host finishes its work and shuts down in order. Then a
+//! reader that shares no code with the product checks the database, the marks that commands left, and the process
+//! table. Each broken rule is one line, and the exit code is 1.
 #![allow(
     clippy::print_stdout,
     reason = "the figures and the findings go to stdout"
@@ -13,7 +13,7 @@ mod arguments;
 mod check;
 mod clients;
 mod evidence;
-mod flaky;
+mod failure_plan;
 mod host;
 mod job;
 mod model;
@@ -28,11 +28,11 @@ mod storm;
 mod world;
 
 use arguments::Arguments;
-use clients::{Crew, Weather};
+use clients::{ClientContext, HostState};
 use host::Host;
 use plan::Plan;
 use provider::Models;
-use record::{Book, Records};
+use record::{Recorder, Records};
 use report::Report;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use world::World;
 
-/// A result whose error is told to people and ends the storm.
+/// A result whose error is shown to people and ends the storm.
 type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -62,11 +62,11 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         println!("VIOLATION (seed {seed}) {violation}");
     }
     println!("violations  {}", violations.len());
-    Ok(leave(dir, &violations, arguments.keep))
+    Ok(finish(dir, &violations, arguments.keep))
 }
 
-/// Removes the directory of a storm that broke nothing, unless it is wanted.
-fn leave(dir: TempDir, violations: &[String], keep: bool) -> ExitCode {
+/// Removes the directory of a storm without violations, unless it is to be kept. Returns the exit code.
+fn finish(dir: TempDir, violations: &[String], keep: bool) -> ExitCode {
     if keep || !violations.is_empty() {
         let kept: PathBuf = dir.keep();
         println!("the home is kept at {}", kept.join("home").display());
@@ -74,7 +74,7 @@ fn leave(dir: TempDir, violations: &[String], keep: bool) -> ExitCode {
     ExitCode::from(u8::from(!violations.is_empty()))
 }
 
-/// One whole storm; returns every rule it broke.
+/// Runs one storm and returns every rule it broke.
 async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let began = Instant::now();
     let plan = Plan::new(arguments.seed);
@@ -82,33 +82,34 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let models = Models::start(plan, world.marks(), arguments.steady);
     world.configure(&models.base_url())?;
     let host = Host::start(&world, None).await?;
-    let host = host.ok_or("a host that nobody kills comes up")?;
+    let host = host.ok_or("a host that is not killed comes up")?;
     let agents = clients::all_agents(arguments.kills);
     clients::create_agents(&world, &agents).await?;
-    let crew = Arc::new(Crew {
+    let context = Arc::new(ClientContext {
         world,
         plan,
-        book: Book::new(),
-        weather: watch::Sender::new(Weather::Down),
+        recorder: Recorder::new(),
+        host_state: watch::Sender::new(HostState::Down),
         kills_done: AtomicU64::new(0),
     });
-    let workers = clients::spawn_all(&crew);
-    let mut storm = Storm::new(&crew, arguments.kills);
-    let host = storm.rage(host).await?;
-    let calm_since = Instant::now();
-    crew.weather.send_replace(Weather::Over);
-    models.calm_down();
+    let workers = clients::spawn_all(&context);
+    let mut storm = Storm::new(&context, arguments.kills);
+    let host = storm.run(host).await?;
+    let failures_ended = Instant::now();
+    context.host_state.send_replace(HostState::Finished);
+    models.stop_failing();
     workers.join_all().await;
-    let client = crew.world.client();
+    let client = context.world.client();
     rest::start_agents(&client, &agents).await?;
-    let unrest = rest::settle(&crew.world, &agents).await?;
-    let until_rest = calm_since.elapsed();
-    let told = rest::gather(&client, &agents).await?;
+    let unfinished = rest::wait_until_idle(&context.world, &agents).await?;
+    let until_rest = failures_ended.elapsed();
+    let reported = rest::gather(&client, &agents).await?;
     let status = host.terminate().await?;
-    let records = crew.book.copy();
-    let evidence = evidence::collect(&crew.world, &records, told, models.failed()).await?;
+    let records = context.recorder.copy();
+    let evidence =
+        evidence::collect(&context.world, &records, reported, models.failure_counts()).await?;
     let report = Report {
-        damage: &storm.damage,
+        counts: &storm.counts,
         records: &records,
         evidence: &evidence,
         lasted: began.elapsed(),
@@ -117,21 +118,21 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     for line in report.lines() {
         println!("{line}");
     }
-    std::fs::write(crew.world.diary(), crew.book.diary())?;
+    std::fs::write(context.world.diary(), context.recorder.diary())?;
     let mut violations = check::violations(&evidence);
-    violations.extend(unrest);
+    violations.extend(unfinished);
     if !status.success() {
         violations.push(format!("the host went down with {status}"));
     }
-    violations.extend(beside(&records, &models, &crew.world)?);
+    violations.extend(other_violations(&records, &models, &context.world)?);
     Ok(violations)
 }
 
-/// What was wrong beside the state that is left: answers, requests to the model, and the host's own log.
-fn beside(records: &Records, models: &Models, world: &World) -> Fallible<Vec<String>> {
+/// Violations outside the stored state: unexpected answers, invalid model requests, and errors in the host's log.
+fn other_violations(records: &Records, models: &Models, world: &World) -> Fallible<Vec<String>> {
     let answers = records.unexpected.iter().cloned();
     let requests = models.violations().into_iter();
-    let requests = requests.map(|words| format!("to the model: {words}"));
+    let requests = requests.map(|text| format!("to the model: {text}"));
     let faults = evidence::faults_in_log(world)?;
     Ok(answers.chain(requests).chain(faults).collect())
 }

@@ -1,38 +1,38 @@
-//! The model that all agents ask: it reads the jobs of the open turn out of a request and does the next step of each.
+//! The model that all agents use: it finds the jobs of the open turn in a request and makes the next call of each.
 //!
-//! It keeps no memory of turns. What was called already stands in the request, so an answer that was lost with the host
-//! is simply given again, with new tokens.
+//! It keeps no state about turns. Earlier calls are in the request, so an answer that was lost with the host is given
+//! again, with new tokens.
 
 use crate::job::{self, Job, NewCall};
 use serde_json::Value;
 
-/// The open turn, as a Chat Completions request shows it.
+/// The open turn, read from a Chat Completions request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Turn {
-    /// The jobs of its message and of the messages that joined it.
+    /// Jobs of its message and of the messages that joined it.
     pub(crate) jobs: Vec<u64>,
-    pub(crate) calls: Vec<MadeCall>,
+    pub(crate) calls: Vec<EarlierCall>,
 }
 
 /// A call of an earlier round of the turn.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct MadeCall {
+pub(crate) struct EarlierCall {
     pub(crate) arguments: String,
-    /// What the model was told about it.
+    /// Result of the call as the model saw it.
     pub(crate) result: String,
 }
 
-/// What the model answers.
+/// The answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reply {
     Calls(Vec<NewCall>),
-    /// The end of the turn.
+    /// Text that ends the turn.
     Text(String),
 }
 
 impl Turn {
-    /// Reads a request. Earlier turns are shown in the first user message, above the line that opens the current one.
-    pub(crate) fn of(request: &Value) -> Self {
+    /// Reads a request. Earlier turns are in the first user message, above the line that starts the current one.
+    pub(crate) fn read(request: &Value) -> Self {
         let mut turn = Self::default();
         let mut ids: Vec<String> = Vec::new();
         let mut is_first = true;
@@ -50,7 +50,7 @@ impl Turn {
                 Some("assistant") => {
                     for call in message["tool_calls"].as_array().into_iter().flatten() {
                         ids.push(call["id"].as_str().unwrap_or_default().to_owned());
-                        turn.calls.push(MadeCall {
+                        turn.calls.push(EarlierCall {
                             arguments: arguments(call),
                             result: String::new(),
                         });
@@ -77,7 +77,7 @@ impl Turn {
         }
     }
 
-    /// The next step of every job that has one, or the end of the turn.
+    /// Returns the next calls of all jobs, or the text that ends the turn.
     pub(crate) fn reply(
         &self,
         job_of: impl Fn(u64) -> Job,
@@ -85,27 +85,27 @@ impl Turn {
     ) -> Reply {
         let next = self.jobs.iter().flat_map(|number| {
             let job = job_of(*number);
-            match self.first_of(*number) {
+            match self.first_call_of(*number) {
                 None => first_calls(*number, &job),
-                Some(call) => self.after(&job, call).into_iter().collect(),
+                Some(call) => self.next_call(&job, call).into_iter().collect(),
             }
         });
         let next: Vec<NewCall> = next.collect();
         if next.is_empty() {
-            Reply::Text(self.account())
+            Reply::Text(self.final_text())
         } else {
             Reply::Calls(next)
         }
     }
 
-    fn first_of(&self, number: u64) -> Option<&MadeCall> {
+    fn first_call_of(&self, number: u64) -> Option<&EarlierCall> {
         let token = job::token_start(number);
         let mut calls = self.calls.iter();
         calls.find(|call| call.arguments.contains(&token))
     }
 
-    /// What follows a call that became a task, unless it was done before.
-    fn after(&self, job: &Job, call: &MadeCall) -> Option<NewCall> {
+    /// Returns the next call after one that became a task, unless it was made before.
+    fn next_call(&self, job: &Job, call: &EarlierCall) -> Option<NewCall> {
         let Job::Task { then, .. } = job else {
             return None;
         };
@@ -118,16 +118,16 @@ impl Turn {
         job::follow_up(*then, task_id)
     }
 
-    /// The last words of a turn: the tokens whose commands and patches the model was told have run.
-    fn account(&self) -> String {
-        let mut words = vec!["Done.".to_owned()];
+    /// Final text of a turn: the tokens of the commands and patches whose results the model saw.
+    fn final_text(&self) -> String {
+        let mut parts = vec!["Done.".to_owned()];
         for call in &self.calls {
             let commands = job::reported_in(&call.result);
-            words.extend(commands.iter().map(|token| format!("ran:{token}:")));
+            parts.extend(commands.iter().map(|token| format!("ran:{token}:")));
             let patched = call.result.lines().filter_map(job::token_of_result_line);
-            words.extend(patched.map(|token| format!("patched:{token}:")));
+            parts.extend(patched.map(|token| format!("patched:{token}:")));
         }
-        words.join(" ")
+        parts.join(" ")
     }
 }
 
@@ -136,7 +136,7 @@ fn arguments(call: &Value) -> String {
     arguments.as_str().unwrap_or_default().to_owned()
 }
 
-/// The task that a call was answered with.
+/// Parses the task id from the result of a call.
 fn task_of(result: &str) -> Option<&str> {
     let rest = result.split_once(" as task ")?.1;
     rest.split_whitespace().next()
@@ -145,7 +145,7 @@ fn task_of(result: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Then;
+    use crate::job::TaskAction;
     use serde_json::json;
 
     fn request(messages: &Value) -> Value {
@@ -169,7 +169,7 @@ mod tests {
             pause_ms: 1,
             yield_ms: 0,
             tty: false,
-            then: Then::Stop,
+            then: TaskAction::Stop,
         }
     }
 
@@ -186,20 +186,20 @@ mod tests {
             user("Recent\njob#1#\nCurrent input:\ndo job#2#"),
             user("and job#3# and job#2#")
         ]);
-        assert_eq!(Turn::of(&request(&messages)).jobs, [2, 3]);
+        assert_eq!(Turn::read(&request(&messages)).jobs, [2, 3]);
     }
 
     #[test]
     fn a_job_is_begun_followed_up_once_and_then_accounted_for() {
         let mut messages = vec![user("Current input:\ndo job#2#")];
-        let reply = |messages: &[Value]| Turn::of(&request(&json!(messages))).reply(task, first);
+        let reply = |messages: &[Value]| Turn::read(&request(&json!(messages))).reply(task, first);
         assert_eq!(reply(&messages), Reply::Calls(first(2, &Job::Say)));
         messages.push(call("a", "T=t2.1; x"));
         messages.push(result(
             "a",
             "still running after 1 ms as task task_7 (running)",
         ));
-        let stop = job::follow_up(Then::Stop, "task_7").expect("a call");
+        let stop = job::follow_up(TaskAction::Stop, "task_7").expect("a call");
         assert_eq!(reply(&messages), Reply::Calls(vec![stop]));
         messages.push(call("b", r#"{"task_id":"task_7"}"#));
         messages.push(result("b", "ran:t2.1:\nA patched/t2.5+0"));
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_job_whose_number_begins_like_that_of_another_is_not_taken_for_it() {
         let messages = json!([user("job#2#"), call("a", "T=t21.1; x"), result("a", "")]);
-        let reply = Turn::of(&request(&messages)).reply(task, first);
+        let reply = Turn::read(&request(&messages)).reply(task, first);
         assert_eq!(reply, Reply::Calls(first(2, &Job::Say)));
     }
 }

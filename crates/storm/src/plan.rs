@@ -1,28 +1,28 @@
-//! Everything a seed decides: the jobs, which agent gets them, the pauses, and when what is killed.
+//! All choices made by a seed: the jobs, the agents that get them, the pauses, and the times and targets of kills.
 //!
-//! Each choice draws from a generator of its own, made from the seed, the kind of choice and its number. So the job
-//! with number 17 is the same in every run of a seed, however the threads of two runs interleave.
+//! Each choice has its own random generator, made from the seed, the kind of choice and its number. So job number 17
+//! is the same in every run of a seed, in any interleaving of threads.
 
-use crate::job::{Cleaning, Job, Then};
+use crate::job::{Cleaning, Job, TaskAction};
 use holon_sim::rng::Rng;
 use std::time::Duration;
 
-/// Longest time after its start at which a host is killed that was not let come up.
+/// Longest time after its start at which a starting host is killed, in milliseconds.
 const STARTING_MS: u64 = 80;
-/// Longest time after its first answer in which a host is still busy with what the last one left.
+/// Longest time after its first answer in which a host is assumed to be recovering, in milliseconds.
 const RECOVERING_MS: u64 = 100;
-/// Longest time a host serves before it or a shim is killed.
+/// Longest time a host serves before it or a shim is killed, in milliseconds.
 const SERVING_MS: u64 = 1_500;
 
-/// Longest time a host that was asked to go down is left alone.
+/// Longest time between SIGTERM and the kill of a host, in milliseconds.
 const GOING_DOWN_MS: u64 = 100;
 
-/// Longest time between the stop of every agent and the end of the host.
+/// Longest time between the stop of all agents and the kill of the host, in milliseconds.
 const AFTER_STOPS_MS: u64 = 30;
 
-/// Choices of one kind.
+/// The kind of a choice, which selects its random generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub(crate) enum ChoiceKind {
     Kill = 1,
     Job = 2,
     Client = 3,
@@ -31,39 +31,38 @@ pub(crate) enum Stream {
     Failure = 6,
 }
 
-/// When a kill happens, counted from the start of the host or from its first answer.
+/// Time of a kill, counted from the start of the host or from its first answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// After the process was started, most often before it serves.
+    /// After the process was started, usually before it serves.
     Starting(Duration),
-    /// Right after it serves, while it picks up what the last host left.
+    /// Right after it serves, while it recovers what the last host left.
     Recovering(Duration),
-    /// While it serves.
     Serving(Duration),
 }
 
-/// What is killed.
+/// The target of a kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Victim {
     Host,
-    /// The supervisor of one command.
+    /// The shim of one command.
     Shim,
-    /// The host, and before the next one starts, the supervisor of one command.
+    /// The host, and the shim of one command before the next host starts.
     HostThenShim,
-    /// The host, so long after it was asked to go down.
+    /// The host, this long after it got SIGTERM.
     HostGoingDown(Duration),
-    /// The host, so long after every agent was asked to stop.
+    /// The host, this long after every agent was told to stop.
     HostAfterStops(Duration),
 }
 
-/// One planned kill.
+/// A kill of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kill {
     pub(crate) moment: Moment,
     pub(crate) victim: Victim,
 }
 
-/// All choices of one seed.
+/// The source of all choices of one seed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     seed: u64,
@@ -74,14 +73,14 @@ impl Plan {
         Self { seed }
     }
 
-    /// The generator for one choice.
-    pub(crate) const fn rng(self, stream: Stream, number: u64) -> Rng {
+    /// Returns the random generator for one choice.
+    pub(crate) const fn rng(self, stream: ChoiceKind, number: u64) -> Rng {
         let mut mixed = Rng::new(self.seed ^ ((stream as u64) << 56));
         Rng::new(mixed.bits() ^ number)
     }
 
     pub(crate) fn kill(self, number: u64) -> Kill {
-        let mut rng = self.rng(Stream::Kill, number);
+        let mut rng = self.rng(ChoiceKind::Kill, number);
         let mut within = |limit| Duration::from_millis(rng.below(limit));
         let (starting, recovering) = (within(STARTING_MS), within(RECOVERING_MS));
         let (serving, going_down) = (within(SERVING_MS), within(GOING_DOWN_MS));
@@ -102,7 +101,7 @@ impl Plan {
     }
 
     pub(crate) fn job(self, number: u64) -> Job {
-        let mut rng = self.rng(Stream::Job, number);
+        let mut rng = self.rng(ChoiceKind::Job, number);
         let count = 1 + rng.below(3);
         match rng.below(100) {
             0..20 => Job::Say,
@@ -110,7 +109,7 @@ impl Plan {
                 pauses_ms: (0..count).map(|_| rng.below(250)).collect(),
             },
             40..45 => Job::Clean {
-                way: if rng.percent(50) {
+                method: if rng.percent(50) {
                     Cleaning::Remove
                 } else {
                     Cleaning::GitClean
@@ -129,10 +128,10 @@ impl Plan {
                 yield_ms: rng.below(80),
                 tty: rng.percent(25),
                 then: match rng.below(4) {
-                    0 => Then::Rest,
-                    1 => Then::Read,
-                    2 => Then::Stop,
-                    _ => Then::Write,
+                    0 => TaskAction::Rest,
+                    1 => TaskAction::Read,
+                    2 => TaskAction::Stop,
+                    _ => TaskAction::Write,
                 },
             },
         }
@@ -174,11 +173,17 @@ mod tests {
         assert!(has(|job| matches!(job, Job::Batch { .. })));
         assert!(has(|job| matches!(job, Job::Patch { .. })));
         assert!(has(|job| matches!(job, Job::Later)));
-        for way in [Cleaning::Remove, Cleaning::GitClean] {
-            let is_so = |job: &Job| matches!(job, Job::Clean { way: other, .. } if *other == way);
-            assert!(jobs.iter().any(is_so), "{way:?}");
+        for method in [Cleaning::Remove, Cleaning::GitClean] {
+            let is_so =
+                |job: &Job| matches!(job, Job::Clean { method: other, .. } if *other == method);
+            assert!(jobs.iter().any(is_so), "{method:?}");
         }
-        for then in [Then::Rest, Then::Read, Then::Stop, Then::Write] {
+        for then in [
+            TaskAction::Rest,
+            TaskAction::Read,
+            TaskAction::Stop,
+            TaskAction::Write,
+        ] {
             let is_so = |job: &Job| matches!(job, Job::Task { then: other, .. } if *other == then);
             assert!(jobs.iter().any(is_so), "{then:?}");
         }

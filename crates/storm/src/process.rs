@@ -1,8 +1,8 @@
-//! The processes of one storm, looked up in the system's own tables: what may be killed, and what is left at the end.
+//! The processes of one storm, found in the process table: shims that may be killed, and processes left at the end.
 //!
-//! Nothing is signalled by its number alone. A shim is a process that was started as one and holds the lock in a
-//! command's directory below the state of the storm's own home; the host holds that lock for a moment when it gives a command up. A
-//! shim is signalled through a handle that was taken before the lock was looked at again.
+//! No process is signalled by its pid alone. A shim is a process that was started as one and holds the lock in a
+//! command's directory in the storm's own home; the host holds that lock briefly when it gives a command up. A shim
+//! is signalled through a pidfd that was opened before the lock was checked again.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{
@@ -10,8 +10,8 @@ use rustix::process::{
 };
 use std::path::{Path, PathBuf};
 
-/// The directories of all commands of all agents of this home whose shims live.
-pub(crate) fn supervised(home: &Path) -> Vec<PathBuf> {
+/// Directories of all commands in this home whose shims are alive.
+pub(crate) fn live_command_dirs(home: &Path) -> Vec<PathBuf> {
     let agents = entries(&home.join("state/tasks"));
     let commands = agents.flat_map(|agent| entries(&agent));
     let mut live: Vec<PathBuf> = commands.filter(|dir| lock_holder(dir).is_some()).collect();
@@ -19,7 +19,7 @@ pub(crate) fn supervised(home: &Path) -> Vec<PathBuf> {
     live
 }
 
-/// Kills the shim of the command in this directory; false when it was gone already.
+/// Kills the shim of the command in this directory. Returns false if it was gone already.
 pub(crate) fn kill_shim(dir: &Path) -> bool {
     let Some(pid) = lock_holder(dir) else {
         return false;
@@ -27,12 +27,12 @@ pub(crate) fn kill_shim(dir: &Path) -> bool {
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
         return false;
     };
-    // The handle names the process for good; the lock proves that it is still the shim.
+    // The pidfd always refers to the same process; the lock proves that it is still the shim.
     lock_holder(dir) == Some(pid) && pidfd_send_signal(&handle, Signal::KILL).is_ok()
 }
 
-/// Every process whose command line, environment or working directory names this path.
-pub(crate) fn naming(path: &Path) -> Vec<String> {
+/// Lists every process whose command line, environment or working directory contains this path.
+pub(crate) fn processes_using(path: &Path) -> Vec<String> {
     let path = path.display().to_string();
     let found = entries(Path::new("/proc")).filter_map(|process| {
         let number: u32 = process.file_name()?.to_str()?.parse().ok()?;
@@ -59,7 +59,7 @@ fn lock_holder(dir: &Path) -> Option<Pid> {
         .filter(|pid| is_shim(*pid))
 }
 
-/// Whether a process was started as a shim.
+/// Returns true if a process was started as a shim.
 fn is_shim(pid: Pid) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).nth(1) == Some(b"__shim")
@@ -84,7 +84,7 @@ mod tests {
         assert!(!kill_shim(dir.path()));
         std::fs::write(dir.path().join("spec.lock"), "").unwrap();
         assert!(!kill_shim(dir.path()));
-        assert!(supervised(dir.path()).is_empty());
+        assert!(live_command_dirs(dir.path()).is_empty());
     }
 
     #[test]
@@ -96,9 +96,9 @@ mod tests {
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        assert_eq!(naming(&path).len(), 1);
+        assert_eq!(processes_using(&path).len(), 1);
         drop(child.stdin.take());
         child.wait().unwrap();
-        assert!(naming(&path).is_empty());
+        assert!(processes_using(&path).is_empty());
     }
 }

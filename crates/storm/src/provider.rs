@@ -1,10 +1,10 @@
-//! The provider on loopback that plays the model: it answers late, and unless it is steady it fails often.
+//! The provider on loopback that plays the model. It answers late, and fails often unless it is steady.
 
-use crate::flaky::{Failure, Flaky};
+use crate::failure_plan::{Failure, FailurePlan};
 use crate::job::{self, NewCall};
 use crate::model::{Reply, Turn};
-use crate::plan::{Plan, Stream};
-use holon_testkit::provider::{Point, Provider, Recorded, Round, Script};
+use crate::plan::{ChoiceKind, Plan};
+use holon_testkit::provider::{Point, Provider, RecordedRequest, Round, Script};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,67 +12,67 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Longest time the model takes for an answer.
+/// Longest time the model takes for an answer, in milliseconds.
 const THINKING_MS: u64 = 200;
 
-/// How the host begins to ask again for words after an answer without any.
-const EMPTY_BEFORE: &str = "Your last message was empty.";
+/// Start of the text with which the host asks again after an empty answer.
+const EMPTY_ANSWER_PROMPT: &str = "Your last message was empty.";
 
-/// The running provider.
+/// The running provider and its failure counts.
 #[derive(Debug)]
 pub(crate) struct Models {
     provider: Arc<OnceLock<Provider>>,
-    rages: Arc<AtomicBool>,
-    failed: Arc<Mutex<Failed>>,
+    is_failing: Arc<AtomicBool>,
+    counts: Arc<Mutex<FailureCounts>>,
 }
 
-/// Every failure that the provider has answered with.
+/// Counts of the failures that the provider has answered with.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Failed {
+pub(crate) struct FailureCounts {
     pub(crate) requests: u64,
     pub(crate) outages: u64,
-    /// How often a request failed in each way.
+    /// Number of failures of each kind.
     pub(crate) kinds: BTreeMap<&'static str, u64>,
-    /// Jobs that a failed request named, and how it failed.
+    /// Jobs named in a failed request, and the kind of failure.
     pub(crate) jobs: BTreeSet<(u64, &'static str)>,
 }
 
-/// What the answers are made from.
-struct Desk {
+/// State from which answers are made.
+struct Responder {
     plan: Plan,
     marks: PathBuf,
     tokens: u64,
-    rages: Arc<AtomicBool>,
-    flaky: Flaky,
-    failed: Arc<Mutex<Failed>>,
+    is_failing: Arc<AtomicBool>,
+    failure_plan: FailurePlan,
+    counts: Arc<Mutex<FailureCounts>>,
     provider: Arc<OnceLock<Provider>>,
     runtime: tokio::runtime::Handle,
 }
 
 impl Models {
-    /// Starts the provider, which fails until it calms down, or never if it is `steady`. Commands leave their marks in
-    /// this file.
+    /// Starts the provider, which fails until [`Self::stop_failing`], or never if it is `steady`. Commands append
+    /// their marks to the file `marks`.
     pub(crate) fn start(plan: Plan, marks: PathBuf, steady: bool) -> Self {
         let provider = Arc::new(OnceLock::new());
-        let rages = Arc::new(AtomicBool::new(!steady));
-        let failed = Arc::default();
-        let mut desk = Desk {
+        let is_failing = Arc::new(AtomicBool::new(!steady));
+        let counts = Arc::default();
+        let mut responder = Responder {
             plan,
             marks,
             tokens: 0,
-            rages: Arc::clone(&rages),
-            flaky: Flaky::new(plan),
-            failed: Arc::clone(&failed),
+            is_failing: Arc::clone(&is_failing),
+            failure_plan: FailurePlan::new(plan),
+            counts: Arc::clone(&counts),
             provider: Arc::clone(&provider),
             runtime: tokio::runtime::Handle::current(),
         };
-        let script = Script::choose(move |request| desk.round(request)).forget_requests();
+        let script = Script::choose(move |request| responder.round(request)).forget_requests();
         let started = provider.get_or_init(|| Provider::start(script));
         debug_assert!(started.port() > 0);
         Self {
             provider,
-            rages,
-            failed,
+            is_failing,
+            counts,
         }
     }
 
@@ -83,18 +83,18 @@ impl Models {
             .unwrap_or_default()
     }
 
-    /// From now on every request is answered.
-    pub(crate) fn calm_down(&self) {
-        self.rages.store(false, Ordering::SeqCst);
+    /// Answers every request from now on.
+    pub(crate) fn stop_failing(&self) {
+        self.is_failing.store(false, Ordering::SeqCst);
     }
 
-    /// The failures so far.
-    pub(crate) fn failed(&self) -> Failed {
-        let failed = self.failed.lock();
-        failed.unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns the failures so far.
+    pub(crate) fn failure_counts(&self) -> FailureCounts {
+        let counts = self.counts.lock();
+        counts.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What was wrong with the requests, by the rules of the protocol.
+    /// Returns violations of the protocol in the requests.
     pub(crate) fn violations(&self) -> Vec<String> {
         self.provider
             .get()
@@ -103,9 +103,9 @@ impl Models {
     }
 }
 
-impl Desk {
-    fn round(&mut self, request: &Recorded) -> Round {
-        let mut rng = self.plan.rng(Stream::Model, request.index as u64);
+impl Responder {
+    fn round(&mut self, request: &RecordedRequest) -> Round {
+        let mut rng = self.plan.rng(ChoiceKind::Model, request.index as u64);
         let thinking = Duration::from_millis(rng.below(THINKING_MS));
         let round = match self.failure(request) {
             Some(failure) => match failure.fault() {
@@ -117,39 +117,39 @@ impl Desk {
         self.delay(round, request.index, thinking)
     }
 
-    /// Whether this request fails, and how. Takes it down.
-    fn failure(&mut self, request: &Recorded) -> Option<Failure> {
-        if !self.rages.load(Ordering::SeqCst) {
+    /// Decides whether this request fails, and records it.
+    fn failure(&mut self, request: &RecordedRequest) -> Option<Failure> {
+        if !self.is_failing.load(Ordering::SeqCst) {
             return None;
         }
-        let words = request.body["messages"].to_string();
+        let text = request.body["messages"].to_string();
         let number = request.index as u64;
-        let was_empty = words.contains(EMPTY_BEFORE);
-        let failure = self.flaky.failure(number, Instant::now(), was_empty);
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.requests += 1;
-        failed.outages = self.flaky.outages;
+        let was_empty = text.contains(EMPTY_ANSWER_PROMPT);
+        let failure = self.failure_plan.failure(number, Instant::now(), was_empty);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.requests += 1;
+        counts.outages = self.failure_plan.outages;
         if let Some(failure) = failure {
-            *failed.kinds.entry(failure.kind()).or_default() += 1;
-            let jobs = job::named_in(&words).into_iter();
-            failed.jobs.extend(jobs.map(|job| (job, failure.kind())));
+            *counts.kinds.entry(failure.kind()).or_default() += 1;
+            let jobs = job::named_in(&text).into_iter();
+            counts.jobs.extend(jobs.map(|job| (job, failure.kind())));
         }
         failure
     }
 
-    fn answer(&mut self, request: &Recorded) -> Round {
+    fn answer(&mut self, request: &RecordedRequest) -> Round {
         let (plan, marks, tokens) = (self.plan, &self.marks, &mut self.tokens);
-        let reply = Turn::of(&request.body).reply(
+        let reply = Turn::read(&request.body).reply(
             |number| plan.job(number),
             |number, job| job::first_calls(job, marks, || fresh_token(tokens, number)),
         );
         match reply {
-            Reply::Text(words) => Round::text(words),
+            Reply::Text(text) => Round::text(text),
             Reply::Calls(calls) => calls.into_iter().fold(Round::empty(), add_call),
         }
     }
 
-    /// Holds the answer at a gate of its own, which a timer opens.
+    /// Delays the answer at a gate that a timer opens.
     fn delay(&self, round: Round, index: usize, thinking: Duration) -> Round {
         let gate = format!("thinking {index}");
         let round = round.hold(Point::BeforeHeaders, &gate);

@@ -1,12 +1,12 @@
-//! What the clients of the storm were told, kept in this process, which is never killed, and a diary of who did what
-//! when, for the one who has to find out why a rule was broken.
+//! Records of the answers that clients got, kept in this process, which is never killed, and a log of all actions for
+//! debugging.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// A prompt that was answered with success: it must have exactly one outcome.
+/// A prompt that was acknowledged. It must have exactly one outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Acknowledged {
+pub(crate) struct AcknowledgedPrompt {
     pub(crate) agent: String,
     pub(crate) message_id: String,
     pub(crate) job: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Acknowledged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CompletedRun {
     pub(crate) job: u64,
-    /// The model's last words, which name the tokens it was told have run.
+    /// Final text of the model, which names the tokens of everything it saw done.
     pub(crate) text: String,
 }
 
@@ -24,22 +24,22 @@ pub(crate) struct CompletedRun {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FailedRun {
     pub(crate) job: u64,
-    /// How it stood when it was answered.
+    /// Status in the answer.
     pub(crate) status: String,
-    /// The kind of its failure, or nothing.
+    /// Kind of its failure; empty if there is none.
     pub(crate) kind: String,
 }
 
-/// Everything that was told to any client.
+/// All answers that clients got.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Records {
     pub(crate) prompts_sent: u64,
-    pub(crate) acknowledged: Vec<Acknowledged>,
-    /// Refused because the agent was stopped.
+    pub(crate) acknowledged: Vec<AcknowledgedPrompt>,
+    /// Prompts refused because the agent was stopped.
     pub(crate) prompts_refused: u64,
     pub(crate) runs_sent: u64,
     pub(crate) runs_completed: Vec<CompletedRun>,
-    /// The client hung up before there was an answer.
+    /// Runs whose client disconnected before the answer.
     pub(crate) runs_left: u64,
     pub(crate) runs_failed: Vec<FailedRun>,
     pub(crate) stops: u64,
@@ -48,15 +48,15 @@ pub(crate) struct Records {
     pub(crate) unexpected: Vec<String>,
 }
 
-/// The records, shared between clients.
+/// The records and the action log, shared between clients.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct Recorder {
     began: Instant,
     records: Mutex<Records>,
     diary: Mutex<Vec<String>>,
 }
 
-impl Book {
+impl Recorder {
     pub(crate) fn new() -> Self {
         Self {
             began: Instant::now(),
@@ -73,18 +73,18 @@ impl Book {
         lock(&self.records).clone()
     }
 
-    /// Adds a line to the diary, with the time since the storm began.
-    pub(crate) fn note(&self, words: &str) {
+    /// Adds a line to the action log, with the time since the start.
+    pub(crate) fn note(&self, text: &str) {
         let at = self.began.elapsed().as_secs_f64();
-        lock(&self.diary).push(format!("{at:9.3} {words}\n"));
+        lock(&self.diary).push(format!("{at:9.3} {text}\n"));
     }
 
-    /// All lines of the diary.
+    /// Returns all lines of the action log.
     pub(crate) fn diary(&self) -> String {
         lock(&self.diary).concat()
     }
 }
 
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,15 +1,15 @@
-//! The figures of a storm, as text.
+//! Formats the figures of a storm as text.
 
 use crate::check::Evidence;
 use crate::record::Records;
-use crate::storm::Damage;
+use crate::storm::KillCounts;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Everything that is printed when a storm is over.
+/// The figures that are printed when a storm is over.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
-    pub(crate) damage: &'a Damage,
+    pub(crate) counts: &'a KillCounts,
     pub(crate) records: &'a Records,
     pub(crate) evidence: &'a Evidence,
     pub(crate) lasted: Duration,
@@ -18,23 +18,23 @@ pub(crate) struct Report<'a> {
 
 impl Report<'_> {
     pub(crate) fn lines(&self) -> Vec<String> {
-        let (damage, records) = (self.damage, self.records);
+        let (counts, records) = (self.counts, self.records);
         let rows = &self.evidence.rows;
         let prompts = rows.messages.iter();
         let prompts = prompts.filter(|row| row.kind == "operator_prompt");
         let answered = prompts.filter(|row| row.outcome.is_some()).count();
-        let mut healthy = damage.healthy_after.clone();
+        let mut healthy = counts.healthy_after.clone();
         healthy.sort();
         vec![
             format!(
                 "kills       host {}, of them during recovery {} (before it served {}), while it went down {}, while agents stopped {}; shim {} (none to kill {})",
-                damage.host_kills,
-                damage.recovery_kills,
-                damage.start_kills,
-                damage.shutdown_kills,
-                damage.stop_kills,
-                damage.shim_kills,
-                damage.shims_missed
+                counts.host_kills,
+                counts.recovery_kills,
+                counts.start_kills,
+                counts.shutdown_kills,
+                counts.stop_kills,
+                counts.shim_kills,
+                counts.shims_missed
             ),
             format!(
                 "prompts     sent {}, acknowledged {}, refused by a stopped agent {}, answered {answered}",
@@ -99,10 +99,10 @@ impl Report<'_> {
         ]
     }
 
-    /// How the provider failed, and what the host made of it for agents that are not temporary.
+    /// Counts of provider failures, and the host's reactions for agents that are not temporary.
     fn provider(&self) -> String {
-        let failed = &self.evidence.failed;
-        let kinds = failed
+        let failures = &self.evidence.failures;
+        let kinds = failures
             .kinds
             .iter()
             .map(|(kind, count)| format!("{kind} {count}"));
@@ -113,10 +113,10 @@ impl Report<'_> {
         };
         format!(
             "provider    failed {} of {} requests ({}) in {} outages and between them; retries {}, suspensions {}",
-            failed.kinds.values().sum::<u64>(),
-            failed.requests,
+            failures.kinds.values().sum::<u64>(),
+            failures.requests,
             kinds.join(", "),
-            failed.outages,
+            failures.outages,
             events("provider_retry_scheduled"),
             events("turn_suspended")
         )
@@ -127,7 +127,7 @@ impl Report<'_> {
         marks.filter(|mark| mark.ends_with(half)).count()
     }
 
-    /// The status or kind of error of every tool call.
+    /// Status or error kind of every tool call.
     fn results(&self) -> impl Iterator<Item = &str> {
         let log = self.evidence.rows.log.iter();
         let results = log.filter(|row| row.entry["entry"] == "tool_result");
@@ -139,7 +139,7 @@ impl Report<'_> {
     }
 }
 
-/// How often each word occurs, most often first.
+/// Counts each word, the most frequent first.
 fn counted<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for word in words {
@@ -154,7 +154,7 @@ fn counted<'a>(words: impl Iterator<Item = &'a str>) -> String {
     shown.join(", ")
 }
 
-/// A percentile of sorted times, in milliseconds.
+/// Percentile of sorted times, in milliseconds.
 fn percentile(sorted: &[Duration], percent: usize) -> u128 {
     let rank = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(rank).map_or(0, Duration::as_millis)

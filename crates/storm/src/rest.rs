@@ -1,4 +1,4 @@
-//! The end of a storm: waits until nothing is left to do, and asks the host for what it says happened.
+//! The end of a storm: waits until no work is left, and asks the host for its view of what happened.
 
 use crate::Fallible;
 use crate::rows;
@@ -9,26 +9,25 @@ use holon_domain::AgentId;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Longest time until everything is at rest. Back-off of a provider that failed twice takes half a minute.
-const PATIENCE: Duration = Duration::from_secs(180);
-/// Pause between two looks.
-const LOOK: Duration = Duration::from_millis(50);
-/// Events on one page.
+/// Longest time until all work is done. The retry backoff of a provider that failed twice takes half a minute.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(180);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Number of events on one page.
 const PAGE: u64 = 512;
-/// Briefs in one answer, which is all an answer may hold.
+/// Number of briefs in one answer, which is the maximum.
 const BRIEFS: u64 = 500;
 
-/// What the control plane tells of one agent.
+/// The control plane's view of one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct AgentView {
     pub(crate) agent: String,
     /// Sequence numbers of its events, in the order of the pages.
     pub(crate) events: Vec<u64>,
-    /// Ids of its newest briefs, oldest of them first.
+    /// Ids of its newest briefs, in ascending order.
     pub(crate) briefs: Vec<String>,
 }
 
-/// Starts every agent, so that queues are worked off.
+/// Starts every agent, so that their queues are processed.
 pub(crate) async fn start_agents(client: &Client, agents: &[AgentId]) -> Fallible<()> {
     for agent in agents {
         client.control(agent, ControlAction::Start).await?;
@@ -36,21 +35,21 @@ pub(crate) async fn start_agents(client: &Client, agents: &[AgentId]) -> Fallibl
     Ok(())
 }
 
-/// Waits until no agent has anything to do. Returns what is left when time is up.
-pub(crate) async fn settle(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
-    let deadline = Instant::now() + PATIENCE;
+/// Waits until no agent has work left. Returns the remaining work if the timeout expires.
+pub(crate) async fn wait_until_idle(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
+    let deadline = Instant::now() + IDLE_TIMEOUT;
     loop {
-        let left = unsettled(world, agents).await?;
+        let left = unfinished_work(world, agents).await?;
         if left.is_empty() || Instant::now() > deadline {
             let late = left.iter();
-            let late = late.map(|words| format!("not at rest after {PATIENCE:?}: {words}"));
+            let late = late.map(|words| format!("not at rest after {IDLE_TIMEOUT:?}: {words}"));
             return Ok(late.collect());
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-async fn unsettled(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
+async fn unfinished_work(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
     let client = world.client();
     let mut left = Vec::new();
     for agent in agents {
@@ -65,25 +64,25 @@ async fn unsettled(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
             left.push(format!("{agent}: {pending} queued, {tasks} tasks, {why}"));
         }
     }
-    // Temporary agents are not listed, so their rows are looked at.
+    // Temporary agents are not listed, so their rows are checked.
     if left.is_empty() {
         left = rows::outstanding(&world.database())?;
     }
     Ok(left)
 }
 
-/// Asks for everything about every agent that the checker compares with the rows.
-pub(crate) async fn gather(client: &Client, agents: &[AgentId]) -> Fallible<Vec<Told>> {
-    let mut told = Vec::new();
+/// Reads everything about every agent that the checker compares with the rows.
+pub(crate) async fn gather(client: &Client, agents: &[AgentId]) -> Fallible<Vec<AgentView>> {
+    let mut views = Vec::new();
     for agent in agents {
         let briefs = client.briefs(Some(agent), Some(BRIEFS)).await?;
-        told.push(Told {
+        views.push(AgentView {
             events: events(client, agent).await?,
             briefs: briefs.iter().map(|brief| brief.id.clone()).collect(),
             agent: agent.to_string(),
         });
     }
-    Ok(told)
+    Ok(views)
 }
 
 async fn events(client: &Client, agent: &AgentId) -> Fallible<Vec<u64>> {

@@ -1,5 +1,4 @@
-//! The rows of a home's database, read by plain SQL and plain JSON: no code of the product stands between the file and
-//! the checker.
+//! The rows of a home's database, read with plain SQL and JSON, without any code of the product.
 
 mod pause;
 
@@ -9,13 +8,13 @@ use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
 use std::path::Path;
 
-/// What may go wrong while reading.
+/// Result of reading the database.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The status of a message that waits in its queue.
+/// Status of a message that waits in its queue.
 const QUEUED: i64 = 0;
 
-/// Everything the checker looks at.
+/// All rows that the checker reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rows {
     pub(crate) agents: Vec<AgentRow>,
@@ -29,7 +28,7 @@ pub(crate) struct Rows {
     pub(crate) tasks: Vec<TaskRow>,
 }
 
-/// An agent, and how many rows of each kind it says it has had.
+/// An agent, with the counters of its rows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentRow {
     pub(crate) no: i64,
@@ -40,7 +39,7 @@ pub(crate) struct AgentRow {
     pub(crate) counters: Counters,
 }
 
-/// The highest number given out of each kind.
+/// The highest number assigned of each kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counters {
     pub(crate) messages: i64,
@@ -49,20 +48,20 @@ pub(crate) struct Counters {
     pub(crate) briefs: i64,
 }
 
-/// A message.
+/// A row of the message table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MessageRow {
     pub(crate) agent: i64,
     pub(crate) seq: i64,
     pub(crate) queued: bool,
-    /// The number of the brief that settled it.
+    /// Number of the brief that settled it.
     pub(crate) outcome: Option<i64>,
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) text: String,
 }
 
-/// A brief.
+/// A row of the brief table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BriefRow {
     pub(crate) agent: i64,
@@ -72,7 +71,7 @@ pub(crate) struct BriefRow {
     pub(crate) settles: Vec<String>,
 }
 
-/// An entry of the log.
+/// A row of an agent's log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LogRow {
     pub(crate) agent: i64,
@@ -80,7 +79,7 @@ pub(crate) struct LogRow {
     pub(crate) entry: Value,
 }
 
-/// The events of one commit: so many, up to this number.
+/// The events of one commit: `count` events up to `last_seq`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EventsRow {
     pub(crate) agent: i64,
@@ -88,7 +87,7 @@ pub(crate) struct EventsRow {
     pub(crate) count: i64,
 }
 
-/// An effect without an outcome.
+/// An effect that has no outcome yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EffectRow {
     pub(crate) agent: i64,
@@ -96,7 +95,7 @@ pub(crate) struct EffectRow {
     pub(crate) effect: Value,
 }
 
-/// A task.
+/// A row of the task table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TaskRow {
     pub(crate) agent: i64,
@@ -106,7 +105,7 @@ pub(crate) struct TaskRow {
 }
 
 impl Rows {
-    /// The name of an agent, for people.
+    /// Name of an agent for messages.
     pub(crate) fn name(&self, agent: i64) -> &str {
         let mut agents = self.agents.iter();
         let found = agents.find(|row| row.no == agent);
@@ -121,7 +120,7 @@ fn open(path: &Path) -> Result<Connection> {
     )?)
 }
 
-/// Reads everything in one transaction.
+/// Reads all rows in one transaction.
 pub(crate) fn read(path: &Path) -> Result<Rows> {
     let mut db = open(path)?;
     let tx = db.transaction()?;
@@ -166,7 +165,7 @@ pub(crate) fn read(path: &Path) -> Result<Rows> {
     })
 }
 
-/// What is still to be done, of agents that are listed and of those that are not.
+/// Lists unfinished work, also of temporary agents, which the API does not list.
 pub(crate) fn outstanding(path: &Path) -> Result<Vec<String>> {
     let rows = read(path)?;
     let effects = rows.effects.iter().map(|row| {

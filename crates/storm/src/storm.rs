@@ -1,9 +1,9 @@
-//! The storm itself: starts a host, kills it or a shim when the plan says so, and starts the next one.
+//! The main loop of the storm: starts a host, kills it or a shim as planned, and starts the next one.
 
 use crate::Fallible;
-use crate::clients::{self, Crew, Weather};
+use crate::clients::{self, ClientContext, HostState};
 use crate::host::Host;
-use crate::plan::{Moment, Stream, Victim};
+use crate::plan::{ChoiceKind, Moment, Victim};
 use crate::process;
 use holon_api::ControlAction;
 use std::path::PathBuf;
@@ -11,111 +11,111 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a live shim is waited for when one is to be killed.
-const SHIM_PATIENCE: Duration = Duration::from_millis(500);
-/// Pause between two looks for a live shim.
-const SHIM_LOOK: Duration = Duration::from_millis(5);
+/// Time to wait for a live shim when one is to be killed.
+const SHIM_TIMEOUT: Duration = Duration::from_millis(500);
+/// Interval between the searches for a live shim.
+const SHIM_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What the storm did.
+/// Counts of what the storm did.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Damage {
+pub(crate) struct KillCounts {
     pub(crate) host_kills: u64,
-    /// Of those, before the host answered or right after.
+    /// Part of `host_kills`: before the first answer or right after it.
     pub(crate) recovery_kills: u64,
-    /// Of those, before it answered.
+    /// Part of `recovery_kills`: before the first answer.
     pub(crate) start_kills: u64,
-    /// While the host went down in order, or when it just had.
+    /// Part of `host_kills`: during or right after an orderly shutdown.
     pub(crate) shutdown_kills: u64,
-    /// Right after every agent was asked to stop.
+    /// Part of `host_kills`: right after every agent was told to stop.
     pub(crate) stop_kills: u64,
     pub(crate) shim_kills: u64,
-    /// Planned, but no command was running.
+    /// Planned shim kills that found no running command.
     pub(crate) shims_missed: u64,
-    /// From start to first answer, of every host that came that far.
+    /// Time from start to first answer, of every host that answered.
     pub(crate) healthy_after: Vec<Duration>,
 }
 
-/// A storm under way.
+/// The state of a running storm.
 #[derive(Debug)]
 pub(crate) struct Storm<'a> {
-    crew: &'a Crew,
-    /// The next kill of the plan.
+    context: &'a ClientContext,
+    /// Number of the next kill.
     next: u64,
     kills: u64,
-    /// The last host was killed right after they were stopped.
+    /// True if the last host was killed right after the agents were told to stop.
     are_agents_stopped: bool,
-    pub(crate) damage: Damage,
+    pub(crate) counts: KillCounts,
 }
 
 impl<'a> Storm<'a> {
-    pub(crate) fn new(crew: &'a Crew, kills: u64) -> Self {
+    pub(crate) fn new(context: &'a ClientContext, kills: u64) -> Self {
         Self {
-            crew,
+            context,
             next: 0,
             kills,
             are_agents_stopped: false,
-            damage: Damage::default(),
+            counts: KillCounts::default(),
         }
     }
 
-    /// Carries out all kills, beginning with a host that serves; returns the host that is left standing.
-    pub(crate) async fn rage(&mut self, host: Host) -> Fallible<Host> {
+    /// Carries out all kills, starting with a running host. Returns the last host, which is not killed.
+    pub(crate) async fn run(&mut self, host: Host) -> Fallible<Host> {
         let mut host = Some(host);
         loop {
             if let Some(living) = host.take() {
-                self.damage.healthy_after.push(living.healthy_after);
-                self.crew.weather.send_replace(Weather::Up);
-                self.crew.book.note("the host serves");
+                self.counts.healthy_after.push(living.healthy_after);
+                self.context.host_state.send_replace(HostState::Up);
+                self.context.recorder.note("the host serves");
                 if self.are_agents_stopped {
                     self.control_all(ControlAction::Start).await;
                     self.are_agents_stopped = false;
                 }
-                if let Some(survivor) = self.batter(living).await? {
+                if let Some(survivor) = self.run_kills(living).await? {
                     return Ok(survivor);
                 }
             }
             let kill_at = self.planned_start_kill();
-            host = Host::start(&self.crew.world, kill_at).await?;
+            host = Host::start(&self.context.world, kill_at).await?;
             if host.is_none() {
                 self.take_next();
-                self.damage.host_kills += 1;
-                self.damage.recovery_kills += 1;
-                self.damage.start_kills += 1;
+                self.counts.host_kills += 1;
+                self.counts.recovery_kills += 1;
+                self.counts.start_kills += 1;
             }
         }
     }
 
-    /// The number of the next kill, which is due now.
+    /// Takes the number of the next kill, which is due now.
     fn take_next(&mut self) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.crew.kills_done.store(number, Ordering::SeqCst);
-        let kill = self.crew.plan.kill(number);
-        self.crew
-            .book
+        self.context.kills_done.store(number, Ordering::SeqCst);
+        let kill = self.context.plan.kill(number);
+        self.context
+            .recorder
             .note(&format!("kill {number} is due: {kill:?}"));
         number
     }
 
-    /// When a host that is started now has to be killed, should it not serve by then.
+    /// Time after its start at which the next host has to be killed if it does not serve by then.
     fn planned_start_kill(&self) -> Option<Duration> {
         if self.next == self.kills {
             return None;
         }
-        match self.crew.plan.kill(self.next).moment {
+        match self.context.plan.kill(self.next).moment {
             Moment::Starting(after) => Some(after),
             Moment::Recovering(_) | Moment::Serving(_) => None,
         }
     }
 
-    /// Goes through the plan until this host is killed; returns it when the plan is at its end.
-    async fn batter(&mut self, mut host: Host) -> Fallible<Option<Host>> {
+    /// Carries out kills until this host is killed. Returns the host if the plan is finished.
+    async fn run_kills(&mut self, mut host: Host) -> Fallible<Option<Host>> {
         let served_since = Instant::now();
         while self.next < self.kills {
             let number = self.take_next();
-            let kill = self.crew.plan.kill(number);
+            let kill = self.context.plan.kill(number);
             let until = match kill.moment {
-                // It was to die before it served, and was faster.
+                // The host was to be killed before it served, but was faster.
                 Moment::Starting(_) => Instant::now(),
                 Moment::Recovering(after) => served_since + after,
                 Moment::Serving(after) => Instant::now() + after,
@@ -125,20 +125,20 @@ impl<'a> Storm<'a> {
                 error = host.ended() => return Err(error),
             }
             match kill.victim {
-                Victim::Shim => self.kill_shim(number, SHIM_PATIENCE).await,
+                Victim::Shim => self.kill_shim(number, SHIM_TIMEOUT).await,
                 Victim::Host => return self.kill_host(host, kill.moment).await,
                 Victim::HostGoingDown(after) => {
-                    host.ask_to_go_down()?;
+                    host.request_shutdown()?;
                     tokio::time::sleep(after).await;
-                    self.damage.shutdown_kills += 1;
+                    self.counts.shutdown_kills += 1;
                     return self.kill_host(host, kill.moment).await;
                 }
                 Victim::HostAfterStops(after) => {
                     let stop = self.control_all(ControlAction::Stop);
-                    // Some are stopped, some are not, and some do not know.
+                    // Some agents are stopped by then, some are not.
                     drop(tokio::time::timeout(after, stop).await);
                     self.are_agents_stopped = true;
-                    self.damage.stop_kills += 1;
+                    self.counts.stop_kills += 1;
                     return self.kill_host(host, kill.moment).await;
                 }
                 Victim::HostThenShim => {
@@ -152,40 +152,40 @@ impl<'a> Storm<'a> {
     }
 
     async fn control_all(&self, action: ControlAction) {
-        let agents = self.crew.agents_at_work();
-        clients::control_all(&self.crew.world.client(), agents, action).await;
+        let agents = self.context.current_agents();
+        clients::control_all(&self.context.world.client(), agents, action).await;
     }
 
     async fn kill_host(&mut self, host: Host, moment: Moment) -> Fallible<Option<Host>> {
-        self.crew.weather.send_replace(Weather::Down);
+        self.context.host_state.send_replace(HostState::Down);
         host.kill().await?;
-        self.crew.book.note("the host is killed");
-        self.damage.host_kills += 1;
+        self.context.recorder.note("the host is killed");
+        self.counts.host_kills += 1;
         let recovering = !matches!(moment, Moment::Serving(_));
-        self.damage.recovery_kills += u64::from(recovering);
+        self.counts.recovery_kills += u64::from(recovering);
         Ok(None)
     }
 
-    /// Kills the shim of one running command, which is waited for this long.
-    async fn kill_shim(&mut self, number: u64, patience: Duration) {
-        let mut rng = self.crew.plan.rng(Stream::Shim, number);
-        let deadline = Instant::now() + patience;
-        let home = self.crew.world.home();
+    /// Kills the shim of one running command, for which it waits this long.
+    async fn kill_shim(&mut self, number: u64, timeout: Duration) {
+        let mut rng = self.context.plan.rng(ChoiceKind::Shim, number);
+        let deadline = Instant::now() + timeout;
+        let home = self.context.world.home();
         loop {
-            let live: Vec<PathBuf> = process::supervised(&home);
+            let live: Vec<PathBuf> = process::live_command_dirs(&home);
             let picked = live.get(rng.index(live.len()));
             if picked.is_some_and(|dir| process::kill_shim(dir)) {
-                self.damage.shim_kills += 1;
-                self.crew
-                    .book
+                self.counts.shim_kills += 1;
+                self.context
+                    .recorder
                     .note(&format!("a shim is killed: {picked:?}"));
                 return;
             }
             if Instant::now() >= deadline {
-                self.damage.shims_missed += 1;
+                self.counts.shims_missed += 1;
                 return;
             }
-            tokio::time::sleep(SHIM_LOOK).await;
+            tokio::time::sleep(SHIM_POLL_INTERVAL).await;
         }
     }
 }

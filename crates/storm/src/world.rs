@@ -8,10 +8,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The model all agents ask, as the settings name it.
+/// Name of the model that all agents use.
 pub(crate) const MODEL: &str = "storm/weather";
 
-/// One directory with everything in it.
+/// The directory of a storm.
 #[derive(Debug)]
 pub(crate) struct World {
     root: PathBuf,
@@ -19,9 +19,9 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Makes the directories. The host's home is not there before [`Self::configure`].
+    /// Creates the directories. The settings are written by [`Self::configure`].
     pub(crate) fn make(root: &Path, program: &Path) -> Fallible<Self> {
-        // The system's tables show real paths, and processes are looked up by them.
+        // The process table shows canonical paths, and processes are found by them.
         let root = root.canonicalize()?;
         std::fs::create_dir_all(root.join("user"))?;
         let world = Self {
@@ -34,7 +34,7 @@ impl World {
         Ok(world)
     }
 
-    /// Writes the settings: one provider, at this address.
+    /// Writes the settings, with one provider at this address.
     pub(crate) fn configure(&self, base_url: &str) -> Fallible<()> {
         let settings = format!(
             "[providers.storm]\ntransport = \"openai_chat_completions\"\nbase_url = {base_url:?}\n"
@@ -50,7 +50,7 @@ impl World {
         self.root.join("home")
     }
 
-    /// The file every command of every agent appends to.
+    /// File to which every command of every agent appends its marks.
     pub(crate) fn marks(&self) -> PathBuf {
         self.root.join("marks")
     }
@@ -63,7 +63,7 @@ impl World {
         self.root.join("host.log")
     }
 
-    /// Where it is written down who did what when.
+    /// Log of the storm's own actions, with times.
     pub(crate) fn diary(&self) -> PathBuf {
         self.root.join("diary")
     }
@@ -76,12 +76,12 @@ impl World {
         Ok(log?)
     }
 
-    /// The directory that holds every workspace.
+    /// Directory of all workspaces.
     pub(crate) fn workspaces(&self) -> PathBuf {
         self.root.join("work")
     }
 
-    /// Makes the workspace of this name.
+    /// Creates the workspace of this name.
     pub(crate) fn workspace(&self, name: &str) -> Fallible<String> {
         let made = make_workspace(&self.workspaces().join(name))?;
         Ok(made.display().to_string())
@@ -91,8 +91,7 @@ impl World {
         Client::unix(self.home().join("run/holon.sock"))
     }
 
-    /// The host in this world: its own home and user, nothing else of this process's environment but the way to find
-    /// other programs.
+    /// Command that starts the host with its own home and user. Of this process's environment it only gets `PATH`.
     #[allow(
         clippy::disallowed_methods,
         reason = "the one variable commands need to find programs"

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A message whose admission was acknowledged to its sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Acknowledged {
+pub struct AcknowledgedMessage {
     pub message_id: String,
     /// True if an operator is owed an outcome for it.
     pub owed: bool,
@@ -15,7 +15,7 @@ pub struct Acknowledged {
 
 /// One entry of a transcript, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum HistoryEntry {
     /// A message opened or entered a turn.
     Message {
         message_id: String,
@@ -37,12 +37,12 @@ pub enum Said {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Story {
     /// Messages whose admission was acknowledged.
-    pub acknowledged: Vec<Acknowledged>,
+    pub acknowledged: Vec<AcknowledgedMessage>,
     /// Messages that each brief settles.
     pub settled: Vec<Vec<String>>,
     /// Positions of the events, oldest first.
     pub events: Vec<u64>,
-    pub transcript: Vec<Said>,
+    pub transcript: Vec<HistoryEntry>,
 }
 
 /// Describes everything that is wrong with a history.
@@ -69,7 +69,7 @@ pub fn check_marks(marks: &[String]) -> Vec<String> {
 fn check_messages(story: &Story, wrong: &mut Vec<String>) {
     let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
     for said in &story.transcript {
-        if let Said::Message { message_id } = said {
+        if let HistoryEntry::Message { message_id } = said {
             *taken.entry(message_id).or_default() += 1;
         }
     }
@@ -113,12 +113,12 @@ fn check_events(events: &[u64], wrong: &mut Vec<String>) {
     }
 }
 
-fn check_transcript(transcript: &[Said], wrong: &mut Vec<String>) {
+fn check_transcript(transcript: &[HistoryEntry], wrong: &mut Vec<String>) {
     let mut waiting: Vec<&str> = Vec::new();
     let mut answered = BTreeSet::new();
     for said in transcript {
         match said {
-            Said::Result { call } => {
+            HistoryEntry::Result { call } => {
                 if waiting.first() == Some(&call.as_str()) {
                     waiting.remove(0);
                 } else {
@@ -128,12 +128,12 @@ fn check_transcript(transcript: &[Said], wrong: &mut Vec<String>) {
                     wrong.push(format!("{call} has two results"));
                 }
             }
-            Said::Message { .. } | Said::Round { .. } | Said::Other => {
+            HistoryEntry::Message { .. } | HistoryEntry::Round { .. } | HistoryEntry::Other => {
                 if !waiting.is_empty() {
                     wrong.push(format!("{waiting:?} have no result before {said:?}"));
                 }
                 waiting.clear();
-                if let Said::Round { calls } = said {
+                if let HistoryEntry::Round { calls } = said {
                     waiting.extend(calls.iter().map(String::as_str));
                 }
             }
@@ -148,26 +148,26 @@ fn check_transcript(transcript: &[Said], wrong: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    fn message(id: &str) -> Said {
-        Said::Message {
+    fn message(id: &str) -> HistoryEntry {
+        HistoryEntry::Message {
             message_id: id.to_owned(),
         }
     }
 
-    fn round(calls: &[&str]) -> Said {
-        Said::Round {
+    fn round(calls: &[&str]) -> HistoryEntry {
+        HistoryEntry::Round {
             calls: calls.iter().map(|call| (*call).to_owned()).collect(),
         }
     }
 
-    fn result(call: &str) -> Said {
-        Said::Result {
+    fn result(call: &str) -> HistoryEntry {
+        HistoryEntry::Result {
             call: call.to_owned(),
         }
     }
 
-    fn acknowledged(id: &str, owed: bool) -> Acknowledged {
-        Acknowledged {
+    fn acknowledged(id: &str, owed: bool) -> AcknowledgedMessage {
+        AcknowledgedMessage {
             message_id: id.to_owned(),
             owed,
         }

@@ -12,13 +12,13 @@
 pub mod checker;
 pub mod damage;
 pub mod engine;
+mod host_process;
 mod log;
 mod meeting;
 pub mod ports;
 pub mod provider;
-mod served;
 mod world;
 
+pub use host_process::HostProcess;
 pub use meeting::Meeting;
-pub use served::Served;
-pub use world::{Ran, World};
+pub use world::{ProgramOutput, World};

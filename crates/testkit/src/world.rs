@@ -1,7 +1,7 @@
 //! A temporary directory with a home, and the program run inside it only.
 
+use crate::host_process::HostProcess;
 use crate::meeting::Meeting;
-use crate::served::Served;
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_store::Readers;
@@ -20,14 +20,14 @@ pub struct World {
 
 /// The result of a program that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct ProgramOutput {
     /// Exit code; absent when a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Ran {
+impl ProgramOutput {
     /// Parses standard output as JSON.
     ///
     /// # Panics
@@ -125,13 +125,13 @@ impl World {
 
     /// Runs the program until it ends.
     #[must_use]
-    pub fn run(&self, args: &[&str]) -> Ran {
+    pub fn run(&self, args: &[&str]) -> ProgramOutput {
         self.run_with(args, b"")
     }
 
     /// Runs the program with this standard input until it ends.
     #[must_use]
-    pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
+    pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> ProgramOutput {
         self.run_in(args, stdin, &[])
     }
 
@@ -140,7 +140,7 @@ impl World {
     /// # Panics
     /// When it cannot be started.
     #[must_use]
-    pub fn run_in(&self, args: &[&str], stdin: &[u8], variables: &[(&str, &str)]) -> Ran {
+    pub fn run_in(&self, args: &[&str], stdin: &[u8], variables: &[(&str, &str)]) -> ProgramOutput {
         let mut child = self
             .command()
             .args(args)
@@ -155,7 +155,7 @@ impl World {
         drop(input.write_all(stdin));
         drop(input);
         let output = child.wait_with_output().expect("the program ends");
-        Ran {
+        ProgramOutput {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -178,16 +178,16 @@ impl World {
 
     /// Starts a host on a free port and waits until it is ready.
     #[must_use]
-    pub fn serve(&self, args: &[&str]) -> Served {
+    pub fn serve(&self, args: &[&str]) -> HostProcess {
         self.serve_with(args, &[])
     }
 
     /// Starts a host with these environment variables and waits until it is ready.
     #[must_use]
-    pub fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Served {
+    pub fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> HostProcess {
         let mut command = self.command();
         command.args(["serve", "--port", "0"]).args(args);
         command.envs(variables.iter().copied());
-        Served::start(command)
+        HostProcess::start(command)
     }
 }

@@ -1,4 +1,4 @@
-//! Emission: a tool's source schema rewritten to what a provider is sent.
+//! Rewrites a tool's source schema to the form that a provider is sent.
 //!
 //! Owns the two modes and their rules; does not know any provider. Invariant: in both modes every object schema is
 //! closed; in strict mode every property is required and a source-optional one accepts null, at every depth.
@@ -8,7 +8,7 @@ use crate::tool::apply_patch;
 use holon_domain::tool::{OfferedTool, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// How exactly a provider holds a model to a schema.
+/// Strictness with which a provider holds a model to a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SchemaMode {
     /// The schema is guidance; optional arguments may be left out.
@@ -17,7 +17,7 @@ pub enum SchemaMode {
     Strict,
 }
 
-/// A tool as a provider is sent it.
+/// Emits a tool in the form that a provider is sent.
 #[must_use]
 pub fn emit(spec: &ToolSpec, mode: SchemaMode) -> OfferedTool {
     let mut parameters = spec.input_schema.clone();
@@ -37,7 +37,7 @@ fn close(node: &mut Map<String, Value>, mode: SchemaMode) {
         return;
     }
     node.insert("additionalProperties".into(), json!(false));
-    // Some servers refuse an object schema that does not say what it holds, even if that is nothing.
+    // Some servers refuse an object schema without `properties`, even if it has none.
     let mut properties = match node.remove("properties") {
         Some(Value::Object(properties)) => properties,
         Some(_) | None => Map::new(),
@@ -89,7 +89,7 @@ fn make_nullable(schema: &mut Value) {
     }
     for alternatives in ["anyOf", "oneOf"] {
         if let Some(Value::Array(schemas)) = node.get_mut(alternatives) {
-            // Two alternatives that both accept null would break `oneOf`, hence only if none does.
+            // Two alternatives that both accept null would break `oneOf`, so null is added only if none accepts it.
             if !schemas.iter().any(accepts_null) {
                 schemas.push(json!({"type": "null"}));
             }

@@ -1,9 +1,9 @@
-//! From the arguments as a model wrote them to typed arguments, or to an error the model can act on.
+//! Turns the arguments that a model wrote into typed arguments, or into an error the model can act on.
 //!
-//! Forgives what servers and strict emission do to well-meant arguments: an object packed into a string, nothing at
-//! all where there are no arguments, `null` where one is absent. A `null` stays one only where the tool's own schema
-//! takes it for a value, so that it can mean something else than an absent argument. Forgives nothing else; rules
-//! about values stand with each tool.
+//! Tolerates what servers and strict emission do to correct arguments: an object packed into a string, no value at all
+//! if there are no arguments, `null` for an absent one. A `null` is kept only where the tool's own schema accepts it as
+//! a value, so that it can differ from an absent argument. Nothing else is tolerated; rules about values are in each
+//! tool's file.
 
 use crate::emission::accepts_null;
 use holon_domain::limits::EVENT_PREVIEW_BYTES;
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// Whose arguments are read: those of a call, or those of one item of a list that a call holds.
+/// The owner of the arguments in error messages: a call, or one item of a list in a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
     tool: &'a str,
@@ -21,12 +21,12 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// A call of this tool.
+    /// Arguments of a call of this tool.
     pub(crate) const fn call(tool: &'a str) -> Self {
         Self { tool, item: None }
     }
 
-    /// One item of a call of this tool, counted from 1.
+    /// Arguments of one item of a call, counted from 1.
     pub(crate) const fn item(tool: &'a str, number: usize) -> Self {
         Self {
             tool,
@@ -34,7 +34,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// `invalid_tool_input`, with the details every one of them carries.
+    /// Builds an `invalid_tool_input` error with the common details.
     pub(crate) fn invalid(self, field: Option<&str>, parse_error: &str) -> ToolError {
         let parse_error = text::preview(parse_error, EVENT_PREVIEW_BYTES);
         let message = match field {
@@ -49,7 +49,7 @@ impl<'a> Subject<'a> {
         ToolError::new(ToolErrorKind::InvalidToolInput, message).details(Value::Object(details))
     }
 
-    /// What is wrong and where, for machines.
+    /// Names the tool, the item and the field for machines.
     pub(crate) fn details(self, field: Option<&str>) -> Map<String, Value> {
         let mut details = Map::from_iter([("tool_name".to_owned(), json!(self.tool))]);
         if let Some(number) = self.item {
@@ -71,12 +71,12 @@ impl fmt::Display for Subject<'_> {
     }
 }
 
-/// `invalid_tool_input` about the arguments of a call.
+/// Builds an `invalid_tool_input` error about the arguments of a call.
 pub(crate) fn invalid(tool: &str, field: Option<&str>, parse_error: &str) -> ToolError {
     Subject::call(tool).invalid(field, parse_error)
 }
 
-/// The arguments as members of an object, as they were written.
+/// Returns the arguments as members of an object, unchanged.
 pub(crate) fn members(
     subject: Subject<'_>,
     input: &Value,
@@ -92,13 +92,13 @@ pub(crate) fn members(
     }
 }
 
-/// Whether the schema takes `null` for a value of this argument.
+/// Returns true if the schema accepts `null` as a value of this argument.
 fn takes_null(schema: &Value, name: &str) -> bool {
     let property = schema.get("properties").and_then(|all| all.get(name));
     property.is_some_and(accepts_null)
 }
 
-/// Whether the arguments hold this one as `null`, where that differs from its absence.
+/// Returns true if this argument is given as `null`, in a schema where that differs from its absence.
 pub(crate) fn is_null(subject: Subject<'_>, input: &Value, name: &str) -> Result<bool, ToolError> {
     let members = members(subject, input)?;
     Ok(members.get(name).is_some_and(Value::is_null))
@@ -124,20 +124,20 @@ fn not_an_object(subject: Subject<'_>, parse_error: &str) -> ToolError {
     ))
 }
 
-/// Typed arguments of the tool `spec` describes.
+/// Parses the typed arguments of the tool `spec` describes.
 pub(crate) fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, ToolError> {
-    typed(Subject::call(&spec.name), &spec.input_schema, input)
+    parse_typed(Subject::call(&spec.name), &spec.input_schema, input)
 }
 
-/// Typed arguments that `schema` describes.
-pub(crate) fn typed<T: DeserializeOwned>(
+/// Parses typed arguments that `schema` describes.
+pub(crate) fn parse_typed<T: DeserializeOwned>(
     subject: Subject<'_>,
     schema: &Value,
     input: &Value,
 ) -> Result<T, ToolError> {
     let mut members = members(subject, input)?;
     members.retain(|name, value| !value.is_null() || takes_null(schema, name));
-    // Checked against the published schema first, so the error names the argument and not a Rust type.
+    // Checked against the published schema first, so that the error names the argument and not a Rust type.
     if let Some(unknown) = members
         .keys()
         .find(|key| !properties(schema).any(|known| known == *key))
@@ -156,15 +156,15 @@ pub(crate) fn typed<T: DeserializeOwned>(
     }
     serde_json::from_value(Value::Object(members.clone())).map_err(|error| {
         let parse_error = error.to_string();
-        let field = culprit::<T>(&members, &parse_error);
+        let field = find_culprit::<T>(&members, &parse_error);
         subject
             .invalid(field.as_deref(), &parse_error)
             .hint(arguments_hint(subject, schema))
     })
 }
 
-/// The first negative number where only others count, and what is wrong with it. Greater ones are each tool's own to
-/// judge, but no tool's type holds these.
+/// Finds the first negative number where the schema allows none, and describes the mistake. Upper bounds are checked by
+/// each tool, but no tool's type holds a negative number.
 fn too_small<'a>(schema: &Value, members: &'a Map<String, Value>) -> Option<(&'a str, String)> {
     members.iter().find_map(|(name, value)| {
         let given = value.as_i64().filter(|given| *given < 0)?;
@@ -178,8 +178,11 @@ fn too_small<'a>(schema: &Value, members: &'a Map<String, Value>) -> Option<(&'a
     })
 }
 
-/// The member that causes `parse_error`: the one that causes it also when it stands alone.
-fn culprit<T: DeserializeOwned>(members: &Map<String, Value>, parse_error: &str) -> Option<String> {
+/// Finds the member that causes `parse_error`: the one that causes the same error on its own.
+fn find_culprit<T: DeserializeOwned>(
+    members: &Map<String, Value>,
+    parse_error: &str,
+) -> Option<String> {
     let alone = |key: &String, value: &Value| {
         let solo = Map::from_iter([(key.clone(), value.clone())]);
         serde_json::from_value::<T>(Value::Object(solo))
@@ -192,7 +195,7 @@ fn culprit<T: DeserializeOwned>(members: &Map<String, Value>, parse_error: &str)
         .map(|(key, _)| key.clone())
 }
 
-/// A name a model wrote, short enough to be repeated to it.
+/// Shortens a name that a model wrote, so that an error can repeat it.
 pub(crate) fn shown(name: &str) -> String {
     text::preview(name, 80)
 }
@@ -253,7 +256,7 @@ mod tests {
             "blocked_by": {"type": ["string", "null"]},
             "note": {"type": "string"},
         }});
-        typed(Subject::call("UpdateWorkItem"), &schema, input).expect("understood")
+        parse_typed(Subject::call("UpdateWorkItem"), &schema, input).expect("understood")
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! What a model may ask for and how it is answered: tool schemas, argument parsing, envelopes, receipts.
+//! The contract between a model and the runtime: tool schemas, argument parsing, envelopes, receipts.
 //!
-//! Owns the road from a call's name and arguments to an `Intent`, and from a finished call to the text a model reads.
-//! Deliberately absent: doing anything. Intents are decided by the kernel or performed by the shell; the envelopes of
-//! intents the kernel settles by itself are written there. Everything here is a pure function of its arguments.
-//! The one error type is `holon_domain::tool::ToolError`, because every failure here is an answer to a model.
+//! Turns a call's name and arguments into an `Intent`, and a finished call into the text a model reads. Nothing is
+//! executed here: the kernel decides intents or the shell performs them, and the kernel writes the envelopes of the
+//! intents it decides itself. Every function is pure. The one error type is `holon_domain::tool::ToolError`, because
+//! every failure here is an answer to a model.
 
 mod emission;
 mod input;

@@ -1,10 +1,10 @@
-//! Pieces that receipts in words are made of.
+//! Text fragments that receipts are made of.
 //!
-//! Owns their spelling only; which of them a receipt has, and in which order, stands with each tool.
+//! Owns their spelling only; each tool decides which fragments a receipt has, and in which order.
 
 use std::fmt::Write as _;
 
-/// Adds a stream under its name, if it has anything.
+/// Adds a stream under its name, unless it is empty.
 pub(crate) fn section(text: &mut String, name: &str, content: &str) {
     if !content.is_empty() {
         // Writing to a string cannot fail, here and below.
@@ -13,11 +13,11 @@ pub(crate) fn section(text: &mut String, name: &str, content: &str) {
     }
 }
 
-/// What stands before the complaints where both streams are one text.
+/// Heading of standard error where both streams are one text.
 const COMPLAINTS: &str = "stderr:\n";
 
-/// Both streams as one text, the complaints under their name.
-pub(crate) fn joined(output: &str, complaints: &str) -> String {
+/// Joins both streams to one text, with standard error under a heading.
+pub(crate) fn join_streams(output: &str, complaints: &str) -> String {
     let mut text = output.to_owned();
     if complaints.is_empty() {
         return text;
@@ -28,8 +28,8 @@ pub(crate) fn joined(output: &str, complaints: &str) -> String {
     text + COMPLAINTS + complaints
 }
 
-/// The output alone out of a text of both streams. Where the complaints do not stand at its end, all of it is output.
-pub(crate) fn without_complaints<'a>(text: &'a str, complaints: &str) -> &'a str {
+/// Returns standard output alone from a joined text. If the text does not end with `complaints`, all of it is output.
+pub(crate) fn strip_complaints<'a>(text: &'a str, complaints: &str) -> &'a str {
     if complaints.is_empty() {
         return text;
     }
@@ -38,12 +38,11 @@ pub(crate) fn without_complaints<'a>(text: &'a str, complaints: &str) -> &'a str
     output.unwrap_or(text)
 }
 
-/// Adds one line.
 pub(crate) fn line(text: &mut String, line: &str) {
     write!(text, "\n{line}").ok();
 }
 
-/// A span of time as people say it: exact while it is short.
+/// Formats a duration for people; short durations are exact.
 pub(crate) fn span(millis: u64) -> String {
     let seconds = millis / 1_000;
     match millis {
@@ -67,12 +66,12 @@ mod tests {
             ("out\n", "bad\n", "out\nstderr:\nbad\n"),
             ("out", "bad", "out\nstderr:\nbad"),
         ] {
-            assert_eq!(joined(output, complaints), text);
-            let alone = without_complaints(text, complaints);
+            assert_eq!(join_streams(output, complaints), text);
+            let alone = strip_complaints(text, complaints);
             assert_eq!(alone.trim_end_matches('\n'), output.trim_end_matches('\n'));
         }
-        // As earlier builds stored it.
-        assert_eq!(without_complaints("out\n", "bad\n"), "out\n");
+        // Earlier builds stored the output in this form.
+        assert_eq!(strip_complaints("out\n", "bad\n"), "out\n");
     }
 
     #[test]

@@ -1,29 +1,29 @@
-//! What of a command's output a model reads: head and tail of each stream under one budget.
+//! Selects the part of a command's output that a model reads: head and tail of each stream under one budget.
 //!
-//! Owns the cut, the marker that names what was left out, and how a budget is divided. Does not capture: a stream may
-//! come with a hole of its own, made while it was drained, and the marker counts that too.
-//! Invariant: without the markers, what is shown stays within the budget, and no character is split.
+//! Owns the cut, the marker that states what was left out, and the division of a budget. A stream may arrive with a gap
+//! that the capture made; the marker counts that too. Invariant: without the markers, the shown text stays within the
+//! budget, and no character is split.
 
 use holon_domain::command::{CapturedStream, StreamPart};
 use holon_domain::text;
 
-/// Characters an estimated token stands for.
+/// Characters that one estimated token stands for.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// A text as far as it is shown.
+/// A text that may have been cut.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct ShownText {
     pub(crate) text: String,
-    /// Whether anything was left out.
+    /// True if anything was left out.
     pub(crate) cut: bool,
 }
 
-/// What is at hand of a text: all of it, or its two ends.
+/// The available part of a text: all of it, or its two ends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ends<'a> {
     head: &'a str,
     tail: &'a str,
-    /// Bytes between them.
+    /// Bytes missing between the two ends.
     between: u64,
 }
 
@@ -48,15 +48,15 @@ impl<'a> From<&'a StreamPart> for Ends<'a> {
 }
 
 impl Ends<'_> {
-    /// Bytes at hand.
+    /// Returns the number of available bytes.
     pub(crate) const fn held(self) -> usize {
         self.head.len() + self.tail.len()
     }
 
-    /// Cuts the middle out, if it is too long or has a hole already.
-    pub(crate) fn fit(self, budget: usize) -> Shown {
+    /// Cuts the middle out, if the text is too long or already has a gap.
+    pub(crate) fn fit(self, budget: usize) -> ShownText {
         if self.between == 0 {
-            return whole(&format!("{}{}", self.head, self.tail), budget);
+            return cut_middle(&format!("{}{}", self.head, self.tail), budget);
         }
         let (head_share, tail_share) = shares(self.head.len(), self.tail.len(), budget);
         let (head, tail) = (
@@ -64,35 +64,35 @@ impl Ends<'_> {
             text::suffix(self.tail, tail_share),
         );
         let cut_too = self.held() - head.len() - tail.len();
-        // How many lines the hole had is not known: it was never looked at.
+        // The number of lines in the gap is unknown, because the capture dropped it unread.
         let marker = format!("[{} bytes left out]", self.between + cut_too as u64);
-        Shown {
+        ShownText {
             text: join(head, &marker, tail),
             cut: true,
         }
     }
 }
 
-/// Both streams, cut.
+/// Both streams, cut to one budget.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Previews {
-    pub(crate) stdout: Shown,
-    pub(crate) stderr: Shown,
+    pub(crate) stdout: ShownText,
+    pub(crate) stderr: ShownText,
 }
 
 impl Previews {
-    /// Whether anything was left out of either.
+    /// Returns true if anything was left out of either stream.
     pub(crate) const fn truncated(&self) -> bool {
         self.stdout.cut || self.stderr.cut
     }
 }
 
-/// The budget for a number of estimated tokens. Counted in bytes, so it is never more than that many characters.
+/// Converts estimated tokens to a budget in bytes, which is never more than that many characters.
 pub(crate) const fn budget(tokens: u32) -> usize {
     (tokens as usize).saturating_mul(CHARS_PER_TOKEN)
 }
 
-/// Divides a budget between two texts of these lengths: each may have half, and what one does not need goes to the
+/// Divides a budget between two texts of these lengths: each may have half, and the unused rest of one goes to the
 /// other.
 pub(crate) fn divide(first: usize, second: usize, budget: usize) -> (usize, usize) {
     let for_first = budget.saturating_sub(second.min(budget / 2));
@@ -100,8 +100,8 @@ pub(crate) fn divide(first: usize, second: usize, budget: usize) -> (usize, usiz
     (for_first, for_second)
 }
 
-/// Divides a budget among texts of these lengths: all may have the same, and what some do not need goes to the rest.
-pub(crate) fn fair(needs: &[usize], budget: usize) -> Vec<usize> {
+/// Divides a budget among texts of these lengths: each may have the same share, and unused shares go to the rest.
+pub(crate) fn divide_evenly(needs: &[usize], budget: usize) -> Vec<usize> {
     let mut by_need: Vec<usize> = (0..needs.len()).collect();
     by_need.sort_by_key(|place| needs[*place]);
     let mut shares = vec![0; needs.len()];
@@ -114,7 +114,11 @@ pub(crate) fn fair(needs: &[usize], budget: usize) -> Vec<usize> {
 }
 
 /// Cuts both streams to one budget.
-pub(crate) fn streams(stdout: &CapturedStream, stderr: &CapturedStream, budget: usize) -> Previews {
+pub(crate) fn cut_streams(
+    stdout: &CapturedStream,
+    stderr: &CapturedStream,
+    budget: usize,
+) -> Previews {
     let (stdout, stderr) = (Ends::from(stdout), Ends::from(stderr));
     let (for_stdout, for_stderr) = divide(stdout.held(), stderr.held(), budget);
     Previews {
@@ -123,10 +127,10 @@ pub(crate) fn streams(stdout: &CapturedStream, stderr: &CapturedStream, budget: 
     }
 }
 
-/// Cuts the middle out of a text that is all at hand, if it is too long.
-fn whole(text: &str, budget: usize) -> Shown {
+/// Cuts the middle out of a complete text, if it is too long.
+fn cut_middle(text: &str, budget: usize) -> ShownText {
     let cut = text.len() > budget;
-    Shown {
+    ShownText {
         text: if cut {
             without_middle(text, budget)
         } else {
@@ -136,7 +140,7 @@ fn whole(text: &str, budget: usize) -> Shown {
     }
 }
 
-/// The middle cut out of a text that is all at hand.
+/// Replaces the middle of a complete text by a marker.
 fn without_middle(whole: &str, budget: usize) -> String {
     let head = text::prefix(whole, budget / 2);
     let tail = text::suffix(whole, budget - budget / 2);
@@ -154,13 +158,13 @@ fn without_middle(whole: &str, budget: usize) -> String {
     )
 }
 
-/// How much of the budget the head and the tail get: half each, and what one does not need goes to the other.
+/// Divides the budget between head and tail: half each, and the unused rest of one goes to the other.
 fn shares(head: usize, tail: usize, budget: usize) -> (usize, usize) {
     let for_head = budget.saturating_sub(tail.min(budget - budget / 2));
     (head.min(for_head), budget - head.min(for_head))
 }
 
-/// The marker on a line of its own.
+/// Joins head and tail with the marker on a line of its own.
 fn join(head: &str, marker: &str, tail: &str) -> String {
     let above = if head.is_empty() || head.ends_with('\n') {
         ""

@@ -1,7 +1,7 @@
-//! The receipt: what a model reads of a finished call.
+//! Renders receipts: the text that a model reads of a finished call.
 //!
-//! Owns the rendering and its bounds. Does not decide what a call came to: a receipt is a function of the stored
-//! envelope and nothing else, so the same envelope reads the same on every later request.
+//! Owns the rendering and its bounds. A receipt depends on the stored envelope alone, so the same envelope gives the
+//! same text on every later request.
 
 use crate::tool::{
     apply_patch, exec_command, exec_command_batch, task_input, task_list, task_output,
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// What a model reads of a finished call.
+/// Renders the text that a model reads of a finished call.
 #[must_use]
 pub fn receipt(envelope: &ToolEnvelope) -> String {
     match &envelope.outcome {
@@ -22,18 +22,20 @@ pub fn receipt(envelope: &ToolEnvelope) -> String {
     }
 }
 
-/// Whether the result lists files that keep what it does not show, or speaks of a command whose files are all that is
-/// left of it.
+/// Returns true if the result refers to output files: for output it does not show, or for a lost command of which only
+/// the files remain.
 #[must_use]
 pub fn refers_to_files(envelope: &ToolEnvelope) -> bool {
     let ToolOutcome::Success { result } = &envelope.outcome else {
         return false;
     };
     let places = items(result).iter().chain(result.get("task"));
-    std::iter::once(result).chain(places).any(refers)
+    std::iter::once(result)
+        .chain(places)
+        .any(refers_to_artifacts)
 }
 
-/// The same of one command of a batch, counted from 1.
+/// Returns true if one command of a batch, counted from 1, refers to output files.
 #[must_use]
 pub fn item_refers_to_files(envelope: &ToolEnvelope, number: usize) -> bool {
     let ToolOutcome::Success { result } = &envelope.outcome else {
@@ -42,7 +44,7 @@ pub fn item_refers_to_files(envelope: &ToolEnvelope, number: usize) -> bool {
     let item = number
         .checked_sub(1)
         .and_then(|place| items(result).get(place));
-    item.is_some_and(refers)
+    item.is_some_and(refers_to_artifacts)
 }
 
 fn items(result: &Value) -> &[Value] {
@@ -50,13 +52,13 @@ fn items(result: &Value) -> &[Value] {
     items.map_or(&[], Vec::as_slice)
 }
 
-fn refers(place: &Value) -> bool {
+fn refers_to_artifacts(place: &Value) -> bool {
     let files = place.get("artifacts").and_then(Value::as_array);
     let lost = place.get("error_kind") == Some(&json!(ToolErrorKind::OutcomeUnknown));
     lost || files.is_some_and(|files| !files.is_empty())
 }
 
-/// Results that read better as text have one; of one that another version wrote, or of any other tool, its JSON is read.
+/// Renders a success. Tools with a text form use it; results of an unknown shape and all other tools are shown as JSON.
 fn success(envelope: &ToolEnvelope, result: &Value) -> String {
     let text = match envelope.tool_name.as_str() {
         apply_patch::NAME => read(result, apply_patch::text),
@@ -74,7 +76,7 @@ fn read<T: DeserializeOwned>(result: &Value, text: fn(&T) -> String) -> Option<S
     T::deserialize(result).ok().map(|result| text(&result))
 }
 
-/// A small result as one line of JSON, in a fixed order.
+/// A small result as one line of JSON, with members in a fixed order.
 #[derive(Serialize)]
 struct Confirmation<'a> {
     tool_name: &'a str,
@@ -94,7 +96,7 @@ fn confirmation(envelope: &ToolEnvelope, result: &Value) -> String {
     })
 }
 
-/// The one shape in which every tool failure reaches a model.
+/// The one shape in which every tool failure is shown to a model.
 #[derive(Serialize)]
 struct Failure<'a> {
     ok: bool,
@@ -143,7 +145,7 @@ fn failure(tool_name: &str, error: &ToolError) -> String {
     }
 }
 
-/// `value`, or what stands for it when it is too large: how much it is, its digest, and a glimpse.
+/// Returns `value`, or a summary of it if it is too large: its size, its digest and a preview.
 fn bounded(value: &Value, limit: usize, reason: &str) -> Value {
     let whole = value.to_string();
     if whole.len() <= limit {
@@ -159,6 +161,6 @@ fn bounded(value: &Value, limit: usize, reason: &str) -> Value {
 }
 
 fn line(receipt: &impl Serialize) -> String {
-    // Strings, numbers and JSON values: nothing here can refuse to be written.
+    // Strings, numbers and JSON values can always be serialized.
     serde_json::to_string(receipt).unwrap_or_default()
 }

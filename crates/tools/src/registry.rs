@@ -1,8 +1,7 @@
-//! Which tools there are, which agent has which, and what a call asks for.
+//! The list of tools, the tools of each profile, and the interpretation of calls.
 //!
-//! Owns the list of tools and the families a profile grants; each tool's own rules stand in its file.
-//! Invariant: a tool that is published is interpreted by the same entry, so the catalog cannot offer what
-//! `interpret` does not know.
+//! Owns the list and the families a profile grants; each tool's own rules are in its file. Invariant: a published tool
+//! is interpreted by the same entry, so the catalog cannot offer a tool that `interpret` does not know.
 
 use crate::input::shown;
 use crate::tool::{
@@ -19,7 +18,7 @@ use std::sync::OnceLock;
 
 type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 
-/// The tools, each with its interpreter, in the order they are published: by name, so that prompts stay the same.
+/// The tools and their interpreters, sorted by name so that prompts stay the same.
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
@@ -51,13 +50,13 @@ fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     })
 }
 
-/// Every tool of this build.
+/// Returns every tool of this build.
 #[must_use]
 pub fn all() -> &'static [ToolSpec] {
     &entries().0
 }
 
-/// The tools an agent of this profile is offered.
+/// Returns the tools an agent of this profile is offered.
 #[must_use]
 pub fn catalog(preset: ProfilePreset) -> Vec<ToolSpec> {
     all()
@@ -67,7 +66,7 @@ pub fn catalog(preset: ProfilePreset) -> Vec<ToolSpec> {
         .collect()
 }
 
-/// Whether a profile grants a family.
+/// Returns true if a profile grants a family.
 const fn grants(preset: ProfilePreset, family: ToolFamily) -> bool {
     match preset {
         ProfilePreset::PublicNamed => true,
@@ -81,11 +80,10 @@ const fn grants(preset: ProfilePreset, family: ToolFamily) -> bool {
     }
 }
 
-/// What a call asks for, once its name is known, its profile allows it and its arguments are understood.
+/// Turns a call into an intent: checks the name, the profile and the arguments.
 ///
 /// # Errors
-/// `unknown_tool`, `unsupported_agent_profile_capability`, `unsupported_batch_command_field` or `invalid_tool_input`,
-/// each with a next step.
+/// `unknown_tool`, `unsupported_agent_profile_capability`, `unsupported_batch_command_field` or `invalid_tool_input`, each with a next step.
 pub fn interpret(name: &str, input: &Value, preset: ProfilePreset) -> Result<Intent, ToolError> {
     let (specs, interpreters) = entries();
     let Some((spec, interpret)) = specs

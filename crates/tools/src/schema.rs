@@ -1,7 +1,7 @@
-//! Source schemas: what `schemars` derives from typed arguments, without its noise, and the one walk over schemas.
+//! Derives source schemas from typed arguments with `schemars`, and walks over schemas.
 //!
-//! Does not know emission modes (`emission`). Invariant: the walk visits every place of a schema that holds a schema
-//! and nothing else, so a property that happens to be called `title` is never mistaken for a keyword.
+//! Does not know emission modes (`emission`). Invariant: the walk visits every schema inside a schema and nothing else,
+//! so a property named `title` is never mistaken for a keyword.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -30,15 +30,15 @@ const NAMED: [&str; 5] = [
     "dependentSchemas",
 ];
 
-/// The schema of typed arguments, ready to be published.
+/// Derives the schema of typed arguments in the form that is published.
 pub(crate) fn source<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
-    // Of the root only the shape is published: the tool's own description says the rest.
+    // Only the shape of the root is published; the tool's own description replaces the root's.
     if let Value::Object(root) = &mut schema {
         root.remove("$schema");
         root.remove("description");
     }
-    visit(&mut schema, &mut quiet);
+    visit(&mut schema, &mut strip_noise);
     schema
 }
 
@@ -67,9 +67,9 @@ pub(crate) fn visit(schema: &mut Value, act: &mut dyn FnMut(&mut Map<String, Val
     act(node);
 }
 
-/// Removes what a model gains nothing from: Rust type names, Rust integer widths, "absent by default", and the line
-/// breaks of our source text.
-fn quiet(node: &mut Map<String, Value>) {
+/// Removes what does not help a model: Rust type names, Rust integer widths, null defaults, and the line breaks of our
+/// source text.
+fn strip_noise(node: &mut Map<String, Value>) {
     if let Some(Value::String(description)) = node.get_mut("description") {
         *description = description.split_whitespace().collect::<Vec<_>>().join(" ");
     }
@@ -99,7 +99,7 @@ mod tests {
             "type": "object",
             "properties": {"title": {"title": "Title", "type": "string"}, "format": {"type": "integer", "format": "uint64"}},
         });
-        visit(&mut schema, &mut quiet);
+        visit(&mut schema, &mut strip_noise);
         assert_eq!(
             schema,
             json!({

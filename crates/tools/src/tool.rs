@@ -1,9 +1,8 @@
-//! The tools, one file each: typed arguments, the spec derived from them, and what a call asks for.
+//! The tools, one file each: typed arguments, the spec derived from them, and the interpretation of a call.
 //!
-//! A tool's file owns its schema, its semantic rules and, where the shell performs it, its result envelope and the text
-//! a model reads of it. What several tools share stands in `command`, `page`, `task`, `time` and
-//! `work_item`.
-//! Which agent has which tool stands in `registry`.
+//! A tool's file owns its schema, its semantic rules and, for tools that the shell performs, the result envelope and
+//! its text form. Code that several tools share is in `command`, `page`, `task`, `time` and `work_item`. `registry`
+//! decides which agent has which tool.
 
 pub(crate) mod agent_get;
 pub mod apply_patch;

@@ -1,7 +1,7 @@
-//! The directory an agent was attached to, on record, so that another one that takes its place is noticed.
+//! Records the directory an agent was attached to, so that another directory at the same path is noticed.
 //!
-//! The path of a workspace may come to mean another directory: it is renamed and made again, or a link takes its place.
-//! Files are then not changed there before the agent is stopped and started, which attaches it to what is there.
+//! The path of a workspace may come to mean another directory: it is renamed and created again, or a link takes its
+//! place. Files there are not changed until the agent is stopped and started, which attaches it to the new directory.
 
 use crate::error::{Error, at};
 use crate::tree::{RootIdentity, Tree, TreeError};
@@ -11,30 +11,30 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The record of one agent's attachment: a file that only this type reads and writes.
+/// The stored record of one agent's attachment: a file that only this type reads and writes.
 #[derive(Debug, Clone)]
 pub struct Attachment {
     record: PathBuf,
-    /// Where an earlier build kept the record; only read, and removed.
+    /// Path of the record in earlier builds; it is read and removed, never written.
     former: Option<PathBuf>,
 }
 
-/// A directory at the moment an agent was attached to it.
+/// Identity of a directory at the time an agent was attached to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedRoot {
-    /// The path it was named by.
+    /// The path as the operator named it.
     root: PathBuf,
-    /// Where that path led, free of links.
+    /// The canonical path it resolved to.
     canonical: PathBuf,
     identity: RootIdentity,
 }
 
 impl AttachedRoot {
-    /// What is at this path now.
+    /// Inspects the directory that is now at this path.
     ///
     /// # Errors
-    /// When there is no such directory or it cannot be opened.
-    pub fn look(root: &Path) -> Result<Self, TreeError> {
+    /// Fails if there is no such directory or it cannot be opened.
+    pub fn inspect(root: &Path) -> Result<Self, TreeError> {
         let tree = Tree::open(root)?;
         Ok(Self {
             root: root.to_owned(),
@@ -49,7 +49,7 @@ impl AttachedRoot {
 }
 
 impl Attachment {
-    /// The attachment whose record stands in the file `record`. Its directory is made when it is needed.
+    /// Returns the attachment with the record file `record`. Its directory is created when it is needed.
     #[must_use]
     pub const fn at(record: PathBuf) -> Self {
         Self {
@@ -58,28 +58,29 @@ impl Attachment {
         }
     }
 
-    /// The same attachment, whose record is read from `former` while there is none in its own place.
+    /// Also reads the record from `former` while the record file does not exist.
     #[must_use]
-    pub fn formerly_at(self, former: PathBuf) -> Self {
+    pub fn with_former_record(self, former: PathBuf) -> Self {
         Self {
             former: Some(former),
             ..self
         }
     }
 
-    /// Opens `root`, if it is still the directory the agent was attached to: `seen`, if the path was named since the
-    /// record was made, otherwise the one on record. If neither is known, the agent is attached to what is there now.
+    /// Opens `root` if it is still the directory the agent was attached to: `seen`, if the path was named since the
+    /// record was written, otherwise the recorded one. If neither is known, the agent is attached to the current
+    /// directory.
     ///
     /// # Errors
-    /// [`TreeError::Replaced`] when it is another directory, or when the root or the record cannot be used.
+    /// [`TreeError::Replaced`] if it is another directory; other errors if the root or the record cannot be used.
     pub fn open(&self, root: &Path, seen: Option<AttachedRoot>) -> Result<Tree, TreeError> {
         let recorded = self.load().filter(|attached| attached.root == root);
         let attached = match (seen.filter(|seen| seen.root == root), &recorded) {
             (Some(seen), _) => seen,
             (None, Some(recorded)) => recorded.clone(),
-            (None, None) => AttachedRoot::look(root)?,
+            (None, None) => AttachedRoot::inspect(root)?,
         };
-        // It is noted first: a directory that is not the one that was seen must not be accepted the next time.
+        // The record is written first: a directory other than the one that was seen must not be accepted the next time.
         if recorded.as_ref() != Some(&attached) {
             self.save(&attached).map_err(|error| TreeError::Io {
                 action: "note the execution root in",
@@ -90,11 +91,11 @@ impl Attachment {
         attached.open()
     }
 
-    /// Attaches the agent to whatever directory is now at the path that was named last, for the start of an agent. One
-    /// that has no record yet is new, and is attached to what was seen when its workspace was named.
+    /// Attaches the agent to the directory that is now at the path that was named last; used when an agent starts. An
+    /// agent without a record is new, and is attached to the directory seen when its workspace was named.
     ///
     /// # Errors
-    /// When the record cannot be written or removed.
+    /// Fails if the record cannot be written or removed.
     pub fn renew(&self, seen: Option<AttachedRoot>) -> Result<(), Error> {
         let (attached, seen) = match (self.load(), seen) {
             (None, None) => return Ok(()),
@@ -102,20 +103,20 @@ impl Attachment {
             (Some(recorded), seen) => (recorded, seen),
         };
         let root = seen.map_or_else(|| attached.root.clone(), |seen| seen.root);
-        match AttachedRoot::look(&root) {
+        match AttachedRoot::inspect(&root) {
             Ok(now) if now == attached => Ok(()),
             Ok(now) => self.save(&now),
-            // Nothing to be attached to: the next use looks again.
+            // There is no directory to attach to; the next use inspects the path again.
             Err(_) => self.places().try_for_each(remove),
         }
     }
 
-    /// Where the record may stand, the place that counts first.
+    /// Returns the possible paths of the record, the current one first.
     fn places(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.record).chain(&self.former)
     }
 
-    /// A record that cannot be read is none: it protects from mistakes and not from malice.
+    /// Loads the record. An unreadable record counts as none: it protects from mistakes and not from malice.
     fn load(&self) -> Option<AttachedRoot> {
         let text = self.places().find_map(|place| fs::read(place).ok())?;
         serde_json::from_slice(&text).ok()

@@ -1,6 +1,6 @@
-//! Which workspace an agent starts in, from what the operator named.
+//! Chooses the workspace an agent starts in from the operator's options.
 //!
-//! A project's identity is its canonical path, so the same directory reached by two ways is one workspace.
+//! A project's identity is its canonical path, so a directory reached by two paths is one workspace.
 
 use crate::error::Error;
 use crate::root::{ExecutionRoot, canonical_dir};
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 /// Bytes of the digest in an id: twenty hexadecimal characters.
 const ID_BYTES: usize = 10;
 
-/// The workspace an operator asked for: its root and where to stand in it.
+/// Resolves the workspace an operator requested: its root and the current directory in it.
 ///
-/// Without a root, `cwd` is the root; without both, it is the agent's home, which need not exist yet.
-/// A relative `cwd` is seen from the root.
+/// Without a root, `cwd` is the root; without both, it is the agent's home, which need not exist yet. A relative `cwd`
+/// is resolved against the root.
 ///
 /// # Errors
-/// When a directory is missing or relative, or `cwd` lies outside the root.
+/// Fails if a directory is missing or relative, or `cwd` lies outside the root.
 pub fn choose(
     workspace_root: Option<&Path>,
     cwd: Option<&Path>,
@@ -40,12 +40,12 @@ pub fn choose(
             let root = canonical_dir("workspace root", root)?;
             (root.clone(), root)
         }
-        (Some(root), Some(cwd)) => inside(&canonical_dir("workspace root", root)?, cwd)?,
+        (Some(root), Some(cwd)) => resolve_inside(&canonical_dir("workspace root", root)?, cwd)?,
     };
     entry(&root, &cwd, agent_home)
 }
 
-/// Whether a path names the agent's home, which is made when something is put into it.
+/// Returns true if a path names the agent's home and the home was not created yet.
 fn is_unmade_home(named: &Path, agent_home: &Path) -> bool {
     let names_home = || {
         let parents = named.parent().zip(agent_home.parent());
@@ -58,7 +58,7 @@ fn is_unmade_home(named: &Path, agent_home: &Path) -> bool {
     named.is_absolute() && names_home() && !agent_home.exists()
 }
 
-fn inside(root: &Path, cwd: &Path) -> Result<(PathBuf, PathBuf), Error> {
+fn resolve_inside(root: &Path, cwd: &Path) -> Result<(PathBuf, PathBuf), Error> {
     let confined = ExecutionRoot::open(root)?;
     let cwd = canonical_dir("current directory", &root.join(cwd))?;
     if confined.contains(&cwd) {

@@ -1,9 +1,8 @@
-//! Claims: where the host keeps what proves that commands and patches of its agents ran.
+//! Claim folders: the host's evidence that commands and patches of its agents ran.
 //!
-//! They lie under the host's state and not in an agent's home, so that a command which empties its home or its workspace
-//! leaves them alone. Each agent has one folder there, with a directory for each of its commands, the journals of its
-//! patches and the record of the directory it is attached to. The folder is made with the first of them and removed with
-//! the agent.
+//! They are under the host's state and not in an agent's home, so a command that empties its home or workspace does not
+//! delete them. Each agent has one folder, with a directory for each of its commands, the journals of its patches and
+//! the record of its attached directory. The folder is created with the first of these and removed with the agent.
 
 use crate::error::Error;
 use crate::home::remove_home;
@@ -13,17 +12,17 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where the folders of agents stand, under the host's home.
+/// Path of the agents' folders under the host's home.
 const TASKS: [&str; 2] = ["state", "tasks"];
 
-/// The folders of all agents of a host.
+/// The claim folders of all agents of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
     root: PathBuf,
 }
 
 impl Claims {
-    /// Those of the host with this home.
+    /// Returns the claims of the host with this home.
     #[must_use]
     pub fn of_host(home: &Path) -> Self {
         let mut root = home.to_owned();
@@ -31,26 +30,27 @@ impl Claims {
         Self { root }
     }
 
-    /// The folder of the agent with this home, whose last part is the agent's id. It may not be made yet.
+    /// Returns the folder of the agent with this home, whose last component is the agent's id. It may not exist yet.
     #[must_use]
     pub fn of_agent(&self, agent_home: &Path) -> PathBuf {
         self.root.join(agent_home.file_name().unwrap_or_default())
     }
 
-    /// Removes the folder of an agent none of whose commands runs. Harmless when there is none.
+    /// Removes the folder of an agent without running commands. Idempotent.
     ///
     /// # Errors
-    /// When the filesystem refuses; what is left then has a temporary name, and the next attempt goes on with it.
+    /// Fails if the filesystem refuses. The rest then has a temporary name, and the next attempt continues with it.
     pub fn remove(&self, agent_id: &AgentId) -> Result<(), Error> {
         remove_home(&self.root, agent_id)
     }
 }
 
-/// Makes a directory and the parents it lacks, for this user alone, and says whether the directory itself had to be made.
-/// What was made survives a power cut: a directory that is not there proves that nothing was begun in it.
+/// Creates a directory and its missing parents, readable by this user alone, and returns true if the directory itself
+/// was created. The result survives a power failure: a directory that does not exist proves that nothing was started in
+/// it.
 ///
 /// # Errors
-/// When the filesystem refuses.
+/// Fails if the filesystem refuses.
 pub fn make_private_dir(dir: &Path) -> io::Result<bool> {
     let Some(parent) = dir.parent().filter(|_| !dir.is_dir()) else {
         return Ok(false);

@@ -1,67 +1,53 @@
-//! Why a home or a workspace is not to be had, with the next step.
+//! Errors about homes and workspaces, with the next step.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong with a directory.
+/// An error about a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nothing at the path.
+    /// There is nothing at the path.
     #[error("{what} {} does not exist; create it or name another", path.display())]
     Missing {
-        /// What the path was to be.
+        /// The expected kind of directory, for the message.
         what: &'static str,
-        /// The path.
         path: PathBuf,
     },
-    /// Something else at the path.
+    /// There is something else at the path.
     #[error("{what} {} is not a directory; name a directory", path.display())]
     NotADirectory {
-        /// What the path was to be.
+        /// The expected kind of directory, for the message.
         what: &'static str,
-        /// The path.
         path: PathBuf,
     },
-    /// A path that depends on where the process happens to stand.
+    /// The path would depend on the current directory of the process.
     #[error("{what} {} is relative; name it by its absolute path", path.display())]
     Relative {
-        /// What the path was to be.
+        /// The expected kind of directory, for the message.
         what: &'static str,
-        /// The path.
         path: PathBuf,
     },
-    /// A path that cannot be written down as text.
+    /// The path is not valid UTF-8.
     #[error("{what} {} is not valid UTF-8; rename it or name another", path.display())]
     NotUtf8 {
-        /// What the path was to be.
+        /// The expected kind of directory, for the message.
         what: &'static str,
-        /// The path.
         path: PathBuf,
     },
     /// The current directory is not inside the workspace.
     #[error("current directory {} is outside the workspace {}; name one inside it, or another workspace root",
         cwd.display(), root.display())]
-    CwdOutsideRoot {
-        /// The directory, resolved.
-        cwd: PathBuf,
-        /// The workspace, resolved.
-        root: PathBuf,
-    },
-    /// Something that is not a home stands where the home should be.
+    CwdOutsideRoot { cwd: PathBuf, root: PathBuf },
+    /// Something that is not a directory is in the place of the home.
     #[error("{} is in the way: an agent home is a directory and not a link or a file; move it away and try again",
         path.display())]
-    HomeBlocked {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The filesystem refused.
+    HomeBlocked { path: PathBuf },
+    /// The filesystem refused an operation.
     #[error("cannot {action} {}: {source}; check permissions and free space", path.display())]
     Io {
-        /// What was tried.
+        /// The attempted operation, as a verb for the message.
         action: &'static str,
-        /// On what.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// The system had no randomness for a temporary name.
@@ -69,7 +55,7 @@ pub enum Error {
     Random(getrandom::Error),
 }
 
-/// Attaches what was tried and on what to an I/O error.
+/// Adds the attempted operation and its path to an I/O error.
 pub(crate) fn at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |source| Error::Io {
         action,

@@ -1,9 +1,9 @@
-//! Agent homes: made when something is to be put into them, whole or not at all, and removed without following a link.
+//! Agent homes: created on first use, completely or not at all, and removed without following links.
 //!
-//! An agent that has done nothing has no home on disk. A home is built under a temporary name, written to disk and
-//! renamed into place, so no reader sees half of it; each other folder is made by the first writer that needs it.
-//! Both operations may be interrupted at any point and run again. For one agent they run one at a time: a gate sees to
-//! that, so a home that was wanted before its agent was removed is not made after it.
+//! An agent that has done nothing has no home on disk. A home is built under a temporary name, synced and renamed into
+//! place, so no reader sees half of it; each other folder is created by the first writer that needs it. Both operations
+//! may be interrupted at any point and run again. A lock per home serialises them, so a home that was requested before
+//! its agent was removed is not created afterwards.
 
 use crate::error::{Error, at};
 use crate::scratch::{self, Purpose};
@@ -18,10 +18,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Directories a home begins with, parents before children.
+/// Directories of a new home, parents before children.
 const DIRECTORIES: [&str; 1] = ["memory"];
 
-/// Files of a home and what they start with.
+/// Files of a new home and their initial content.
 const FILES: [(&str, &str); 3] = [
     ("AGENTS.md", include_str!("../assets/agent-home.md")),
     ("memory/self.md", include_str!("../assets/memory-self.md")),
@@ -31,12 +31,12 @@ const FILES: [(&str, &str); 3] = [
     ),
 ];
 
-/// How many homes can be made or moved away at once.
+/// Number of locks, and so of homes that can be created or removed at once.
 const GATES: usize = 64;
 static GATE: [Mutex<()>; GATES] = [const { Mutex::new(()) }; GATES];
 
-/// The gate of a home. Two homes may share one.
-fn gate(home: &Path) -> MutexGuard<'static, ()> {
+/// Locks a home. Two homes may share a lock.
+fn lock_home(home: &Path) -> MutexGuard<'static, ()> {
     let mut hasher = DefaultHasher::new();
     home.hash(&mut hasher);
     let number = usize::try_from(hasher.finish() % GATES as u64).unwrap_or_default();
@@ -44,28 +44,28 @@ fn gate(home: &Path) -> MutexGuard<'static, ()> {
     gate.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Looks whether a home is there or can be made.
+/// Checks that a home exists or can be created.
 ///
 /// # Errors
-/// When something that is no directory is in the way, or the filesystem will not say.
+/// Fails if something that is not a directory is in the way, or the filesystem refuses.
 pub fn check_home(home: &Path) -> Result<(), Error> {
     exists(home).map(drop)
 }
 
-/// Makes the agent's home where there is none, unless it is not wanted any more when its turn comes. An existing home is
-/// left as it is.
+/// Creates the agent's home if there is none, unless `is_wanted` returns false once the lock is held. An existing home
+/// is left unchanged.
 ///
 /// # Errors
-/// When something that is no directory is in the way, or the filesystem refuses.
+/// Fails if something that is not a directory is in the way, or the filesystem refuses.
 pub fn make_home(home: &Path, is_wanted: impl FnOnce() -> bool) -> Result<(), Error> {
     if exists(home)? {
         return Ok(());
     }
-    let _alone = gate(home);
+    let _alone = lock_home(home);
     if exists(home)? || !is_wanted() {
         return Ok(());
     }
-    let (agents_dir, name) = parts(home)?;
+    let (agents_dir, name) = split_home(home)?;
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -76,7 +76,7 @@ pub fn make_home(home: &Path, is_wanted: impl FnOnce() -> bool) -> Result<(), Er
     build(&new)?;
     match put_in_place(&new, home) {
         Ok(()) => {}
-        // Another process was faster, and its home is whole too.
+        // Another process created the home first, and it is complete too.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             scratch::remove_tree(&new)?;
             exists(home)?;
@@ -86,8 +86,8 @@ pub fn make_home(home: &Path, is_wanted: impl FnOnce() -> bool) -> Result<(), Er
     sync(agents_dir)
 }
 
-/// Where a home stands, and its name there.
-fn parts(home: &Path) -> Result<(&Path, &str), Error> {
+/// Splits a home into its directory and its name.
+fn split_home(home: &Path) -> Result<(&Path, &str), Error> {
     let name = home.file_name().and_then(|name| name.to_str());
     let parts = home.parent().zip(name);
     parts.ok_or_else(|| Error::NotUtf8 {
@@ -96,10 +96,10 @@ fn parts(home: &Path) -> Result<(&Path, &str), Error> {
     })
 }
 
-/// Removes the agent's home. Harmless when there is none.
+/// Removes the agent's home. Idempotent.
 ///
 /// # Errors
-/// When the filesystem refuses; what is left then has a temporary name, and the next attempt goes on with it.
+/// Fails if the filesystem refuses. The rest then has a temporary name, and the next attempt continues with it.
 pub fn remove_home(agents_dir: &Path, agent_id: &AgentId) -> Result<(), Error> {
     let home = agents_dir.join(agent_id.as_str());
     move_away(
@@ -110,7 +110,7 @@ pub fn remove_home(agents_dir: &Path, agent_id: &AgentId) -> Result<(), Error> {
 }
 
 fn move_away(home: &Path, gone: &Path) -> Result<(), Error> {
-    let _alone = gate(home);
+    let _alone = lock_home(home);
     match fs::rename(home, gone) {
         Ok(()) => sync(home.parent().unwrap_or(home)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -170,7 +170,7 @@ fn sync(directory: &Path) -> Result<(), Error> {
 fn put_in_place(new: &Path, home: &Path) -> io::Result<()> {
     match renameat_with(CWD, new, CWD, home, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // Some filesystems do not know the flag. A plain rename replaces at most an empty directory.
+        // Some filesystems do not support the flag. A plain rename replaces at most an empty directory.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             fs::rename(new, home).map_err(|error| match error.kind() {
                 io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {

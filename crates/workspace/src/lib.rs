@@ -1,10 +1,9 @@
 //! Agent homes and path confinement.
 //!
-//! Owns the directories an agent lives in, the folders with what proves that its commands ran, the rule which project it works in and that it stays the same directory, the
-//! rule that nothing it names leads out of its execution root, changing files there all or nothing, and the plan files of
-//! work items. Deliberately
-//! absent: running commands, and any state beside the files.
-//! All functions block on the filesystem; async callers put them on a thread for blocking work.
+//! Owns the directories an agent lives in, the folders with the evidence that its commands ran, the choice of its
+//! project and the check that it stays the same directory, the confinement of paths to its execution root, atomic
+//! changes of several files there, and the plan files of work items. It runs no commands and keeps no state beside the
+//! files. All functions block on the filesystem; async callers run them on a blocking thread.
 
 mod attachment;
 mod choose;
@@ -24,5 +23,6 @@ pub use home::{check_home, make_home, remove_home};
 pub use plan::{plan_folders, read_plan, remove_plan, write_plan};
 pub use root::ExecutionRoot;
 pub use tree::{
-    After, Found, Left, Replace, RootIdentity, Settled, Tree, TreeError, forget, settle, take_back,
+    FileChange, FileContent, Leftover, NewContent, RootIdentity, SettleOutcome, Tree, TreeError,
+    forget, settle, take_back,
 };

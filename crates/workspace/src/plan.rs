@@ -1,8 +1,8 @@
-//! Plan files of work items: `work-items/<id>/plan.md` beneath an agent's home.
+//! Plan files of work items: `work-items/<id>/plan.md` in an agent's home.
 //!
-//! The agent edits these files with its own commands, so anything may stand in their place. Every step names one entry
-//! of a directory that is held open, and no link is followed. A file is written under another name, synced and renamed,
-//! so a reader sees the old content or the new one.
+//! The agent edits these files with its own commands, so anything may be in their place. Every step names one entry of
+//! an open directory, and no link is followed. A file is written under another name, synced and renamed, so a reader
+//! sees the old content or the new one.
 
 use crate::error::{Error, at};
 use holon_domain::WorkItemId;
@@ -20,13 +20,13 @@ use std::time::UNIX_EPOCH;
 /// The folder of all items in an agent's home.
 const FOLDER: &str = "work-items";
 const PLAN: &str = "plan.md";
-/// The name of a plan that is not whole yet.
+/// Temporary name of a plan that is being written.
 const UNFINISHED: &str = ".plan.md.new";
 
-/// Writes the plan of an item, whole or not at all, and describes it. Folders are made as needed.
+/// Writes the plan of an item atomically and describes it. Folders are created as needed.
 ///
 /// # Errors
-/// When something that is no directory is in the way, or the filesystem refuses.
+/// Fails if something that is not a directory is in the way, or the filesystem refuses.
 pub fn write_plan(agent_home: &Path, id: &WorkItemId, text: &str) -> Result<PlanArtifact, Error> {
     let path = path(agent_home, id);
     let io = |errno: Errno| at("write", &path)(errno.into());
@@ -49,8 +49,8 @@ pub fn write_plan(agent_home: &Path, id: &WorkItemId, text: &str) -> Result<Plan
     Ok(PlanArtifact::of_content(text.as_bytes(), changed_at))
 }
 
-/// The plan of an item as it is now. `None` where there is no regular file that can be read without following a link.
-/// Of a file above `limits::PLAN_BYTES` only the size is told.
+/// Reads the current plan of an item. Returns `None` if there is no regular file that can be read without following a
+/// link. For a file above `limits::PLAN_BYTES` only the size is returned.
 #[must_use]
 pub fn read_plan(agent_home: &Path, id: &WorkItemId) -> Option<PlanArtifact> {
     // Without NONBLOCK, opening a pipe would wait for its writer.
@@ -77,20 +77,20 @@ pub fn read_plan(agent_home: &Path, id: &WorkItemId) -> Option<PlanArtifact> {
     Some(PlanArtifact::of_content(&content, changed_at))
 }
 
-/// The items that have a folder in an agent's home, in no order. Entries with other names are the agent's own.
+/// Lists the items that have a folder in an agent's home, in no order. Entries with other names belong to the agent.
 ///
 /// # Errors
-/// When the filesystem refuses.
+/// Fails if the filesystem refuses.
 pub fn plan_folders(agent_home: &Path) -> Result<Vec<WorkItemId>, Error> {
     let all = agent_home.join(FOLDER);
     let io = |errno: Errno| at("list", &all)(errno.into());
     let home = match File::open(agent_home) {
-        // A home is made when something is put into it.
+        // The home was not created yet.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened.map_err(at("open", agent_home))?,
     };
     let opened = match open_dir(&home, FOLDER) {
-        // There is none yet, or the agent put something else there, which is not ours.
+        // There is no folder yet, or the agent put something else in its place.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Vec::new()),
         opened => opened.map_err(io)?,
     };
@@ -105,10 +105,10 @@ pub fn plan_folders(agent_home: &Path) -> Result<Vec<WorkItemId>, Error> {
     Ok(ids)
 }
 
-/// Removes the plan of an item that was never made. What else stands in its folder stays. Harmless when there is none.
+/// Removes the plan of an item that was never created. Other entries of its folder stay. Idempotent.
 ///
 /// # Errors
-/// When the filesystem refuses.
+/// Fails if the filesystem refuses.
 pub fn remove_plan(agent_home: &Path, id: &WorkItemId) -> Result<(), Error> {
     let path = path(agent_home, id);
     let io = |errno: Errno| at("remove", &path)(errno.into());
@@ -135,7 +135,7 @@ fn path(agent_home: &Path, id: &WorkItemId) -> PathBuf {
     agent_home.join(FOLDER).join(id.as_str()).join(PLAN)
 }
 
-/// Whether a name can be that of an item's folder: the spelling of an id, which is one component of a path.
+/// Returns true if a name can be that of an item's folder: the spelling of an id, which is one path component.
 fn is_folder_name(name: &str) -> bool {
     let random = name.strip_prefix("work_").unwrap_or_default();
     !random.is_empty()
@@ -153,10 +153,10 @@ fn folder(agent_home: &Path, id: &WorkItemId) -> io::Result<OwnedFd> {
     Ok(open_dir(&all, id.as_str())?)
 }
 
-/// Opens a directory in a directory, and makes it first where there is none.
+/// Opens a directory in a directory, and creates it first if it is missing.
 fn make_dir(dir: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
     match mkdirat(&dir, name, Mode::from_raw_mode(0o700)) {
-        // One that exists may have been made by an attempt that was cut off before this.
+        // An existing one may come from an attempt that was interrupted before this sync.
         Ok(()) | Err(Errno::EXIST) => fsync(&dir)?,
         Err(errno) => return Err(errno),
     }

@@ -1,46 +1,45 @@
 //! Path confinement: an execution root and the directories inside it.
 //!
-//! Every answer is a canonical path, so symbolic links and `..` are judged by where they lead.
-//! The answer holds for the moment it is given: what a command does to links afterwards is beyond this check,
-//! which guides an agent that means well and is no sandbox.
+//! Every result is a canonical path, so symbolic links and `..` are resolved before they are checked. The result holds
+//! for the moment of the check: a command may change links afterwards. The check guides a well-meaning agent and is no
+//! sandbox.
 
 use crate::error::{Error, at};
 use holon_domain::command::CommandFailure;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A directory nothing may lead out of.
+/// A directory that paths may not lead out of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutionRoot {
     path: PathBuf,
 }
 
 impl ExecutionRoot {
-    /// The directory at `path`, links resolved.
+    /// Opens the directory at `path`, with links resolved.
     ///
     /// # Errors
-    /// When it is relative, missing, no directory, or not text.
+    /// Fails if it is relative, missing, not a directory, or not UTF-8.
     pub fn open(path: &Path) -> Result<Self, Error> {
         canonical_dir("execution root", path).map(|path| Self { path })
     }
 
-    /// Its canonical path.
+    /// Returns the canonical path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether a canonical path lies inside.
+    /// Returns true if a canonical path lies inside.
     #[must_use]
     pub fn contains(&self, canonical: &Path) -> bool {
         canonical.starts_with(&self.path)
     }
 
-    /// The directory `requested` names, seen from `base_cwd`; `base_cwd` itself when nothing is requested.
+    /// Resolves the directory `requested` against `base_cwd`; returns `base_cwd` itself if nothing is requested.
     ///
     /// # Errors
-    /// `OutsideRoot` when it leads out, whether or not there is anything; `MissingWorkdir` when there is nothing of
-    /// that name inside; `WorkdirNoDirectory` when it is something else; `Spawn` when the system will not say.
+    /// `OutsideRoot` if it leads out, whether or not it exists; `MissingWorkdir` if it does not exist inside; `WorkdirNoDirectory` if it is something else; `Spawn` if the system refuses.
     pub fn resolve_dir(
         &self,
         base_cwd: &Path,
@@ -59,7 +58,7 @@ impl ExecutionRoot {
                 Err(CommandFailure::WorkdirNoDirectory { workdir: workdir() })
             }
             Ok(found) => Ok(found),
-            // Whether something outside exists is not told: what leads out is refused as such.
+            // The existence of something outside is not revealed: a path that leads out is refused as such.
             Err(_) if !self.contains_nearest(&asked) => Err(outside()),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Err(CommandFailure::Spawn {
@@ -73,7 +72,7 @@ impl ExecutionRoot {
         }
     }
 
-    /// Whether the nearest existing ancestor of a path that does not resolve lies inside.
+    /// Returns true if the nearest existing ancestor of an unresolvable path lies inside.
     fn contains_nearest(&self, path: &Path) -> bool {
         let nearest = path
             .ancestors()
@@ -83,7 +82,7 @@ impl ExecutionRoot {
     }
 }
 
-/// The canonical form of an existing directory with a name that is text.
+/// Returns the canonical path of an existing directory with a UTF-8 name.
 pub(crate) fn canonical_dir(what: &'static str, path: &Path) -> Result<PathBuf, Error> {
     if path.is_relative() {
         return Err(Error::Relative {

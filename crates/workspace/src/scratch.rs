@@ -1,7 +1,7 @@
-//! Temporary names beside agent homes, and removing whole trees.
+//! Temporary names beside agent homes, and removal of whole trees.
 //!
-//! `.<id>.<random>.new` is a home being built, `.<id>.<random>.gone` one being removed. Agent ids do not start
-//! with a dot, so such a name is never a home; the random part has no dot, so it is never another agent's.
+//! `.<id>.<random>.new` is a home being built, `.<id>.<random>.gone` one being removed. Agent ids do not start with a
+//! dot, so such a name is never a home; the random part has no dot, so it never belongs to another agent.
 
 use crate::error::{Error, at};
 use std::fs;
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 /// Hexadecimal characters of the random part.
 const RANDOM_CHARS: usize = 16;
 
-/// What a temporary directory is for.
+/// Purpose of a temporary directory, which decides its suffix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A home not yet in place.
+    /// A home that is being built.
     New,
-    /// A home no longer in place.
+    /// A home that is being removed.
     Gone,
 }
 
@@ -30,7 +30,7 @@ impl Purpose {
     }
 }
 
-/// A fresh temporary path for this agent.
+/// Returns a fresh temporary path for this agent.
 pub(crate) fn path(agents_dir: &Path, agent_id: &str, purpose: Purpose) -> Result<PathBuf, Error> {
     let random = getrandom::u64().map_err(Error::Random)?;
     Ok(agents_dir.join(format!(".{agent_id}.{random:016x}{}", purpose.suffix())))
@@ -70,10 +70,10 @@ fn belongs_to(name: &str, agent_id: &str) -> bool {
     })
 }
 
-/// Removes a tree, or a link itself and never what it leads to. Harmless when there is nothing.
+/// Removes a tree, or a link itself and never its target. Idempotent.
 pub(crate) fn remove_tree(path: &Path) -> Result<(), Error> {
     match remove(path) {
-        // A directory made unwritable, as package caches do, is still ours to remove.
+        // Package caches make directories unwritable; these are removed too.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             unlock(path);
             remove(path).map_err(at("remove", path))
@@ -94,7 +94,8 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives the owner full rights on each real directory of a tree. What fails here fails again, and is reported, there.
+/// Gives the owner full rights on each real directory of a tree. Errors are ignored here, because the removal reports
+/// them.
 fn unlock(root: &Path) {
     let mut open = vec![root.to_owned()];
     while let Some(dir) = open.pop() {

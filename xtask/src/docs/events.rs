@@ -1,7 +1,7 @@
 //! The page of events: every kind with its version, what it means and what its payload carries.
 
-use super::cell;
 use super::rust::{Documented, Field, documented, fields};
+use super::types;
 use crate::Failure;
 use holon_domain::event::Event;
 
@@ -13,7 +13,7 @@ struct Kind {
     doc: String,
 }
 
-/// The page, from `event.rs`.
+/// The page, from the sources of the domain.
 pub(crate) fn render(source: &str) -> Result<String, Failure> {
     let entries = documented(source);
     let kinds: Vec<Kind> = entries.iter().filter_map(kind).collect();
@@ -26,11 +26,18 @@ pub(crate) fn render(source: &str) -> Result<String, Failure> {
             "the list of events in event.rs could not be read; keep one event per line".into(),
         );
     }
+    let payloads: Vec<Vec<Field<'_>>> = kinds
+        .iter()
+        .map(|kind| fields(source, &kind.variant))
+        .collect();
     let sections: String = kinds
         .iter()
-        .map(|kind| section(kind, &fields(source, &kind.variant)))
+        .zip(&payloads)
+        .map(|(kind, fields)| section(kind, fields))
         .collect();
-    Ok(format!("{HEAD}{sections}"))
+    let named = payloads.iter().flatten().map(|field| field.kind);
+    let types = types::render(source, named);
+    Ok(format!("{HEAD}{sections}{TYPES}{types}"))
 }
 
 /// The text above the list of events.
@@ -39,6 +46,13 @@ const HEAD: &str = "# Events
 Every event has a kind, a version and a payload; fields are only ever added.
 An event explains what happened and is never read back as state.
 A kind this build does not know is passed on as it is.
+";
+
+/// The text above the sections about types.
+const TYPES: &str = "
+## Types of fields
+
+Ids are strings. A `Timestamp` is RFC 3339 in UTC. Numbers have no fraction unless their type begins with `f`.
 ";
 
 /// Reads `Variant = \"kind\", v 1;`.
@@ -54,7 +68,7 @@ fn kind(entry: &Documented) -> Option<Kind> {
 }
 
 fn section(kind: &Kind, fields: &[Field<'_>]) -> String {
-    let rows: String = fields.iter().map(row).collect();
+    let rows = types::rows(fields);
     let table = if rows.is_empty() {
         "\nIts payload is empty.\n".to_owned()
     } else {
@@ -64,22 +78,6 @@ fn section(kind: &Kind, fields: &[Field<'_>]) -> String {
         "\n## `{}`\n\n{} Version {}.\n{table}",
         kind.kind, kind.doc, kind.version
     )
-}
-
-/// A field without a comment has a row, too: its name and type say everything.
-fn row(field: &Field<'_>) -> String {
-    let name = field.name;
-    let (kind, presence) = match option(field.kind) {
-        Some(kind) => (kind, ", optional"),
-        None => (field.kind, ""),
-    };
-    let kind = kind.rsplit("::").next().unwrap_or(kind);
-    format!("| `{name}` | `{kind}`{presence} | {} |\n", cell(&field.doc))
-}
-
-/// The type inside an `Option`.
-fn option(kind: &str) -> Option<&str> {
-    kind.strip_prefix("Option<")?.strip_suffix('>')
 }
 
 #[cfg(test)]

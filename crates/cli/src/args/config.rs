@@ -4,83 +4,83 @@ use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use holon_domain::provider::{AuthKind, AuthSource, ReasoningEffort, Transport};
 
-/// What to do with settings.
+/// Subcommands of `holon config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Show one setting: what counts, and who set it.
+    /// Show the effective value of one setting and its source.
     Get {
-        /// Which, for example model.default.
+        /// Key of the setting, for example model.default.
         key: String,
     },
-    /// Write one setting into config.toml; comments in it are kept.
+    /// Write one setting into config.toml and keep the file's comments.
     Set {
-        /// Which, for example model.default.
+        /// Key of the setting, for example model.default.
         key: String,
-        /// To what; lists and tables are written as TOML.
+        /// New value; lists and tables are written as TOML.
         value: String,
     },
-    /// Remove one setting from config.toml, so that its default counts again.
+    /// Remove one setting from config.toml, so that its default applies again.
     Unset {
-        /// Which.
+        /// Key of the setting, for example model.default.
         key: String,
     },
-    /// Show what config.toml says.
+    /// Show the settings in config.toml.
     List {
-        /// Show every setting with the value that counts and who set it.
+        /// Show every setting with its effective value and source.
         #[arg(long)]
         effective: bool,
     },
-    /// Show every setting there is, with its kind and its default.
+    /// Show all known settings with their type and default.
     Schema,
-    /// Show which models can be asked, what happens when one fails, and what to do next.
+    /// Check which models are available, which fallbacks apply, and what to do next.
     Doctor {
-        /// Ask each model of the chain one tiny real question.
+        /// Send one tiny real request to each model of the fallback chain.
         #[arg(long)]
         probe: bool,
     },
-    /// Look at providers and add your own.
+    /// List providers, and add or change your own.
     Providers {
         #[command(subcommand)]
         command: ProvidersCommand,
     },
-    /// Store, list and remove credentials; values are never shown.
+    /// Store, list and remove credentials; their values are never shown.
     Credentials {
         #[command(subcommand)]
         command: CredentialsCommand,
     },
-    /// Look at models.
+    /// List the models of all providers.
     Models {
         #[command(subcommand)]
         command: ModelsCommand,
     },
 }
 
-/// What to do with providers.
+/// Subcommands of `holon config providers`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProvidersCommand {
-    /// Write a provider into config.toml, or change one that is built in.
+    /// Write a provider into config.toml, or override a built-in one.
     Set(ProviderArgs),
-    /// Show one provider.
+    /// Show the settings of one provider.
     Get {
-        /// Its id, the first part of a model reference.
+        /// Id of the provider, the first part of a model reference.
         id: String,
     },
-    /// Show the providers that are set up.
+    /// List the usable providers and those in config.toml.
     List {
-        /// Show also those that lack a credential.
+        /// Also list built-in providers that lack a credential.
         #[arg(long)]
         all: bool,
     },
-    /// Remove a provider from config.toml; one that is built in is as built in again.
+    /// Remove a provider from config.toml; a built-in provider gets its built-in values back.
     Remove {
-        /// Its id.
+        /// Id of the provider to remove.
         id: String,
     },
-    /// Show whether one provider can be asked, and what is missing.
+    /// Check whether one provider is usable, and show what is missing.
     Doctor {
-        /// Its id.
+        /// Id of the provider to check.
         id: String,
-        /// Ask it one tiny real question.
+        /// Send one tiny real request to the provider.
         #[arg(long)]
         probe: bool,
     },
@@ -89,109 +89,109 @@ pub(crate) enum ProvidersCommand {
 /// Options of `config providers set`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ProviderArgs {
-    /// Its id, the first part of a model reference.
+    /// Id of the provider, the first part of a model reference.
     pub(crate) id: String,
-    /// How it is spoken to [default: openai_chat_completions].
+    /// Wire protocol of the provider [default: openai_chat_completions].
     #[arg(long, value_name = "PROTOCOL", value_parser = transport())]
     pub(crate) transport: Option<Transport>,
-    /// Where it is, for example http://127.0.0.1:8080/v1.
+    /// Base URL of the provider, for example http://127.0.0.1:8080/v1.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Where its credential comes from [default: what the next options say; none on this machine].
+    /// Source of the credential [default: derived from the other credential options; none on this machine].
     #[arg(long, value_name = "SOURCE", value_parser = auth_source())]
     pub(crate) credential_source: Option<AuthSource>,
-    /// What its credential is [default: api_key].
+    /// Kind of the credential [default: api_key].
     #[arg(long, value_name = "KIND", value_parser = auth_kind())]
     pub(crate) credential_kind: Option<AuthKind>,
-    /// The variable that holds it; several with commas between them.
+    /// Environment variable that holds the credential; separate several with commas.
     #[arg(long, value_name = "NAME")]
     pub(crate) credential_env: Option<String>,
-    /// The stored profile that holds it.
+    /// Stored credential profile to use.
     #[arg(long, value_name = "PROFILE")]
     pub(crate) credential_profile: Option<String>,
-    /// The program whose login is used.
+    /// Program whose login is used as the credential.
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) credential_external: Option<String>,
-    /// The command that prints it; one word each, so repeat the option for its arguments.
+    /// Command that prints the credential, one word per option; repeat the option for its arguments.
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     pub(crate) credential_command: Vec<String>,
-    /// How hard its models should think unless an agent says otherwise.
+    /// Reasoning effort of the provider's models; an agent can override it.
     #[arg(long, value_name = "EFFORT", value_parser = effort())]
     pub(crate) reasoning_effort: Option<ReasoningEffort>,
 }
 
-/// What to do with credentials.
+/// Subcommands of `holon config credentials`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CredentialsCommand {
-    /// Store a credential; it is read from a prompt without echo, or from standard input.
+    /// Store a credential, read from a prompt without echo or from standard input.
     Set {
-        /// Its name; a built-in provider finds the one that is named like it.
+        /// Name of the profile; a built-in provider uses the profile of its own name.
         profile: String,
-        /// What it is.
+        /// Kind of the credential to store.
         #[arg(long, value_name = "KIND", default_value = "api_key", value_parser = stored_kind())]
         kind: AuthKind,
-        /// Read it from standard input; one line end at its end is taken off.
+        /// Read the credential from standard input; one trailing line end is removed.
         #[arg(long)]
         stdin: bool,
-        /// Keep it in the system's keyring instead of credentials.json.
+        /// Store it in the system's keyring instead of credentials.json.
         #[arg(long)]
         keyring: bool,
     },
-    /// Show the names and kinds of what is stored.
+    /// List names and kinds of the stored credentials.
     List,
-    /// Remove a stored credential.
+    /// Remove one stored credential.
     Remove {
-        /// Its name.
+        /// Name of the profile to remove.
         profile: String,
     },
 }
 
-/// What to do with models.
+/// Subcommands of `holon config models`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Show the models that can be asked.
+    /// List the models that can be used now.
     List {
-        /// Show also those whose provider lacks a credential.
+        /// Also list models whose provider lacks a credential.
         #[arg(long)]
         all: bool,
     },
 }
 
-/// Options of `init`.
+/// Options of the `init` subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
-    /// Model to set up, as provider/model [default: the first that can be found].
+    /// Model to set up, as provider/model [default: the first usable one on this machine].
     #[arg(long, value_name = "REF")]
     pub(crate) model: Option<String>,
-    /// Replace the model that is set already.
+    /// Replace the model that is already set.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Do not ask the model a question before it is set.
+    /// Set the model without sending it a test request.
     #[arg(long)]
     pub(crate) no_probe: bool,
 }
 
-/// What to do with an agent's model.
+/// Subcommands of `holon agent model`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentModelCommand {
-    /// Show which model an agent asks, and why that one.
+    /// Show the model of an agent and the source of that choice.
     Get {
-        /// Which agent [default: the host's default agent].
+        /// Id of the agent [default: the host's default agent].
         id: Option<String>,
     },
-    /// Give an agent a model of its own, from its next turn on.
+    /// Set an agent's model; it takes effect at the next turn.
     Set {
-        /// The model, as provider/model.
+        /// Model to use, as provider/model.
         model: String,
-        /// Which agent [default: the host's default agent].
+        /// Id of the agent [default: the host's default agent].
         id: Option<String>,
-        /// How hard the model should think.
+        /// Reasoning effort of the model [default: the provider's setting].
         #[arg(long, value_name = "EFFORT", value_parser = effort())]
         effort: Option<ReasoningEffort>,
     },
-    /// Let an agent ask the host's default model again, from its next turn on.
+    /// Clear an agent's model, so that the host's default applies from the next turn on.
     Clear {
-        /// Which agent [default: the host's default agent].
+        /// Id of the agent [default: the host's default agent].
         id: Option<String>,
     },
 }
@@ -222,7 +222,7 @@ fn stored_kind() -> impl TypedValueParser<Value = AuthKind> {
     words(STORED, AuthKind::as_str)
 }
 
-/// One of a set of words; any other is refused with the list.
+/// Builds a parser that accepts one of a set of words and refuses any other with the list.
 fn words<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     spelled: fn(T) -> &'static str,

@@ -1,4 +1,4 @@
-//! The words about an agent's work: items, waits, timers and wakes.
+//! Command line of work items, waits, timers and wakes.
 
 use super::AgentArg;
 use clap::{Subcommand, ValueEnum};
@@ -7,15 +7,15 @@ use holon_domain::limits::LIST_PAGE_MAX;
 use holon_domain::timer::MissedSlotPolicy;
 use holon_domain::work_item::{PlanStatus, TodoItem, TodoState};
 
-/// What to do with work items.
+/// Subcommands of `holon work`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkCommand {
-    /// Show work items, newest change first.
+    /// List work items, most recently changed first.
     List {
-        /// Which of them.
-        #[arg(long, value_name = "WHICH", value_enum, default_value_t = ItemFilter::Open)]
+        /// State of the items to list.
+        #[arg(long, value_name = "FILTER", value_enum, default_value_t = ItemFilter::Open)]
         filter: ItemFilter,
-        /// How many.
+        /// Largest number of items to list.
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
         limit: u64,
         #[command(flatten)]
@@ -23,33 +23,33 @@ pub(crate) enum WorkCommand {
     },
     /// Show one work item with its plan and checklist.
     Show {
-        /// Its id.
+        /// Id of the work item.
         item: String,
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Give an agent something to reach; an agent at rest takes it up by itself.
+    /// Create a work item; an idle agent begins with it at once.
     Create {
-        /// What is to be reached; - reads it from standard input.
+        /// Goal of the work item; - reads it from standard input.
         objective: String,
-        /// An entry of its checklist; may be given several times.
+        /// Entry of the checklist; repeat the option for more entries.
         #[arg(long, value_name = "TEXT", value_parser = todo)]
         todo: Vec<TodoItem>,
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Change a work item.
+    /// Change an open work item.
     Update(UpdateArgs),
-    /// Declare a work item done.
+    /// Mark a work item as completed.
     Complete {
-        /// Its id.
+        /// Id of the work item.
         item: String,
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Have an agent try a stalled work item again.
+    /// Let an agent try a stalled work item again.
     Resume {
-        /// Its id.
+        /// Id of the work item.
         item: String,
         #[command(flatten)]
         agent: AgentArg,
@@ -59,64 +59,64 @@ pub(crate) enum WorkCommand {
 /// Options of `work update`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct UpdateArgs {
-    /// Its id.
+    /// Id of the work item.
     pub(crate) item: String,
-    /// What is to be reached instead.
+    /// New goal of the work item.
     #[arg(long, value_name = "TEXT")]
     pub(crate) objective: Option<String>,
-    /// Whether its plan is ready.
+    /// New status of the work item's plan.
     #[arg(long, value_name = "STATUS", value_enum)]
     pub(crate) plan_status: Option<PlanWord>,
-    /// An entry of the checklist, which is replaced as a whole; begin it with `[x]` when it is done and with `[>]`
-    /// when it is in progress; may be given several times.
+    /// Entry of the new checklist, which replaces the old one. Begin it with `[x]` and a space if it is completed, and
+    /// with `[>]` and a space if it is in progress. Repeat the option for more entries.
     #[arg(long, value_name = "TEXT", value_parser = todo)]
     pub(crate) todo: Vec<TodoItem>,
-    /// Nothing keeps it from going on any more; what the agent named as its blocker is gone.
+    /// Clear the blocker that the agent reported, so that the item may go on.
     #[arg(long)]
     pub(crate) unblock: bool,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }
 
-/// What to do with waits.
+/// Subcommands of `holon wait`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WaitCommand {
-    /// Show what an agent and its work items wait for.
+    /// List the active waits of an agent and its work items.
     List {
-        /// Show those that are over, too.
+        /// Also list waits that have ended.
         #[arg(long)]
         all: bool,
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// End a wait, so that its work item may go on.
+    /// Cancel a wait, so that its work item may go on.
     Cancel {
-        /// Its id.
+        /// Id of the wait.
         wait: String,
         #[command(flatten)]
         agent: AgentArg,
     },
 }
 
-/// What to do with timers.
+/// Subcommands of `holon timer`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TimerCommand {
-    /// Set a timer that sends the agent a tick, once or again and again.
+    /// Create a timer that sends the agent a tick, once or repeatedly.
     Create(TimerArgs),
-    /// Show timers.
+    /// List the timers of an agent.
     List {
-        /// Show those that are over, too.
+        /// Also list timers that have fired or were cancelled.
         #[arg(long)]
         all: bool,
-        /// How many.
+        /// Largest number of timers to list.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
         limit: u64,
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Cancel a timer.
+    /// Cancel an active timer.
     Cancel {
-        /// Its id.
+        /// Id of the timer.
         timer: String,
         #[command(flatten)]
         agent: AgentArg,
@@ -127,44 +127,44 @@ pub(crate) enum TimerCommand {
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("when").required(true).args(["after", "at", "cron"])))]
 pub(crate) struct TimerArgs {
-    /// Fire after this time: milliseconds, or a number with ms, s, m, h or d.
+    /// Time until the first tick: milliseconds, or a number with ms, s, m, h or d.
     #[arg(long, alias = "after-ms", value_name = "DURATION", value_parser = duration)]
     pub(crate) after: Option<u64>,
-    /// Fire at this time, as 2026-03-29T09:30:00+02:00.
+    /// Time of the first tick with its offset, for example 2026-03-29T09:30:00+02:00.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) at: Option<holon_domain::Timestamp>,
-    /// Then again and again with this time between.
+    /// Time between ticks: milliseconds, or a number with ms, s, m, h or d [default: fire once].
     #[arg(long, alias = "every-ms", value_name = "DURATION", conflicts_with = "cron", value_parser = duration)]
     pub(crate) every: Option<u64>,
-    /// Fire by this cron expression: minute, hour, day, month, weekday.
+    /// Cron expression of five fields: minute, hour, day of the month, month, day of the week.
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) cron: Option<String>,
-    /// The zone its times are meant in, as Europe/Berlin [default: UTC].
+    /// IANA zone of the cron expression, for example Europe/Berlin [default: UTC].
     #[arg(long, value_name = "ZONE", requires = "cron")]
     pub(crate) time_zone: Option<String>,
-    /// What becomes of times that pass while the host is down or the agent is stopped.
+    /// Policy for ticks that fall due while the host is down or the agent is stopped.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = MissedWord::Once)]
     pub(crate) missed: MissedWord,
-    /// What the tick says to the agent.
+    /// Text of the tick that the agent reads.
     #[arg(long, value_name = "TEXT")]
     pub(crate) summary: Option<String>,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }
 
-/// Options of `wake`.
+/// Options of the `wake` subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WakeArgs {
-    /// Which agent.
+    /// Id of the agent to wake.
     pub(crate) agent: String,
-    /// Why it should look; the agent reads it.
+    /// Reason for the wake; the agent reads it.
     pub(crate) reason: String,
-    /// The outside system that changed; waits for it end.
+    /// Name of the outside system that changed; waits for this system end.
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Option<String>,
 }
 
-/// Which work items are shown.
+/// Work item states that the `list` subcommand can filter by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ItemFilter {
     All,
@@ -215,11 +215,11 @@ impl From<PlanWord> for PlanStatus {
 /// The policy for missed slots on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MissedWord {
-    /// Nothing fires for them.
+    /// Drop the missed ticks.
     Skip,
-    /// One tick stands for all of them.
+    /// Send one tick for all missed ones.
     Once,
-    /// One tick for each, up to a bound.
+    /// Send one tick per missed one, up to a limit.
     All,
 }
 
@@ -233,7 +233,7 @@ impl From<MissedWord> for MissedSlotPolicy {
     }
 }
 
-/// A length of time in milliseconds.
+/// Parses a duration to milliseconds.
 fn duration(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..).unwrap_or_default() {
@@ -258,7 +258,7 @@ fn time(text: &str) -> Result<holon_domain::Timestamp, String> {
     })
 }
 
-/// An entry of a checklist, with its state in front as Markdown writes it.
+/// Parses an entry of a checklist; a Markdown-like mark in front states its progress.
 #[allow(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
 fn todo(text: &str) -> Result<TodoItem, String> {
     let marks = [

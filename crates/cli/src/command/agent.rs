@@ -1,4 +1,4 @@
-//! `holon agent`: make, list, start, stop, look. Models have a file of their own.
+//! `holon agent`: creates, lists, starts and stops agents. Models have a file of their own.
 
 use crate::args::{AgentCommand, WorkspaceArgs};
 use crate::exit::{Exit, Failure};
@@ -9,7 +9,7 @@ use holon_api::{ControlAction, CreateAgentRequest};
 use holon_domain::AgentId;
 use std::path::PathBuf;
 
-/// Carries out one of them; without a word, lists.
+/// Runs a subcommand; without one, lists the agents.
 pub(super) async fn run(
     home: Option<PathBuf>,
     command: Option<AgentCommand>,
@@ -50,7 +50,7 @@ async fn create(
         template: None,
     };
     let host = Host::find(home, None, output)?;
-    let identity = host.asked(host.client().create_agent(&agent_id, &request).await)?;
+    let identity = host.check_answer(host.client().create_agent(&agent_id, &request).await)?;
     output.answer(&identity, |identity| {
         format!("agent {} is there", identity.agent_id)
     });
@@ -59,7 +59,7 @@ async fn create(
 
 async fn list(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
     let host = Host::find(home, None, output)?;
-    let agents = host.asked(host.client().agents().await)?;
+    let agents = host.check_answer(host.client().agents().await)?;
     output.answer(&agents, |agents| render::agents(agents));
     Ok(Exit::Done)
 }
@@ -72,7 +72,7 @@ async fn control(
 ) -> Result<Exit, Failure> {
     let host = Host::find(home, id, output)?;
     let agent_id = host.agent_id().await?;
-    let answer = host.asked(host.client().control(&agent_id, action).await)?;
+    let answer = host.check_answer(host.client().control(&agent_id, action).await)?;
     output.answer(&answer, |answer| match action {
         ControlAction::Start | ControlAction::Resume => {
             format!("agent {} may run", answer.agent_id)

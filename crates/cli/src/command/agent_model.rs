@@ -1,4 +1,4 @@
-//! `holon agent model`: which model an agent asks.
+//! `holon agent model`: shows and changes the model of an agent.
 
 use crate::args::AgentModelCommand;
 use crate::exit::{Exit, Failure};
@@ -10,7 +10,7 @@ use holon_client::view::Model;
 use holon_domain::provider::ReasoningEffort;
 use std::path::PathBuf;
 
-/// Carries out one of them.
+/// Runs one subcommand of `agent model`.
 pub(super) async fn run(
     home: Option<PathBuf>,
     command: AgentModelCommand,
@@ -25,7 +25,7 @@ pub(super) async fn run(
 
 async fn get(home: Option<PathBuf>, id: Option<String>, output: &Output) -> Result<Exit, Failure> {
     let host = Host::find(home, id, output)?;
-    let summary = host.asked(host.client().status(host.agent()).await)?;
+    let summary = host.check_answer(host.client().status(host.agent()).await)?;
     let model = summary.member::<Model>("model")?;
     output.answer(&model, |model| render::model::state(model));
     Ok(Exit::Done)
@@ -45,8 +45,8 @@ async fn set(
     };
     let host = Host::find(home, id, output)?;
     let agent_id = host.agent_id().await?;
-    let answer = host.asked(host.client().set_model(&agent_id, &request).await)?;
-    output.answer(&answer, |answer| render::model::chosen(answer));
+    let answer = host.check_answer(host.client().set_model(&agent_id, &request).await)?;
+    output.answer(&answer, |answer| render::model::model_change(answer));
     Ok(Exit::Done)
 }
 
@@ -57,7 +57,7 @@ async fn clear(
 ) -> Result<Exit, Failure> {
     let host = Host::find(home, id, output)?;
     let agent_id = host.agent_id().await?;
-    let answer = host.asked(host.client().clear_model(&agent_id).await)?;
-    output.answer(&answer, |answer| render::model::chosen(answer));
+    let answer = host.check_answer(host.client().clear_model(&agent_id).await)?;
+    output.answer(&answer, |answer| render::model::model_change(answer));
     Ok(Exit::Done)
 }

@@ -1,35 +1,35 @@
-//! `holon demo`: one request, a crash in the middle of it, a command that goes on all the same, and the proof that
+//! `holon demo`: one request, a crash in the middle of it, a command that survives the crash, and the proof that
 //! nothing was lost or done twice.
 //!
-//! Needs no key and touches nothing of the user's: home, repository and script are in a directory of their own.
-//! Every host it starts is ended by its handle, and the command that outlives one is let go and waited for, also on an
+//! Needs no API key and touches no file of the user: home, repository and script are in a temporary directory. Every
+//! host that it starts is ended by its handle. The command that outlives a host is released and awaited, also after an
 //! error or an interrupt.
 
 mod checks;
-mod hosted;
+mod host_process;
 mod stage;
 mod tell;
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
-use checks::{Check, Seen};
+use checks::{Check, StreamRecord};
 use holon_api::{CreateAgentRequest, PromptRequest};
 use holon_client::view::Brief;
-use holon_client::{EventStream, Told};
+use holon_client::{Answer, EventStream};
 use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
 use holon_domain::{AgentId, MessageId};
-use hosted::Hosted;
+use host_process::HostProcess;
 use serde::Serialize;
 use stage::{AGENT, Pace, Stage, TASK};
 use std::time::Duration;
 use tell::Teller;
 
-/// Longest silence of the story; only a defect makes one.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout for the next event; only a defect exceeds it.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What came of it, for programs.
+/// Result of the demo for programs.
 #[derive(Serialize)]
 struct Report {
     ok: bool,
@@ -38,10 +38,10 @@ struct Report {
     directory: Option<String>,
 }
 
-/// Plays the story; an interrupt ends it and everything it started.
+/// Runs the demo. An interrupt ends it and everything it started.
 pub(super) async fn run(args: DemoArgs, output: &Output) -> Result<Exit, Failure> {
     let pace = if args.fast { Pace::Fast } else { Pace::Watched };
-    let stage = Stage::set(pace).await?;
+    let stage = Stage::create(pace).await?;
     let tell = Teller::new(output);
     let mut terminate =
         tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
@@ -52,12 +52,12 @@ pub(super) async fn run(args: DemoArgs, output: &Output) -> Result<Exit, Failure
         _ = tokio::signal::ctrl_c() => Err(interrupted()),
         _ = terminate.recv() => Err(interrupted()),
     };
-    // Waited for, so that nobody writes into the directory any more when it is removed.
-    stage.let_tests_end();
+    // Wait for all writers, so that the directory can be removed.
+    stage.release_tests();
     if let Some(mut host) = running {
         host.kill().await?;
     }
-    stage.until_tests_ended().await;
+    stage.wait_for_tests().await;
     let directory = if args.keep {
         Some(stage.keep())
     } else {
@@ -94,14 +94,14 @@ fn interrupted() -> Failure {
     )
 }
 
-/// The host that runs at any moment is in `running`, so that the caller can end it whatever happens here.
+/// Runs the steps of the demo. The current host is kept in `running`, so that the caller can end it after any error.
 async fn play(
     stage: &Stage,
     tell: &Teller<'_>,
-    running: &mut Option<Hosted>,
+    running: &mut Option<HostProcess>,
 ) -> Result<Vec<Check>, Failure> {
     tell.chapter("A host starts on a home of its own, with a scripted model: no key, no network.");
-    let host = running.insert(Hosted::start(stage).await?);
+    let host = running.insert(HostProcess::start(stage).await?);
     tell.line(&format!("host is up (pid {})", host.pid()));
     let agent = AgentId::parse(AGENT).map_err(|error| Failure::usage(error.to_string()))?;
     let request = CreateAgentRequest {
@@ -114,12 +114,12 @@ async fn play(
     ));
     let mut stream = host.client().events_stream(agent.clone(), None);
     stream.open().await?;
-    let mut seen = Seen::from(stream.cursor());
+    let mut record = StreamRecord::after(stream.cursor());
 
     tell.chapter("A request arrives.");
-    let message = prompt(host, &agent).await?;
+    let message = send_prompt(host, &agent).await?;
     tell.line(&format!("operator: {TASK}"));
-    follow(&mut stream, &mut seen, tell, |event| {
+    follow(&mut stream, &mut record, tell, |event| {
         matches!(event, Event::ToolExecuted(done) if done.exec_command_cmd.as_deref().is_some_and(stage::is_slow))
     })
     .await?;
@@ -127,17 +127,17 @@ async fn play(
     tell.chapter("The tests run and the model is being asked what is next. Now: kill -9.");
     host.kill().await?;
     tell.line("host is dead; nothing could be saved or said. The tests go on without it");
-    stage.write_script(stage::Asked::Again)?;
-    let host = running.insert(Hosted::start(stage).await?);
+    stage.write_script(stage::ScriptPhase::AfterCrash)?;
+    let host = running.insert(HostProcess::start(stage).await?);
     tell.line(&format!("host is up again (pid {})", host.pid()));
 
     tell.chapter("The agent goes on after the last entry of its log, and its task is found again.");
-    follow(&mut stream, &mut seen, tell, is_turn_over).await?;
+    follow(&mut stream, &mut record, tell, is_turn_end).await?;
 
     tell.chapter("The tests end. Their result wakes the agent.");
-    stage.let_tests_end();
-    follow(&mut stream, &mut seen, tell, is_turn_over).await?;
-    let checks = prove(stage, host, &agent, &message, &seen).await?;
+    stage.release_tests();
+    follow(&mut stream, &mut record, tell, is_turn_end).await?;
+    let checks = run_checks(stage, host, &agent, &message, &record).await?;
     tell.chapter("What is true now:");
     for check in &checks {
         tell.check(check);
@@ -147,11 +147,11 @@ async fn play(
     Ok(checks)
 }
 
-const fn is_turn_over(event: &Event) -> bool {
+const fn is_turn_end(event: &Event) -> bool {
     matches!(event, Event::TurnTerminal(_))
 }
 
-async fn prompt(host: &Hosted, agent: &AgentId) -> Result<MessageId, Failure> {
+async fn send_prompt(host: &HostProcess, agent: &AgentId) -> Result<MessageId, Failure> {
     let request = PromptRequest {
         text: TASK.to_owned(),
         priority: None,
@@ -160,15 +160,15 @@ async fn prompt(host: &Hosted, agent: &AgentId) -> Result<MessageId, Failure> {
     Ok(host.client().prompt(agent, &request).await?.message_id)
 }
 
-/// Tells events as they come, up to the one that is waited for.
+/// Narrates events up to the one that `is_last` accepts.
 async fn follow(
     stream: &mut EventStream,
-    seen: &mut Seen,
+    record: &mut StreamRecord,
     tell: &Teller<'_>,
     is_last: impl Fn(&Event) -> bool,
 ) -> Result<(), Failure> {
     loop {
-        let Ok(next) = tokio::time::timeout(PATIENCE, stream.next()).await else {
+        let Ok(next) = tokio::time::timeout(EVENT_TIMEOUT, stream.next()).await else {
             return Err(Failure::new(
                 Exit::Failed,
                 "demo_stuck",
@@ -178,7 +178,7 @@ async fn follow(
         };
         let envelope = next?;
         let event = envelope.event();
-        seen.note(envelope.event_seq, &event);
+        record.note(envelope.event_seq, &event);
         tell.event(&event);
         if is_last(&event) {
             return Ok(());
@@ -186,23 +186,23 @@ async fn follow(
     }
 }
 
-async fn prove(
+async fn run_checks(
     stage: &Stage,
-    host: &Hosted,
+    host: &HostProcess,
     agent: &AgentId,
     message: &MessageId,
-    seen: &Seen,
+    record: &StreamRecord,
 ) -> Result<Vec<Check>, Failure> {
-    let told = host.client().briefs(Some(agent), None).await?;
-    let known = |brief: &Told<Brief>| brief.known::<BriefRecord>();
-    let briefs: Vec<BriefRecord> = told.iter().map(known).collect::<Result<_, _>>()?;
+    let answers = host.client().briefs(Some(agent), None).await?;
+    let known = |brief: &Answer<Brief>| brief.known::<BriefRecord>();
+    let briefs: Vec<BriefRecord> = answers.iter().map(known).collect::<Result<_, _>>()?;
     let ran = stage.commands_run()?;
     Ok(vec![
         checks::one_outcome(&briefs, message),
         checks::each_command_once(&ran),
-        checks::resumed_once(seen),
-        checks::task_ended_once(seen),
-        checks::no_event_lost(seen),
+        checks::resumed_once(record),
+        checks::task_ended_once(record),
+        checks::no_event_lost(record),
         checks::test_passes(stage.test_output().await?),
     ])
 }

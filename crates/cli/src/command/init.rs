@@ -1,6 +1,6 @@
-//! `holon init`: finds a model on this machine, tries it, sets it as the default and says what to type next.
+//! `holon init`: finds a model on this machine, probes it, sets it as the default and prints the next steps.
 //!
-//! It never asks anything and never replaces a choice that was made already unless it is told to.
+//! It asks no questions, and replaces an existing choice only with `--force`.
 
 mod find;
 
@@ -8,20 +8,22 @@ use crate::args::InitArgs;
 use crate::command::config::probe;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::report::{Candidate, Probed, Setup};
-use crate::{applied, path, render, settings};
+use crate::report::{Candidate, InitReport, ProbeResult};
+use crate::{path, reload, render, settings};
 use holon_config::{Settings, Source, edit};
 use holon_domain::model::ModelRef;
 use std::path::PathBuf;
 
-/// Whether models are asked before one is set.
+/// Treatment of candidates before one is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Test {
-    Ask,
-    Trust,
+enum ProbeMode {
+    /// Sends each candidate a request; one that fails is not set.
+    Probe,
+    /// Sets the first candidate without a request.
+    Skip,
 }
 
-/// Finds, tries, sets.
+/// Finds, probes and sets a model, and prints the report.
 pub(super) async fn run(
     home: Option<PathBuf>,
     args: InitArgs,
@@ -32,17 +34,21 @@ pub(super) async fn run(
         force,
         no_probe,
     } = args;
-    let wanted = model.map(|text| reference(&text)).transpose()?;
-    let settings = settings::of(home)?;
-    if !force && let Some(set) = set_already(&settings) {
-        return already(set, wanted.as_ref(), output);
+    let wanted = model.map(|text| parse_model(&text)).transpose()?;
+    let settings = settings::load_home(home)?;
+    if !force && let Some(set) = model_in_file(&settings) {
+        return keep_model(set, wanted.as_ref(), output);
     }
     let found = match wanted {
         Some(model) => vec![Candidate::named(&model)],
         None => find::candidates(&settings).await?,
     };
-    let test = if no_probe { Test::Trust } else { Test::Ask };
-    let report = choose(&settings, found, test).await?;
+    let mode = if no_probe {
+        ProbeMode::Skip
+    } else {
+        ProbeMode::Probe
+    };
+    let report = probe_and_set(&settings, found, mode).await?;
     let exit = match (&report.model, &report.applied) {
         (Some(_), Some(applied)) if applied.host_refused.is_none() => Exit::Done,
         (Some(_) | None, Some(_) | None) => Exit::Failed,
@@ -51,13 +57,13 @@ pub(super) async fn run(
     Ok(exit)
 }
 
-fn reference(text: &str) -> Result<ModelRef, Failure> {
+fn parse_model(text: &str) -> Result<ModelRef, Failure> {
     let text = path::model("--model", text)?;
     ModelRef::parse(&text).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The model the settings file names.
-fn set_already(settings: &Settings) -> Option<&ModelRef> {
+/// Returns the model that the settings file names.
+fn model_in_file(settings: &Settings) -> Option<&ModelRef> {
     let model = settings.model.as_ref()?;
     match model.source {
         Source::File => Some(&model.value),
@@ -65,15 +71,15 @@ fn set_already(settings: &Settings) -> Option<&ModelRef> {
     }
 }
 
-/// A choice that was made stays; to be told so is an answer, unless something else was asked for.
-fn already(set: &ModelRef, wanted: Option<&ModelRef>, output: &Output) -> Result<Exit, Failure> {
+/// Keeps an existing choice. Fails if the operator named another model.
+fn keep_model(set: &ModelRef, wanted: Option<&ModelRef>, output: &Output) -> Result<Exit, Failure> {
     let change =
         "replace it with: holon init --force, or: holon config set model.default PROVIDER/MODEL";
     if wanted.is_some_and(|wanted| wanted != set) {
         let message = format!("model.default is {set} already; nothing was changed");
         return Err(Failure::new(Exit::Failed, "already_set", message).hint(change));
     }
-    let report = Setup {
+    let report = InitReport {
         ok: true,
         model: Some(set.to_string()),
         set: false,
@@ -90,15 +96,19 @@ fn already(set: &ModelRef, wanted: Option<&ModelRef>, output: &Output) -> Result
     Ok(Exit::Done)
 }
 
-/// Asks one after the other until one answers, and sets that one.
-async fn choose(settings: &Settings, found: Vec<Candidate>, test: Test) -> Result<Setup, Failure> {
+/// Probes the candidates in order and sets the first that answers.
+async fn probe_and_set(
+    settings: &Settings,
+    found: Vec<Candidate>,
+    mode: ProbeMode,
+) -> Result<InitReport, Failure> {
     let mut probes = Vec::new();
     let mut chosen = None;
     for candidate in &found {
-        let model = reference(&candidate.model)?;
-        let answered = match test {
-            Test::Trust => true,
-            Test::Ask => {
+        let model = parse_model(&candidate.model)?;
+        let answered = match mode {
+            ProbeMode::Skip => true,
+            ProbeMode::Probe => {
                 let asked = probe(settings, std::slice::from_ref(&model)).await?;
                 let answered = asked.iter().all(|probe| probe.ok);
                 probes.extend(asked);
@@ -111,12 +121,12 @@ async fn choose(settings: &Settings, found: Vec<Candidate>, test: Test) -> Resul
         }
     }
     let Some(model) = chosen else {
-        return Ok(nothing(found, probes));
+        return Ok(no_model_report(found, probes));
     };
     let home = &settings.home.value;
     edit::set(home, "model.default", &model.to_string())?;
-    let applied = applied::apply(home).await;
-    Ok(Setup {
+    let applied = reload::reload_host(home).await;
+    Ok(InitReport {
         ok: true,
         model: Some(model.to_string()),
         set: true,
@@ -124,11 +134,11 @@ async fn choose(settings: &Settings, found: Vec<Candidate>, test: Test) -> Resul
         probes,
         applied: Some(applied),
         ways: Vec::new(),
-        next: next(settings),
+        next: next_steps(settings),
     })
 }
 
-fn next(settings: &Settings) -> Vec<String> {
+fn next_steps(settings: &Settings) -> Vec<String> {
     let mut next = vec![
         "ask something: holon run \"What is in this directory?\" --workspace-root .".to_owned(),
         "or run a host: holon serve".to_owned(),
@@ -147,7 +157,7 @@ fn next(settings: &Settings) -> Vec<String> {
     next
 }
 
-fn nothing(found: Vec<Candidate>, probes: Vec<Probed>) -> Setup {
+fn no_model_report(found: Vec<Candidate>, probes: Vec<ProbeResult>) -> InitReport {
     let (ways, next) = if found.is_empty() {
         (
             WAYS.as_slice(),
@@ -159,7 +169,7 @@ fn nothing(found: Vec<Candidate>, probes: Vec<Probed>) -> Setup {
             "correct that and run: holon init; add --no-probe to set a model without asking it; without a model: holon demo",
         )
     };
-    Setup {
+    InitReport {
         ok: false,
         model: None,
         set: false,
@@ -171,7 +181,7 @@ fn nothing(found: Vec<Candidate>, probes: Vec<Probed>) -> Setup {
     }
 }
 
-/// How to get a model.
+/// Ways to get a model, shown if none was found.
 const WAYS: [&str; 3] = [
     "a key: export OPENAI_API_KEY or ANTHROPIC_API_KEY, or store one: holon config credentials set openai",
     "a login: install the Codex program and run: codex login",

@@ -1,4 +1,4 @@
-//! `holon prompt`: say something to an agent and go on.
+//! `holon prompt`: sends a message to an agent without waiting for the answer.
 
 use super::text;
 use crate::args::PromptArgs;
@@ -8,20 +8,20 @@ use crate::output::Output;
 use holon_api::PromptRequest;
 use std::path::PathBuf;
 
-/// Sends and prints what became of it.
+/// Sends the message and prints its id.
 pub(super) async fn run(
     home: Option<PathBuf>,
     args: PromptArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
     let request = PromptRequest {
-        text: text::words(args.text)?,
+        text: text::read_prompt(args.text)?,
         priority: None,
         max_turns: None,
     };
     let host = Host::find(home, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;
-    let admitted = host.asked(host.client().prompt(&agent_id, &request).await)?;
+    let admitted = host.check_answer(host.client().prompt(&agent_id, &request).await)?;
     output.answer(&admitted, |admitted| {
         format!(
             "{} is in the queue of {}",

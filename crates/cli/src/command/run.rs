@@ -1,5 +1,5 @@
-//! `holon run`: one question, one answer. Through the host if one is alive on the home, otherwise with a host of
-//! its own for as long as it takes.
+//! `holon run`: one request, one answer. Uses the host of the home if one is running, otherwise a temporary host in
+//! this process.
 
 use super::text;
 use crate::args::RunArgs;
@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::{host, path, render, settings};
 use holon_api::RunRequest;
-use holon_client::Told;
+use holon_client::Answer;
 use holon_client::view::Run;
 use holon_config::{Flags, Settings, Source};
 use holon_daemon::LogLevel;
@@ -15,57 +15,57 @@ use holon_domain::AgentId;
 use holon_domain::run::RunOnceResponse;
 use std::path::PathBuf;
 
-/// Asks and prints.
+/// Runs the request and prints the answer.
 pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
-    let mut request = request(args)?;
+    let mut request = build_request(args)?;
     let flags = Flags {
         home,
         ..Flags::default()
     };
-    let (settings, problem) = settings::of_client(&flags)?;
+    let (settings, problem) = settings::load_for_client(&flags)?;
     holon_daemon::start_logging(&settings, LogLevel::Warn);
     let response = super::block_on(async {
         let client = host::client(&settings.home.value);
         match client.health().await {
             Ok(_) => {
                 if let Some(problem) = &problem {
-                    settings::warn_of_file(problem, output);
+                    settings::warn_about_file(problem, output);
                 }
                 follow_environment(&mut request, &settings);
-                Ok((client.run(&request).await?, AnsweredBy::Host))
+                Ok((client.run(&request).await?, Responder::Host))
             }
             Err(holon_client::Error::Unreachable { .. }) => {
-                // Without a host the settings are this run's own.
+                // Without a host, this run uses its own settings.
                 let settings = settings::load(&flags)?;
                 let response = holon_daemon::run_local(&settings, request).await?;
-                Ok((told(&response)?, AnsweredBy::ItsOwn))
+                Ok((local_answer(&response)?, Responder::Local))
             }
             Err(other) => Err(Failure::from(other)),
         }
     });
-    let (response, by) = response.map_err(advise)?;
-    show(
+    let (response, by) = response.map_err(add_hint)?;
+    print_answer(
         &response,
-        &by.to_end(&response.agent_id, &settings),
+        &by.end_command(&response.agent_id, &settings),
         &settings,
         output,
     );
     Ok(match response.final_status.as_str() {
         "completed" => Exit::Done,
         "waiting" => Exit::Waiting,
-        // Whatever else a host may say: what was asked is not known to be done.
+        // Any other status does not prove that the work is done.
         _ => Exit::Failed,
     })
 }
 
-/// An answer of a host of this run's own, read as that of any other.
-fn told(response: &RunOnceResponse) -> Result<Told<Run>, Failure> {
+/// Decodes the response of a local run like that of a host.
+fn local_answer(response: &RunOnceResponse) -> Result<Answer<Run>, Failure> {
     serde_json::to_value(response)
-        .and_then(Told::new)
+        .and_then(Answer::new)
         .map_err(|error| Failure::new(Exit::Failed, "protocol", error.to_string()))
 }
 
-fn request(args: RunArgs) -> Result<RunRequest, Failure> {
+fn build_request(args: RunArgs) -> Result<RunRequest, Failure> {
     let RunArgs {
         text,
         agent,
@@ -76,7 +76,7 @@ fn request(args: RunArgs) -> Result<RunRequest, Failure> {
         workspace,
     } = args;
     Ok(RunRequest {
-        agent_id: agent.map(|id| named(&id)).transpose()?,
+        agent_id: agent.map(|id| parse_agent_id(&id)).transpose()?,
         create_agent,
         model: model
             .map(|model| path::model("--model", &model))
@@ -91,16 +91,16 @@ fn request(args: RunArgs) -> Result<RunRequest, Failure> {
             .cwd
             .map(|dir| path::absolute("--cwd", &dir))
             .transpose()?,
-        text: text::words(text)?,
+        text: text::read_prompt(text)?,
     })
 }
 
-fn named(id: &str) -> Result<AgentId, Failure> {
+fn parse_agent_id(id: &str) -> Result<AgentId, Failure> {
     AgentId::parse(id).map_err(|error| Failure::usage(format!("--agent {id:?}: {error}")))
 }
 
-/// A temporary agent asks the model of the caller's environment, also at a host that was started with another.
-/// A named agent would keep it, so for one only a flag counts.
+/// Sets the model of the caller's environment for a temporary agent, even if the host was started with another one. A
+/// named agent would keep it, so for a named agent only the option applies.
 fn follow_environment(request: &mut RunRequest, settings: &Settings) {
     if request.agent_id.is_some() || request.model.is_some() {
         return;
@@ -112,7 +112,7 @@ fn follow_environment(request: &mut RunRequest, settings: &Settings) {
         .map(|model| model.value.to_string());
 }
 
-fn advise(failure: Failure) -> Failure {
+fn add_hint(failure: Failure) -> Failure {
     if failure.is("agent_not_found") {
         return failure.hint("add --create-agent to make it, or choose another with --agent ID");
     }
@@ -124,18 +124,18 @@ fn advise(failure: Failure) -> Failure {
     failure
 }
 
-/// Which host answered.
+/// Host that answered the run.
 #[derive(Debug, Clone, Copy)]
-enum AnsweredBy {
-    /// One that serves the home and goes on.
+enum Responder {
+    /// A host that serves the home and keeps running.
     Host,
-    /// One of the run's own, which is gone with it.
-    ItsOwn,
+    /// A host in this process, which ends with the run.
+    Local,
 }
 
-impl AnsweredBy {
-    /// How tasks that outlive the run are ended.
-    fn to_end(self, agent: &str, settings: &Settings) -> String {
+impl Responder {
+    /// Returns the command line that ends tasks that outlive the run.
+    fn end_command(self, agent: &str, settings: &Settings) -> String {
         let home = match settings.home.source {
             Source::Flag => format!(" --home {}", settings.home.value.display()),
             Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
@@ -145,20 +145,20 @@ impl AnsweredBy {
         let stop = format!("holon agent stop {agent}{home}");
         match self {
             Self::Host => stop,
-            Self::ItsOwn => format!("holon serve{home}, then: {stop}"),
+            Self::Local => format!("holon serve{home}, then: {stop}"),
         }
     }
 }
 
-fn show(response: &Told<Run>, to_end: &str, settings: &Settings, output: &Output) {
+fn print_answer(response: &Answer<Run>, end_command: &str, settings: &Settings, output: &Output) {
     output.answer(response, |response| response.final_text.clone());
     if output.format() == Format::Json {
         return;
     }
-    if let Some(line) = render::attempt::fell_over(&response.provider_attempt_timeline) {
+    if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));
     }
-    if let Some(line) = render::run::status(response, &settings.providers, to_end) {
+    if let Some(line) = render::run::status(response, &settings.providers, end_command) {
         output.note(&line);
     }
     output.aside(&render::run::usage(response));

@@ -1,25 +1,25 @@
-//! `holon serve`: a host in the foreground.
+//! `holon serve`: runs a host in the foreground.
 
 use crate::args::ServeArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::{path, settings};
 use holon_config::Flags;
-use holon_daemon::{Endpoints, LogLevel, Reread};
+use holon_daemon::{Endpoints, LogLevel, SettingsReader};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The ready line for programs.
+/// Endpoints of a ready host, as JSON for programs.
 #[derive(Serialize)]
-struct Ready {
+struct ReadyReport {
     ok: bool,
     pid: u32,
     http_addr: String,
     socket_path: String,
 }
 
-/// Serves until the host is told to go down.
+/// Serves until the host is shut down.
 pub(super) fn run(
     home: Option<PathBuf>,
     args: ServeArgs,
@@ -28,13 +28,13 @@ pub(super) fn run(
     let flags = flags(home, args)?;
     let settings = settings::load(&flags)?;
     holon_daemon::start_logging(&settings, LogLevel::Info);
-    let reread: Reread =
+    let reread: SettingsReader =
         Arc::new(move || settings::load(&flags).map_err(|failure| failure.body.error));
     let runtime = holon_daemon::serve_runtime()?;
     let served = runtime.block_on(holon_daemon::serve(&settings, reread, |endpoints| {
         announce(endpoints, output)
     }));
-    // A second signal must end the process at once, whatever still runs on other threads.
+    // A second signal must end the process at once, even if other threads still run.
     runtime.shutdown_background();
     served?;
     Ok(Exit::Done)
@@ -64,7 +64,7 @@ fn announce(endpoints: &Endpoints, output: &Output) {
             "listening on http://{http_addr}\nsocket {socket_path}\nlogs: stderr"
         )),
         Format::Json => output.item(
-            &Ready {
+            &ReadyReport {
                 ok: true,
                 pid: std::process::id(),
                 http_addr: http_addr.to_string(),

@@ -1,11 +1,11 @@
-//! What is to be said: from the command line or from standard input, never empty, never too large.
+//! Reads texts from the command line or from standard input, and refuses empty and oversized ones.
 
 use crate::exit::{Exit, Failure};
 use holon_domain::limits::MESSAGE_BODY_BYTES;
 use std::io::Read as _;
 
-/// The words of something else than a prompt; `-` reads them from standard input. Its bound is the host's to tell.
-pub(crate) fn given(what: &str, given: String) -> Result<String, Failure> {
+/// Reads a text that is not a prompt; `-` reads it from standard input. The host checks its size.
+pub(crate) fn read_argument(what: &str, given: String) -> Result<String, Failure> {
     let text = if given == "-" { read_stdin()? } else { given };
     if text.trim().is_empty() {
         return Err(Failure::usage(format!(
@@ -15,8 +15,8 @@ pub(crate) fn given(what: &str, given: String) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The words to send; `-` reads them from standard input.
-pub(crate) fn words(given: String) -> Result<String, Failure> {
+/// Reads the text of a prompt; `-` reads it from standard input.
+pub(crate) fn read_prompt(given: String) -> Result<String, Failure> {
     let text = if given == "-" { read_stdin()? } else { given };
     if text.trim().is_empty() {
         return Err(Failure::usage(
@@ -31,7 +31,7 @@ pub(crate) fn words(given: String) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// A little more than may be sent is enough to know that it is too much.
+/// Reads a few bytes more than the limit, which is enough to detect an oversized text.
 fn read_stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(MESSAGE_BODY_BYTES)
@@ -48,7 +48,7 @@ fn read_stdin() -> Result<String, Failure> {
             )
         })?;
     if bytes.len() > MESSAGE_BODY_BYTES {
-        // May be cut inside a character; it is refused for its size in any case.
+        // The text may be cut inside a character; it is refused for its size in any case.
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
     String::from_utf8(bytes)

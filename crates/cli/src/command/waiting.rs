@@ -1,4 +1,4 @@
-//! `holon wait`, `timer`, `wake` and `explain`: what an agent waits for, and what ends it.
+//! `holon wait`, `timer`, `wake` and `explain`: waits of an agent and the events that end them.
 
 use super::text;
 use crate::args::{TimerArgs, TimerCommand, WaitCommand, WakeArgs};
@@ -11,7 +11,7 @@ use holon_domain::limits::LIST_PAGE_MAX;
 use holon_domain::{TimerId, WaitId};
 use std::path::PathBuf;
 
-/// Why an agent does what it does.
+/// Prints the explanation of an agent's state.
 pub(super) async fn explain(
     home: Option<PathBuf>,
     agent: Option<String>,
@@ -19,25 +19,25 @@ pub(super) async fn explain(
 ) -> Result<Exit, Failure> {
     let host = Host::find(home, agent, output)?;
     let agent_id = host.agent_id().await?;
-    let explanation = host.asked(host.client().explain(&agent_id).await)?;
+    let explanation = host.check_answer(host.client().explain(&agent_id).await)?;
     output.answer(&explanation, render::explain::explanation);
     Ok(Exit::Done)
 }
 
-/// Asks an agent to look.
+/// Wakes an agent with a reason.
 pub(super) async fn wake(
     home: Option<PathBuf>,
     args: WakeArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
     let request = WakeRequest {
-        reason: text::given("reason", args.reason)?,
+        reason: text::read_argument("reason", args.reason)?,
         source: args.source,
         ..WakeRequest::default()
     };
     let host = Host::find(home, Some(args.agent), output)?;
     let agent_id = host.agent_id().await?;
-    let woken = host.asked(host.client().wake(&agent_id, &request).await)?;
+    let woken = host.check_answer(host.client().wake(&agent_id, &request).await)?;
     output.answer(&woken, |woken| match woken.disposition {
         WakeDisposition::Triggered => format!("agent {} is told", woken.agent_id),
         WakeDisposition::Coalesced => {
@@ -55,7 +55,7 @@ const fn filter(all: bool) -> ListFilter {
     }
 }
 
-/// Looks at waits or ends one.
+/// Lists waits or cancels one.
 pub(super) async fn wait(
     home: Option<PathBuf>,
     command: WaitCommand,
@@ -66,21 +66,21 @@ pub(super) async fn wait(
             let host = Host::find(home, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let waits = host.client().waits(&agent_id, filter(all), LIST_PAGE_MAX);
-            output.answer(&host.asked(waits.await)?, |waits| {
+            output.answer(&host.check_answer(waits.await)?, |waits| {
                 render::work::waits(waits)
             });
         }
         WaitCommand::Cancel { wait, agent } => {
             let host = Host::find(home, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, WaitId::from_stored(wait));
-            let ended = host.asked(host.client().cancel_wait(&agent_id, &id).await)?;
+            let ended = host.check_answer(host.client().cancel_wait(&agent_id, &id).await)?;
             output.answer(&ended, |wait| format!("{} is cancelled", wait.id));
         }
     }
     Ok(Exit::Done)
 }
 
-/// Sets timers, looks at them or cancels one.
+/// Creates, lists or cancels timers.
 pub(super) async fn timer(
     home: Option<PathBuf>,
     command: TimerCommand,
@@ -92,14 +92,14 @@ pub(super) async fn timer(
             let host = Host::find(home, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let timers = host.client().timers(&agent_id, filter(all), limit);
-            output.answer(&host.asked(timers.await)?, |timers| {
+            output.answer(&host.check_answer(timers.await)?, |timers| {
                 render::work::timers(timers)
             });
         }
         TimerCommand::Cancel { timer, agent } => {
             let host = Host::find(home, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, TimerId::from_stored(timer));
-            let cancelled = host.asked(host.client().cancel_timer(&agent_id, &id).await)?;
+            let cancelled = host.check_answer(host.client().cancel_timer(&agent_id, &id).await)?;
             output.answer(&cancelled, |timer| format!("{} is cancelled", timer.id));
         }
     }
@@ -123,7 +123,7 @@ async fn create_timer(
     };
     let host = Host::find(home, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;
-    let timer = host.asked(host.client().create_timer(&agent_id, &request).await)?;
+    let timer = host.check_answer(host.client().create_timer(&agent_id, &request).await)?;
     output.answer(&timer, |timer| {
         let first = timer
             .next_fire_at

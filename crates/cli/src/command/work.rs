@@ -1,4 +1,4 @@
-//! `holon work`: what an agent is to reach, and how far it is.
+//! `holon work`: lists, shows, creates and changes work items.
 
 use super::text;
 use crate::args::{UpdateArgs, WorkCommand};
@@ -12,7 +12,7 @@ use holon_domain::intent::WorkItemFilter;
 use holon_domain::work_item::{TodoItem, WorkItemView};
 use std::path::PathBuf;
 
-/// Carries out one of them.
+/// Runs one subcommand of `work`.
 pub(super) async fn run(
     home: Option<PathBuf>,
     command: WorkCommand,
@@ -44,13 +44,13 @@ pub(super) async fn run(
             let host = Host::find(home, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(item));
             let done = host.client().complete_work_item(&agent_id, &id).await;
-            answer(&host.asked(done)?, "is completed", output)
+            answer(&host.check_answer(done)?, "is completed", output)
         }
         WorkCommand::Resume { item, agent } => {
             let host = Host::find(home, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(item));
             let resumed = host.client().resume_work_item(&agent_id, &id).await;
-            answer(&host.asked(resumed)?, "is taken up again", output)
+            answer(&host.check_answer(resumed)?, "is taken up again", output)
         }
     }
 }
@@ -63,13 +63,13 @@ async fn list(
 ) -> Result<Exit, Failure> {
     let agent_id = host.agent_id().await?;
     let items = host.client().work_items(&agent_id, filter, limit).await;
-    output.answer(&host.asked(items)?, render::work::items);
+    output.answer(&host.check_answer(items)?, render::work::items);
     Ok(Exit::Done)
 }
 
 async fn show(host: &Host, id: &WorkItemId, output: &Output) -> Result<Exit, Failure> {
     let agent_id = host.agent_id().await?;
-    let item = host.asked(host.client().work_item(&agent_id, id).await)?;
+    let item = host.check_answer(host.client().work_item(&agent_id, id).await)?;
     output.answer(&item, render::work::item);
     Ok(Exit::Done)
 }
@@ -81,12 +81,12 @@ async fn create(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let request = CreateWorkItemRequest {
-        objective: text::given("objective", objective)?,
+        objective: text::read_argument("objective", objective)?,
         todo_list,
         ..CreateWorkItemRequest::default()
     };
     let agent_id = host.agent_id().await?;
-    let item = host.asked(host.client().create_work_item(&agent_id, &request).await)?;
+    let item = host.check_answer(host.client().create_work_item(&agent_id, &request).await)?;
     output.answer(&item, |item| {
         format!("{} is made for {}", item.id, item.agent_id)
     });
@@ -114,7 +114,7 @@ async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Res
         .client()
         .update_work_item(&agent_id, &id, &request)
         .await;
-    let item = host.asked(changed)?;
+    let item = host.check_answer(changed)?;
     let revision = format!("is at revision {}", item.revision);
     answer(&item, &revision, output)
 }

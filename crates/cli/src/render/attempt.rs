@@ -1,4 +1,4 @@
-//! Words about tries: that another model answered than the one asked for, and what would mend a failure.
+//! Renders provider attempts: a note about a fallback, and the remedy for a failure.
 
 use holon_client::view::{Attempt, Timeline};
 use holon_config::{ProviderEntry, Providers};
@@ -7,8 +7,8 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use std::net::IpAddr;
 
-/// Who answered, when it is not the model that was asked for, and why the others did not.
-pub(crate) fn fell_over(timeline: &Timeline) -> Option<String> {
+/// Names the fallback model that answered, and the failures of the others; `None` if the requested model answered.
+pub(crate) fn fallback_note(timeline: &Timeline) -> Option<String> {
     let winner = timeline.winning_model_ref.as_deref()?;
     if winner == timeline.requested_model_ref {
         return None;
@@ -36,19 +36,19 @@ pub(crate) fn fell_over(timeline: &Timeline) -> Option<String> {
     ))
 }
 
-/// The same for a round of a transcript.
-pub(super) fn fell_over_in(round: &Value) -> Option<String> {
+/// Returns the same note for a round of a transcript.
+pub(super) fn round_fallback_note(round: &Value) -> Option<String> {
     let timeline = round.get("provider_attempt_timeline")?;
-    fell_over(&Timeline::deserialize(timeline).ok()?)
+    fallback_note(&Timeline::deserialize(timeline).ok()?)
 }
 
-/// What would mend the last failure, if that is known.
+/// Returns the remedy for the last failure, if one is known.
 pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<String> {
     let last = timeline.attempts.last()?;
     match last.failure_kind.as_deref()? {
         "auth" => renewal(providers.get(&last.provider)?),
         "connection" => {
-            let server = refused_here(last)?;
+            let server = refused_local_address(last)?;
             Some(format!(
                 "start the server that should listen on {server}, or choose another model with --model"
             ))
@@ -57,7 +57,7 @@ pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<Strin
     }
 }
 
-/// How a credential is renewed.
+/// Returns the steps to renew a credential.
 fn renewal(entry: &ProviderEntry) -> Option<String> {
     let id = &entry.spec.id;
     match entry.auth.source {
@@ -83,8 +83,8 @@ fn renewal(entry: &ProviderEntry) -> Option<String> {
     }
 }
 
-/// Where on this machine nobody took a connection, if that is how a try failed.
-fn refused_here(attempt: &Attempt) -> Option<String> {
+/// Returns the loopback address that refused a connection, if the attempt failed that way.
+fn refused_local_address(attempt: &Attempt) -> Option<String> {
     let facts = attempt.transport_diagnostics.as_ref()?;
     facts.reqwest.filter(|facts| facts.is_connect)?;
     let (_, rest) = facts.url.as_deref()?.split_once("://")?;
@@ -132,11 +132,11 @@ mod tests {
             failed("b/1", "auth", "https://b"),
         ]);
         assert_eq!(
-            fell_over(&timeline(&tries, Some("c/1"))).as_deref(),
+            fallback_note(&timeline(&tries, Some("c/1"))).as_deref(),
             Some("answered by c/1; a/1 failed: server_error; b/1 failed: auth")
         );
-        assert_eq!(fell_over(&timeline(&tries, Some("a/1"))), None);
-        assert_eq!(fell_over(&timeline(&tries, None)), None);
+        assert_eq!(fallback_note(&timeline(&tries, Some("a/1"))), None);
+        assert_eq!(fallback_note(&timeline(&tries, None)), None);
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! Words about settings, providers and models.
+//! Renders settings, providers and models.
 
-use crate::report::{Diagnosis, Probed, Setting};
+use crate::report::{Diagnosis, ProbeResult, Setting};
 use holon_config::{ModelAvailability, ProviderReport, RetryPolicy, SchemaEntry, Untried};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What is said of what only a question would show, where one can be asked with this option.
+/// State of a model or credential that only a request can prove, where `--probe` is available.
 const NOT_TRIED: &str = "not tried, use --probe";
-/// And where none can.
+/// The same state where `--probe` is not available.
 const UNTRIED: &str = "not tried";
 
-/// A value as it can be written again.
+/// Renders a value as it can be typed again.
 pub(crate) fn value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -19,7 +19,7 @@ pub(crate) fn value(value: &Value) -> String {
     }
 }
 
-/// What the file says, one key a line.
+/// Renders the settings of the file, one key per line.
 pub(crate) fn stored(stored: &BTreeMap<String, Value>) -> String {
     if stored.is_empty() {
         return "nothing is set; see what counts with: holon config list --effective".to_owned();
@@ -31,7 +31,7 @@ pub(crate) fn stored(stored: &BTreeMap<String, Value>) -> String {
     lines.join("\n")
 }
 
-/// What counts, one key a line.
+/// Renders effective settings, one key per line.
 pub(crate) fn effective(settings: &[Setting]) -> String {
     let line = |setting: &Setting| {
         let (key, set) = (&setting.key, value(&setting.value));
@@ -41,7 +41,7 @@ pub(crate) fn effective(settings: &[Setting]) -> String {
     lines.join("\n")
 }
 
-/// What can be set.
+/// Renders all known settings.
 pub(crate) fn schema(schema: &[SchemaEntry]) -> String {
     let blocks: Vec<String> = schema.iter().map(schema_entry).collect();
     blocks.join("\n")
@@ -60,7 +60,7 @@ fn schema_entry(entry: &SchemaEntry) -> String {
     format!("{}  ({})\n    {}", entry.key, facts.join("; "), entry.doc)
 }
 
-/// One provider, one fact a line.
+/// Renders one provider, one fact per line.
 pub(crate) fn provider(provider: &ProviderReport) -> String {
     facts(provider, UNTRIED)
 }
@@ -85,7 +85,7 @@ fn facts(provider: &ProviderReport, untried: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether there is one, and from where.
+/// Renders the state and source of a provider's credential.
 fn credential(provider: &ProviderReport, untried: &str) -> String {
     let from = match (
         provider.credential_env.as_slice(),
@@ -102,7 +102,7 @@ fn credential(provider: &ProviderReport, untried: &str) -> String {
     }
 }
 
-/// Providers, one a line.
+/// Renders providers, one per line.
 pub(crate) fn providers(providers: &[ProviderReport]) -> String {
     if providers.is_empty() {
         return "no provider has a credential; run: holon init".to_owned();
@@ -127,7 +127,7 @@ pub(crate) fn providers(providers: &[ProviderReport]) -> String {
     lines.join("\n")
 }
 
-/// Models, one a line.
+/// Renders models, one per line.
 pub(crate) fn models(models: &[ModelAvailability]) -> String {
     if models.is_empty() {
         return "no model can be asked; run: holon init".to_owned();
@@ -156,15 +156,15 @@ fn model(model: &ModelAvailability) -> String {
     }
 }
 
-/// Millionths of a dollar, without zeros nobody needs.
+/// Renders millionths of a dollar without trailing zeros.
 fn dollars(micros: u64) -> String {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What came of asking one model.
-pub(crate) fn probed(probe: &Probed) -> String {
-    let Probed {
+/// Renders the result of one probe.
+pub(crate) fn probe_result(probe: &ProbeResult) -> String {
+    let ProbeResult {
         model, latency_ms, ..
     } = probe;
     match (probe.failure_kind, &probe.error) {
@@ -175,7 +175,7 @@ pub(crate) fn probed(probe: &Probed) -> String {
     }
 }
 
-/// The whole report.
+/// Renders the report of `config doctor`.
 pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     let Diagnosis {
         report,
@@ -203,16 +203,16 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     if report.disable_provider_fallback {
         lines.push("fallback    turned off: only the first is asked".to_owned());
     }
-    lines.extend(probes.iter().map(probed));
+    lines.extend(probes.iter().map(probe_result));
     lines.extend(retry(&report.retry_policy));
     lines.push(format!("waits for   {}", waiting_failure_kinds.join(", ")));
-    lines.extend(ready(&report.providers));
+    lines.extend(provider_lines(&report.providers));
     lines.extend(
         store_findings
             .iter()
             .map(|found| format!("store       {found}")),
     );
-    // The report looks at files only; what was learned is in the store, which a running host owns.
+    // The report reads files only. Learned limits are in the store, which a running host owns.
     lines.push(
         "figures     of the table and the settings; limits learned from providers are in: holon status"
             .to_owned(),
@@ -226,13 +226,13 @@ fn is_untried(providers: &[ProviderReport], id: &str) -> bool {
     found.any(|one| one.not_tried.is_some())
 }
 
-/// One provider, looked at closely, and what came of asking it.
-pub(crate) fn diagnosed(one: &ProviderReport, probes: &[Probed]) -> String {
+/// Renders one provider with the results of its probes.
+pub(crate) fn provider_diagnosis(one: &ProviderReport, probes: &[ProbeResult]) -> String {
     let mut lines = vec![facts(one, NOT_TRIED)];
     if one.not_tried == Some(Untried::Server) {
         lines.push(format!("server      {NOT_TRIED}"));
     }
-    lines.extend(probes.iter().map(probed));
+    lines.extend(probes.iter().map(probe_result));
     lines.join("\n")
 }
 
@@ -260,13 +260,13 @@ fn retry(policy: &RetryPolicy) -> [String; 3] {
     ]
 }
 
-/// Milliseconds in whole seconds, never none.
+/// Rounds milliseconds up to seconds.
 const fn seconds(millis: u64) -> u64 {
     millis.div_ceil(1_000)
 }
 
-/// Every provider: those that can be asked one a line, those the settings know by name, the others by number.
-fn ready(providers: &[ProviderReport]) -> Vec<String> {
+/// Renders all providers: usable ones one per line, configured ones without a key by name, the others as a number.
+fn provider_lines(providers: &[ProviderReport]) -> Vec<String> {
     let mut lines = Vec::new();
     let (usable, others): (Vec<_>, Vec<_>) =
         providers.iter().partition(|one| one.problem.is_none());
@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_are_shown_without_zeros_nobody_needs() {
+    fn prices_are_shown_without_trailing_zeros() {
         assert_eq!(dollars(3_000_000), "3");
         assert_eq!(dollars(250_000), "0.25");
         assert_eq!(dollars(1), "0.000001");

@@ -1,9 +1,9 @@
-//! Words that explain an agent: why it does what it does, what changes that and when.
+//! Renders the explanation of an agent's state.
 
-use super::work::{self, spelled};
+use super::work::{self, word_of};
 use holon_domain::explanation::{ExplainedDecision, Explanation, UnservedInput};
 
-/// The whole explanation, most urgent first.
+/// Renders the whole explanation, most urgent fact first.
 pub(crate) fn explanation(explanation: &Explanation) -> String {
     let Explanation {
         agent_id,
@@ -20,17 +20,17 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
         decisions,
     } = explanation;
     let mut lines = vec![
-        format!("agent      {agent_id} ({})", spelled(stands)),
+        format!("agent      {agent_id} ({})", word_of(stands)),
         format!("why        {}", scheduling_posture.reason),
     ];
     if let Some(closure) = closure {
         let waiting = closure
             .waiting_reason
-            .map_or_else(String::new, |reason| format!(", {}", spelled(&reason)));
+            .map_or_else(String::new, |reason| format!(", {}", word_of(&reason)));
         let evidence = closure.evidence.join("; ");
         lines.push(format!(
             "stands     {}{waiting} ({evidence})",
-            spelled(&closure.outcome)
+            word_of(&closure.outcome)
         ));
     }
     if let Some(at) = scheduling_posture.wakes_at {
@@ -66,7 +66,7 @@ fn queue(pending: u64, oldest: Option<&UnservedInput>) -> String {
         Some(oldest) => format!(
             "queue      {pending} waiting; oldest {} ({}) since {}: {}",
             oldest.message_id,
-            spelled(&oldest.kind),
+            word_of(&oldest.kind),
             oldest.created_at,
             oldest.preview
         ),
@@ -74,7 +74,7 @@ fn queue(pending: u64, oldest: Option<&UnservedInput>) -> String {
     }
 }
 
-/// A decision, and below it what it followed from.
+/// Renders a decision, followed by its evidence.
 fn decision(told: &ExplainedDecision) -> Vec<String> {
     let mut lines = vec![format!("decided    {} {}", told.at, told.what)];
     let because = told.evidence.iter();

@@ -1,10 +1,10 @@
-//! Words about the first setup.
+//! Renders the result of `holon init`.
 
-use super::config::probed;
-use crate::report::Setup;
+use super::config::probe_result;
+use crate::report::InitReport;
 
-/// What was found, tried and set, and what to type next.
-pub(crate) fn report(report: &Setup) -> String {
+/// Renders candidates, probes, the chosen model and the next steps.
+pub(crate) fn report(report: &InitReport) -> String {
     let mut lines = Vec::new();
     for (number, candidate) in report.found.iter().enumerate() {
         let head = if number == 0 { "found" } else { "" };
@@ -13,7 +13,7 @@ pub(crate) fn report(report: &Setup) -> String {
             candidate.model, candidate.from
         ));
     }
-    lines.extend(report.probes.iter().map(probed));
+    lines.extend(report.probes.iter().map(probe_result));
     match (&report.model, report.set) {
         (Some(model), true) => lines.push(format!("set         model.default = {model}")),
         (Some(model), false) => {

@@ -1,18 +1,18 @@
-//! Words about models: which one an agent asks, and why that one.
+//! Renders the model of an agent with the source of that choice.
 
-use holon_client::view::{Chosen, Figures, Model};
+use holon_client::view::{Model, ModelChange, ModelLimits};
 
-/// What is said of an agent that has no model to ask.
+/// Shown for an agent without a model.
 const NONE: &str = "none; run: holon init";
 
-/// Which model is asked and why, one fact a line.
+/// Renders the model in use, one fact per line.
 pub(crate) fn state(model: &Model) -> String {
     lines(model).join("\n")
 }
 
-/// The lines of [`state`], for a larger block.
+/// Returns the lines of [`state`], for a larger block.
 pub(super) fn lines(model: &Model) -> Vec<String> {
-    let mut lines = vec![format!("model      {}", asked(model))];
+    let mut lines = vec![format!("model      {}", effective_model(model))];
     if let Some(effort) = &model.override_reasoning_effort {
         lines.push(format!("effort     {effort}"));
     }
@@ -29,20 +29,20 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
         lines.push(format!("asks now   {active}, because {first} failed"));
     }
     if let Some(policy) = &model.resolved_policy {
-        lines.push(format!("figures    {}", figures(policy)));
+        lines.push(format!("figures    {}", limits(policy)));
     }
     lines
 }
 
-fn asked(model: &Model) -> String {
+fn effective_model(model: &Model) -> String {
     match &model.effective_model {
         Some(asked) => format!("{asked} ({})", model.source),
         None => NONE.to_owned(),
     }
 }
 
-/// The figures a model is asked by.
-pub(crate) fn figures(policy: &Figures) -> String {
+/// Renders the token limits of a model.
+pub(crate) fn limits(policy: &ModelLimits) -> String {
     let share = u64::from(policy.context_window_tokens)
         * u64::from(policy.effective_context_window_percent)
         / 100;
@@ -52,9 +52,9 @@ pub(crate) fn figures(policy: &Figures) -> String {
     )
 }
 
-/// What a change of model means.
-pub(crate) fn chosen(answer: &Chosen) -> String {
-    let Chosen { agent_id, model } = answer;
-    let asked = asked(model);
+/// Renders a change of an agent's model.
+pub(crate) fn model_change(answer: &ModelChange) -> String {
+    let ModelChange { agent_id, model } = answer;
+    let asked = effective_model(model);
     format!("agent {agent_id} asks from its next turn on: {asked}")
 }

@@ -1,4 +1,4 @@
-//! Words about a run: how it stands, what became of its tasks, what it cost.
+//! Renders the outcome of a run: its status, its tasks and its token usage.
 
 use super::{LINE_BYTES, attempt, words_at};
 use holon_client::view::Run;
@@ -8,12 +8,12 @@ use holon_domain::task::TaskStatus;
 use holon_domain::text;
 use serde_json::Value;
 
-/// What is to be said of a run that is not simply done, which tasks were stopped with it or outlive it, and what to
-/// do next. `to_end` says how tasks that go on are ended.
-pub(crate) fn status(response: &Run, providers: &Providers, to_end: &str) -> Option<String> {
+/// Renders a run that did not simply complete, its cancelled or surviving tasks, and the next step. `end_command` is
+/// the command line that ends surviving tasks.
+pub(crate) fn status(response: &Run, providers: &Providers, end_command: &str) -> Option<String> {
     let (happened, next) = match response.final_status.as_str() {
         "completed" => {
-            let tasks = tasks(response, "the run", to_end);
+            let tasks = tasks(response, "the run", end_command);
             return (!tasks.is_empty()).then(|| tasks.join("\n"));
         }
         "waiting" => waiting(response),
@@ -37,13 +37,13 @@ pub(crate) fn status(response: &Run, providers: &Providers, to_end: &str) -> Opt
         ),
     };
     let mut lines = vec![happened];
-    lines.extend(tasks(response, "it", to_end));
+    lines.extend(tasks(response, "it", end_command));
     lines.push(format!("next: {next}"));
     Some(lines.join("\n"))
 }
 
-/// One line for each task that was stopped because its run was over, and one for each that outlives it.
-fn tasks(response: &Run, run: &str, to_end: &str) -> Vec<String> {
+/// Renders one line for each task that was cancelled with the run, and one for each that outlives it.
+fn tasks(response: &Run, run: &str, end_command: &str) -> Vec<String> {
     let line = |entry: &Value| {
         let status = entry.pointer("/task/status").cloned().unwrap_or_default();
         let named = format!(
@@ -55,15 +55,15 @@ fn tasks(response: &Run, run: &str, to_end: &str) -> Vec<String> {
         if entry.get("stopped_with_run") == Some(&Value::Bool(true)) {
             return Some(format!("stopped with {run}: {named}"));
         }
-        // A status this build does not know is a newer host's, which may mean either.
+        // A status that this build does not know comes from a newer host and may be terminal or not.
         let goes_on =
             serde_json::from_value::<TaskStatus>(status).is_ok_and(|at| !at.is_terminal());
-        goes_on.then(|| format!("goes on after {run}: {named}; to end it: {to_end}"))
+        goes_on.then(|| format!("goes on after {run}: {named}; to end it: {end_command}"))
     };
     response.tasks.iter().filter_map(line).collect()
 }
 
-/// What a run waits for, and what to do next.
+/// Returns the reason for the wait, and the next step.
 fn waiting(response: &Run) -> (String, String) {
     let reason = response.waiting_reason.as_deref().unwrap_or("something");
     let id = &response.agent_id;
@@ -78,7 +78,7 @@ fn waiting(response: &Run) -> (String, String) {
     (format!("run is waiting: {reason}"), next)
 }
 
-/// What a run cost.
+/// Renders rounds, tool calls and tokens of a run.
 pub(crate) fn usage(response: &Run) -> String {
     format!(
         "{}, {}, {} tokens read, {} written",

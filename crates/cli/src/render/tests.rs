@@ -1,16 +1,16 @@
-//! Words for answers of a host that is newer than this program.
+//! Rendering of responses of a host that is newer than this program.
 
 use super::*;
 use serde_json::json;
 
-fn told<T: serde::de::DeserializeOwned>(value: Value) -> Told<T> {
-    Told::new(value).expect("what every host says")
+fn answer<T: serde::de::DeserializeOwned>(value: Value) -> Answer<T> {
+    Answer::new(value).expect("what every host says")
 }
 
 #[test]
 fn a_word_of_a_newer_host_is_shown_as_it_is_spelled() {
     let posture = json!({ "posture": "daydreaming", "reason": "it dreams" });
-    let listed = told(json!({
+    let listed = answer(json!({
         "identity": { "agent_id": "main" }, "status": "levitating", "scheduling_posture": posture, "pending": 2,
         "active_workspace_entry": { "cwd": "/w" },
     }));
@@ -18,11 +18,11 @@ fn a_word_of_a_newer_host_is_shown_as_it_is_spelled() {
         agents(&[listed]),
         "main  levitating     2 queued  it dreams"
     );
-    let one: Told<Brief> = told(json!({
+    let one: Answer<Brief> = answer(json!({
         "id": "b", "kind": "haiku", "created_at": "2026-11-15T00:00:00.000Z", "text": "old pond\n",
     }));
     assert_eq!(brief(&one), "2026-11-15T00:00:00.000Z haiku: old pond");
-    let dream = told(json!({
+    let dream = answer(json!({
         "created_at": "2026-11-15T00:00:00.000Z", "turn_index": 3, "kind": "dream_recorded", "data": { "of": "sheep" },
     }));
     assert_eq!(
@@ -33,7 +33,7 @@ fn a_word_of_a_newer_host_is_shown_as_it_is_spelled() {
 
 #[test]
 fn a_status_of_a_newer_host_is_shown_with_its_words() {
-    let agent: Told<Agent> = told(json!({
+    let agent: Answer<Agent> = answer(json!({
         "identity": { "agent_id": "main" },
         "agent": {
             "status": "levitating", "pending": 0, "total_message_count": 1, "turn_index": 1,

@@ -1,4 +1,4 @@
-//! Words about work items, waits and timers.
+//! Renders work items, waits and timers.
 
 use super::LINE_BYTES;
 use holon_api::WorkItemsResponse;
@@ -11,8 +11,8 @@ use holon_domain::work_item::{TodoState, WorkItemListEntry, WorkItemView};
 use serde::Serialize;
 use serde_json::Value;
 
-/// A word of a closed set, as it stands in JSON.
-pub(super) fn spelled(value: &impl Serialize) -> String {
+/// Returns a word of a closed set as it is spelled in JSON.
+pub(super) fn word_of(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => word,
         Ok(other) => other.to_string(),
@@ -20,7 +20,7 @@ pub(super) fn spelled(value: &impl Serialize) -> String {
     }
 }
 
-/// A page of items, one line each.
+/// Renders a page of items, one line each.
 pub(crate) fn items(page: &WorkItemsResponse) -> String {
     if page.work_items.is_empty() {
         return "no such work items; make one with: holon work create OBJECTIVE".to_owned();
@@ -39,7 +39,7 @@ pub(crate) fn items(page: &WorkItemsResponse) -> String {
     lines.join("\n")
 }
 
-/// One item in one line: its id, its state, its objective.
+/// Renders one item in one line: id, state, objective.
 pub(super) fn entry(item: &WorkItemListEntry) -> String {
     let blocker = item
         .blocked_by
@@ -47,21 +47,21 @@ pub(super) fn entry(item: &WorkItemListEntry) -> String {
         .map_or_else(String::new, |blocker| format!(" (blocked by: {blocker})"));
     let state = match item.focus {
         holon_domain::work_item::Focus::Current => {
-            format!("{}, current", spelled(&item.scheduling_state))
+            format!("{}, current", word_of(&item.scheduling_state))
         }
-        _ => spelled(&item.scheduling_state),
+        _ => word_of(&item.scheduling_state),
     };
     let objective = text::preview(&item.objective, LINE_BYTES / 4);
     format!("{}  {state}: {objective}{blocker}", item.id)
 }
 
-/// One item with everything that is known of it.
+/// Renders one item with all its facts.
 pub(crate) fn item(item: &WorkItemView) -> String {
-    let focus = spelled(&item.focus);
+    let focus = word_of(&item.focus);
     let mut lines = vec![
         format!("item       {} ({focus})", item.id),
         format!("objective  {}", item.objective),
-        format!("state      {}", spelled(&item.scheduling_state)),
+        format!("state      {}", word_of(&item.scheduling_state)),
     ];
     if let Some(blocker) = &item.blocked_by {
         lines.push(format!("blocked    {blocker}"));
@@ -74,7 +74,7 @@ pub(crate) fn item(item: &WorkItemView) -> String {
         Some(_) => format!("{} bytes", plan.bytes),
         None => "not written yet".to_owned(),
     };
-    let status = spelled(&item.plan_status);
+    let status = word_of(&item.plan_status);
     lines.push(format!("plan       {status}, {size}: {}", plan.path));
     for todo in item.todo_list.iter().flatten() {
         let mark = match todo.state {
@@ -94,7 +94,7 @@ pub(crate) fn item(item: &WorkItemView) -> String {
     lines.join("\n")
 }
 
-/// Waits, one line each.
+/// Renders waits, one line each.
 pub(crate) fn waits(waits: &[WaitRecord]) -> String {
     if waits.is_empty() {
         return "no waits".to_owned();
@@ -103,11 +103,11 @@ pub(crate) fn waits(waits: &[WaitRecord]) -> String {
     lines.join("\n")
 }
 
-/// One wait: its id, its kind or end, what it is for.
+/// Renders one wait: id, kind or end, purpose.
 pub(super) fn wait(wait: &WaitRecord) -> String {
     let state = match wait.status {
-        WaitStatus::Active => spelled(&wait.kind),
-        WaitStatus::Resolved | WaitStatus::Cancelled | WaitStatus::Expired => spelled(&wait.status),
+        WaitStatus::Active => word_of(&wait.kind),
+        WaitStatus::Resolved | WaitStatus::Cancelled | WaitStatus::Expired => word_of(&wait.status),
     };
     let item = wait
         .work_item_id
@@ -121,7 +121,7 @@ pub(super) fn wait(wait: &WaitRecord) -> String {
     format!("{}  {state}{item}: {waiting_for}{until}", wait.id)
 }
 
-/// Timers, the next to fire first.
+/// Renders timers, the next to fire first.
 pub(crate) fn timers(timers: &[TimerView]) -> String {
     if timers.is_empty() {
         return "no timers; set one with: holon timer create --after 10m".to_owned();
@@ -135,7 +135,7 @@ pub(crate) fn timers(timers: &[TimerView]) -> String {
 fn timer(timer: &TimerView) -> String {
     let next = match timer.next_fire_at {
         Some(at) => format!("fires at {at}"),
-        None => spelled(&timer.status),
+        None => word_of(&timer.status),
     };
     let again = match (&timer.cron, timer.interval_ms) {
         (Some(cron), _) => {
@@ -154,12 +154,12 @@ fn timer(timer: &TimerView) -> String {
     format!("{}  {next}{again}{fired}: {summary}", timer.id)
 }
 
-/// What a status says about work, in a few lines.
+/// Renders the work of a status in a few lines.
 pub(super) fn lines(state: &State, work: &Work) -> Vec<String> {
     let mut lines = Vec::new();
     let counts = &work.work_item_counts;
     if counts.open() > 0 {
-        lines.push(format!("work       {}", counted(counts)));
+        lines.push(format!("work       {}", item_counts(counts)));
     }
     let items = work.work_items.iter();
     let current = items.filter(|item| Some(&item.id) == state.current_work_item_id.as_ref());
@@ -193,8 +193,8 @@ pub(super) fn lines(state: &State, work: &Work) -> Vec<String> {
     lines
 }
 
-/// Open items by state, those there are.
-fn counted(counts: &ItemCounts) -> String {
+/// Renders the number of open items per state, without zeros.
+fn item_counts(counts: &ItemCounts) -> String {
     let states = [
         (counts.runnable, "runnable"),
         (counts.stalled, "stalled"),

@@ -1,4 +1,4 @@
-//! An agent whose row cannot be read, as an operator meets it.
+//! An agent whose stored row cannot be read, as an operator sees it.
 
 use crate::support::{hello, world};
 use holon_testkit::damage;

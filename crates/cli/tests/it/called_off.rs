@@ -1,33 +1,33 @@
-//! A patch whose agent is stopped or removed while it is applied, and whose host is killed in the middle of it: after
+//! A patch whose agent is stopped or removed while it is applied, and whose host is killed in the middle of it. After
 //! the next start all of its files are in place or none, and nothing else of it is left in the workspace.
 //!
-//! The lock on the directory of journals is the gate: a patch takes it before it touches a file, so a test that holds it
-//! calls the turn off while the patch is at work, and kills the host at a step of the patch it can see.
+//! The lock on the directory of journals is the gate: a patch takes it before it touches a file. A test that holds the
+//! lock cancels the turn while the patch is at work, and kills the host at a visible step of the patch.
 
-use crate::processes::Swept;
+use crate::processes::ProcessCleanup;
 use crate::support::{until, world};
 use holon_domain::agent::Lifecycle;
-use holon_testkit::{Meeting, Served, World};
+use holon_testkit::{HostProcess, Meeting, World};
 use serde_json::json;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// Files of the patch: as many as one may hold, so that a kill falls between two of them.
+/// Number of files of the patch: the maximum, so that a kill falls between two of them.
 const FILES: usize = 200;
-/// Worlds in which a kill may come too late, before the test gives up.
+/// Number of worlds in which a kill may come too late before the test gives up.
 const WORLDS: u32 = 10;
 
-/// What is seen of a patch when its host is killed.
+/// Visible progress of a patch when its host is killed.
 #[derive(Debug, Clone, Copy)]
-enum Sight {
-    /// New contents stand beside their targets; no file has been touched.
+enum PatchProgress {
+    /// New contents stand beside their targets; no file has been changed.
     Staged,
     /// The first file is in place.
     InPlace,
 }
 
-/// What the patch has left in the workspace.
+/// Files that the patch has left in the workspace.
 #[derive(Debug, PartialEq, Eq)]
 struct Traces {
     files: usize,
@@ -49,13 +49,13 @@ impl Traces {
         }
     }
 
-    /// Whether somebody has to go on with the patch, or take it back.
+    /// Returns true if the patch has to be completed or rolled back.
     const fn is_half_done(&self) -> bool {
         self.staged > 0 || (self.files > 0 && self.files < FILES)
     }
 }
 
-/// A workspace, and a model that meets the test and then patches it.
+/// A workspace, and a model that waits for the test and then patches it.
 struct Scene<'a> {
     world: &'a World,
     root: PathBuf,
@@ -85,7 +85,7 @@ impl<'a> Scene<'a> {
         self.root.display().to_string()
     }
 
-    /// Has an agent of this name begin its turn.
+    /// Makes an agent of this name begin its turn.
     fn prompt(&self, agent: &str) {
         let (model, root) = (self.model.as_str(), self.root());
         let create = ["agent", "create", agent, "--model", model];
@@ -96,7 +96,7 @@ impl<'a> Scene<'a> {
         assert_eq!(said.code, Some(0), "{said:?}");
     }
 
-    /// Has a temporary agent begin its turn, for a caller that may hang up.
+    /// Makes a temporary agent begin its turn, for a caller that may disconnect.
     fn run(&self) -> Child {
         let (model, root) = (self.model.as_str(), self.root());
         let mut run = self.world.command();
@@ -106,7 +106,7 @@ impl<'a> Scene<'a> {
         run.spawn().expect("a run begins")
     }
 
-    /// The home of the agent that is not the default one.
+    /// Returns the home of the agent that is not the default one.
     fn agent_home(&self) -> PathBuf {
         let homes = std::fs::read_dir(self.world.home().join("agents")).expect("agents");
         let homes = homes.map(|entry| entry.expect("an entry").path());
@@ -114,8 +114,8 @@ impl<'a> Scene<'a> {
         others.next().expect("an agent")
     }
 
-    /// Lets the agent go on to its patch, and holds the patch before its first step. Returns the gate.
-    fn hold_patch(meeting: Meeting, host: &Served, home: &Path) -> File {
+    /// Lets the agent go on to its patch, holds the patch before its first step, and returns the gate.
+    fn hold_patch(meeting: Meeting, host: &HostProcess, home: &Path) -> File {
         let journals = journals(home);
         std::fs::create_dir_all(&journals).expect("a directory");
         let gate = File::open(&journals).expect("a directory");
@@ -134,36 +134,36 @@ impl<'a> Scene<'a> {
         gate
     }
 
-    /// Opens the gate, and kills the host when the patch is seen to be this far. Whether that was in the middle of it.
-    fn kill_in_patch(&self, host: Served, gate: File, at: Sight) -> bool {
+    /// Opens the gate, kills the host at this progress of the patch, and returns true if that was in the middle of it.
+    fn kill_in_patch(&self, host: HostProcess, gate: File, at: PatchProgress) -> bool {
         drop(gate);
         until("the patch gets to work", || match at {
-            Sight::Staged => Traces::of(&self.root).staged > 0,
-            Sight::InPlace => self.root.join("d/f0").exists(),
+            PatchProgress::Staged => Traces::of(&self.root).staged > 0,
+            PatchProgress::InPlace => self.root.join("d/f0").exists(),
         });
         host.crash();
         Traces::of(&self.root).is_half_done()
     }
 }
 
-/// Where the journals of the agent with this home stand.
+/// Returns the directory of the journals of the agent with this home.
 fn journals(home: &Path) -> PathBuf {
     let host = home.ancestors().nth(2).expect("the host's home");
     let name = home.file_name().expect("a name");
     host.join("state/tasks").join(name).join("patches")
 }
 
-/// Plays a scene in one world after another until the host was killed in the middle of the patch there.
+/// Plays a scene in new worlds until a kill fell into the middle of the patch.
 fn until_killed_in_time(play: impl Fn(&World) -> bool) {
     let hit = (0..WORLDS).any(|_| {
         let world = world();
-        let _swept = Swept(&world);
+        let _swept = ProcessCleanup(&world);
         play(&world)
     });
     assert!(hit, "every kill came too late");
 }
 
-fn stopped_and_killed(world: &World, at: Sight) -> bool {
+fn stopped_and_killed(world: &World, at: PatchProgress) -> bool {
     let (scene, meeting) = Scene::new(world);
     let host = world.serve(&[]);
     scene.prompt("patcher");
@@ -187,15 +187,15 @@ fn stopped_and_killed(world: &World, at: Sight) -> bool {
 
 #[test]
 fn a_patch_that_was_being_staged_when_its_agent_was_stopped_leaves_nothing_half_done() {
-    until_killed_in_time(|world| stopped_and_killed(world, Sight::Staged));
+    until_killed_in_time(|world| stopped_and_killed(world, PatchProgress::Staged));
 }
 
 #[test]
 fn a_patch_that_was_being_put_in_place_when_its_agent_was_stopped_leaves_nothing_half_done() {
-    until_killed_in_time(|world| stopped_and_killed(world, Sight::InPlace));
+    until_killed_in_time(|world| stopped_and_killed(world, PatchProgress::InPlace));
 }
 
-fn hung_up_and_killed(world: &World, at: Sight) -> bool {
+fn hung_up_and_killed(world: &World, at: PatchProgress) -> bool {
     let (scene, meeting) = Scene::new(world);
     let host = world.serve(&[]);
     let mut caller = scene.run();
@@ -224,7 +224,7 @@ fn hung_up_and_killed(world: &World, at: Sight) -> bool {
 
 #[test]
 fn a_patch_of_a_run_whose_caller_hung_up_leaves_nothing_half_done() {
-    for at in [Sight::Staged, Sight::InPlace] {
+    for at in [PatchProgress::Staged, PatchProgress::InPlace] {
         until_killed_in_time(|world| hung_up_and_killed(world, at));
     }
 }

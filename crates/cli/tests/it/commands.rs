@@ -1,4 +1,4 @@
-//! Commands and tasks of agents: run, followed, written to, stopped, and found again by the next host.
+//! Commands and tasks of agents: run, followed, written to, stopped, and adopted by the next host.
 
 mod cleaning;
 mod environment;

@@ -1,7 +1,7 @@
 //! `holon config` without a host: settings, providers, credentials, models and the doctor.
 
 use crate::init::run;
-use crate::support::{assert_said, record, records, world};
+use crate::support::{assert_output, record, records, world};
 use holon_testkit::provider::{Fault, Provider, Round, Script};
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -12,7 +12,7 @@ fn settings_are_written_shown_and_removed_and_comments_stay() {
         "holon/config.toml",
         "# mine\n[model] # and this\ndefault = \"scripted/a.json\" # why\n",
     );
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["config", "get", "model.default"],
@@ -68,7 +68,7 @@ fn what_counts_is_shown_with_who_set_it() {
 #[test]
 fn what_cannot_be_set_is_refused_and_changes_nothing() {
     let world = world();
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["config", "set", "model.defualt", "a/b"],
@@ -181,7 +181,7 @@ fn a_credential_is_stored_from_standard_input_and_never_shown() {
         said.push_str(&record(&world, &set, &world.run_with(&set, bad)));
     }
     assert!(!said.contains("very-secret"), "{said}");
-    assert_said!(said);
+    assert_output!(said);
     let file = std::fs::metadata(world.home().join("credentials.json")).unwrap();
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
 }
@@ -189,7 +189,7 @@ fn a_credential_is_stored_from_standard_input_and_never_shown() {
 #[test]
 fn a_provider_is_added_looked_at_and_removed() {
     let world = world();
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &[
@@ -236,7 +236,7 @@ fn a_provider_is_added_looked_at_and_removed() {
 fn the_doctor_says_what_is_missing_and_ends_with_failure() {
     let world = world();
     let ran = run(&world, &["config", "doctor"], &[]);
-    assert_said!(record(&world, &["config", "doctor"], &ran));
+    assert_output!(record(&world, &["config", "doctor"], &ran));
     let report = run(&world, &["config", "doctor", "--json"], &[]);
     assert_eq!(report.code, Some(1));
     let report = report.json();

@@ -1,14 +1,15 @@
-//! The process is killed at every point where it can matter, once in each run, and started again: nothing that was
-//! acknowledged is lost, nothing is answered twice, and every command runs exactly once, to its end.
+//! Kills the process at every crash point, once per run, and starts it again. Nothing acknowledged is lost, nothing is
+//! answered twice, and every command runs exactly once, to its end.
 //!
-//! A reference run counts the points a short scenario passes. Each part of a sweep takes every n-th of them, so that
-//! the parts run beside each other. Further sweeps kill the process again while it recovers.
+//! A reference run counts the crash points of a short scenario. Each part of a sweep takes every n-th of them, so that
+//! the parts run in parallel. Further sweeps kill the process again while it recovers.
 
 #![allow(
     clippy::print_stdout,
     reason = "how many points were swept is part of the result"
 )]
 
+mod agent_record;
 mod agents;
 mod cleaners;
 mod drive;
@@ -16,9 +17,8 @@ mod files;
 mod host;
 mod judge;
 mod tasks;
-mod told;
 
-use crate::processes::Swept;
+use crate::processes::ProcessCleanup;
 use crate::support::world;
 use agents::Agents;
 use cleaners::Cleaners;
@@ -27,7 +27,7 @@ use files::Files;
 use host::{Crash, Host};
 use tasks::Tasks;
 
-/// Parts of a sweep.
+/// Number of parts of a sweep.
 const PARTS: u64 = 4;
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -38,10 +38,10 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-/// How many points the scenario passes when nothing goes wrong.
+/// Counts the crash points of an undisturbed run.
 async fn count_points<S: Scenario>() -> u64 {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let log = world.path().join("points");
     let mut drive = Drive::<S>::new(&world);
     let host = Host::start(&world, &Crash::Log(log.clone())).expect("a host without crashes");
@@ -51,16 +51,16 @@ async fn count_points<S: Scenario>() -> u64 {
     points.lines().count() as u64
 }
 
-/// Kills the process at every `PARTS`-th point, each time in a world of its own. Where commits come together there are
-/// fewer points, but never fewer than these.
+/// Kills the process at every `PARTS`-th point, each time in a world of its own. Group commits reduce the number of
+/// points, but never below `fewest`.
 async fn sweep<S: Scenario>(part: u64, fewest: u64) {
     let points = count_points::<S>().await;
     let (mut died, mut missed) = (0, 0);
-    // Commits that come together are one, so two runs do not pass the same number of points: the end is where a few in
-    // a row are not reached.
+    // Two runs may group commits differently and pass different numbers of points. The sweep ends after several
+    // unreached points in a row.
     for point in (S::BEFORE + 1..).filter(|point| point % PARTS == part) {
         let world = world();
-        let _swept = Swept(&world);
+        let _swept = ProcessCleanup(&world);
         let mut drive = Drive::<S>::new(&world);
         let host = Host::start(&world, &Crash::At(point));
         drive.finish(&world, host).await;
@@ -80,13 +80,13 @@ async fn sweep<S: Scenario>(part: u64, fewest: u64) {
     assert!(died >= fewest, "killed at {died} points only");
 }
 
-/// Kills the process at this point, or at one a little earlier where this run does not come so far; then again at the
-/// second one of the next start. Tells whether it got as far as that.
+/// Kills the process at the first point, or a little earlier if this run does not reach it, then at the second point of
+/// the next start. Returns true if both kills happened.
 async fn kill_twice<S: Scenario>(first: u64, second: u64) -> bool {
     let mut point = first;
     loop {
         let world = world();
-        let _swept = Swept(&world);
+        let _swept = ProcessCleanup(&world);
         let mut drive = Drive::<S>::new(&world);
         let host = Host::start(&world, &Crash::At(point));
         if !drive.until_death(&world, host).await {
@@ -101,7 +101,7 @@ async fn kill_twice<S: Scenario>(first: u64, second: u64) -> bool {
     }
 }
 
-/// Kills the process at points of a run, and again at every point of the start that follows, up to a number.
+/// Kills the process at points of a run, and again at every point of the following start, up to a maximum.
 async fn sweep_recovery<S: Scenario>(shares: &[(u64, u64)], most: u64) {
     let points = count_points::<S>().await;
     let mut swept = 0;

@@ -1,4 +1,4 @@
-//! `holon demo`: the story holds, and leaves nothing behind.
+//! `holon demo`: its checks pass, and it leaves nothing behind.
 
 use crate::processes::below;
 use crate::support::world;

@@ -1,19 +1,19 @@
-//! A full disk: a small file system of its own, mounted where only this test's commands see it.
+//! A full disk: a small file system of its own, mounted in a private namespace of the test's commands.
 
 use crate::support::{doer, hello, world};
 use holon_testkit::World;
 use std::process::{Command, Output};
 
-/// Says that a system without private mounts is a failure rather than a reason not to run.
+/// If this variable is set, a system without private mounts fails the test instead of skipping it.
 const NEEDED: &str = "HOLON_TESTS_NEED_NAMESPACES";
 
-/// Runs a shell script with a small file system on `small`.
+/// Runs a shell script with a small file system mounted on `small`.
 fn on_small_disk(world: &World, script: &str) -> Option<Output> {
     on_disk(world, "size=2m", script)
 }
 
-/// Runs a shell script with a file system of these options on `small`. Needs no root where user namespaces are allowed;
-/// when the script ends, everything it started ends with it.
+/// Runs a shell script with a file system of these options mounted on `small`. Needs no root where user namespaces are
+/// allowed. Everything that the script started ends with it.
 fn on_disk(world: &World, options: &str, script: &str) -> Option<Output> {
     std::fs::create_dir(world.path().join("small")).unwrap();
     let run = |script: &str| {
@@ -48,14 +48,14 @@ fn on_disk(world: &World, options: &str, script: &str) -> Option<Output> {
     None
 }
 
-/// What a script said, and beside it.
+/// Returns standard output and standard error of a script.
 fn said(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// Shell functions of the scripts: the program on the small disk, a host in the background, the last file and the
-/// last byte.
+/// Returns the shell functions of the scripts: the program on the small disk, a host in the background, and filling the
+/// disk to the last file and byte.
 fn prelude(model: &str) -> String {
     let program = env!("CARGO_BIN_EXE_holon");
     format!(

@@ -1,8 +1,8 @@
-//! A list of models of which not every one can be asked.
+//! A list of models of which some are unavailable.
 
 use crate::looking::follow;
 use crate::models::{Entry, configure, key_in};
-use crate::support::{assert_said, hello, record, world};
+use crate::support::{assert_output, hello, record, world};
 use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
 
 #[test]
@@ -16,7 +16,7 @@ fn a_run_needs_one_model_of_the_list_and_a_model_that_was_named_must_be_the_one(
     let listed = world.run(&["run", "hi"]);
     assert_eq!(listed.answer(), "Hello there.\n");
     let named = ["run", "hi", "--model", "openai/gpt-5.4"];
-    assert_said!(record(&world, &named, &world.run(&named)));
+    assert_output!(record(&world, &named, &world.run(&named)));
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! ApplyPatch as free text in the real program: models that take it write the diff itself, and nothing else differs.
+//! `ApplyPatch` as a free-text tool: models that support it write the diff itself, and nothing else differs.
 
 use crate::models::{Entry, configure, key_in, together, tries};
 use crate::support::world;
 use holon_testkit::World;
-use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
+use holon_testkit::provider::{Fault, Protocol, Provider, RecordedRequest, Round, Script};
 use serde_json::{Value, json};
 
 const FIRST: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+\"zwei\"\n";
@@ -19,7 +19,7 @@ fn content(world: &World) -> String {
     std::fs::read_to_string(world.path().join("project/a.txt")).unwrap()
 }
 
-/// Runs the chain of the settings in the project.
+/// Runs the fallback chain of the settings in the project.
 fn run(world: &World) -> Value {
     let root = world.path().join("project").display().to_string();
     let args = ["run", "translate", "--json", "--workspace-root", &root];
@@ -30,8 +30,8 @@ fn run(world: &World) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// In which form ApplyPatch is on offer, and in which the others are.
-fn offered(request: &Recorded) -> (Value, Value) {
+/// Returns the form in which the request offers `ApplyPatch`, and that of the other tools.
+fn offered(request: &RecordedRequest) -> (Value, Value) {
     let tools = request.body["tools"].as_array().unwrap();
     let is_patch = |tool: &&Value| tool["name"] == "ApplyPatch";
     let patch = tools.iter().find(is_patch).unwrap();
@@ -39,8 +39,8 @@ fn offered(request: &Recorded) -> (Value, Value) {
     (patch["type"].clone(), other["type"].clone())
 }
 
-/// The items of a kind in a request.
-fn items<'a>(request: &'a Recorded, kind: &str) -> Vec<&'a Value> {
+/// Returns the items of a kind in a request.
+fn items<'a>(request: &'a RecordedRequest, kind: &str) -> Vec<&'a Value> {
     let items = request.body["input"].as_array().unwrap();
     items.iter().filter(|item| item["type"] == kind).collect()
 }
@@ -123,12 +123,12 @@ fn the_settings_take_free_text_away_from_a_model_that_is_known_to_take_it() {
     assert_eq!(items(&asked[1], "function_call").len(), 1);
 }
 
-/// The first model patches and is lost; the second, which may take its tools in another form, goes on from there.
+/// Runs a turn in which the first model patches and then fails, and the second, with another tool form, continues.
 fn handed_over(
     first: (Protocol, Round),
     second: (Protocol, Round),
     settings: &str,
-) -> Vec<Recorded> {
+) -> Vec<RecordedRequest> {
     let world = project();
     let a = Provider::start(Script::of([first.1, Round::fault(Fault::Unauthorized)]));
     let b = Provider::start(Script::of([second.1, Round::text("Done.")]));
@@ -156,7 +156,7 @@ fn a_turn_goes_on_with_a_model_that_takes_its_tools_in_another_form() {
     let json = |patch| Round::empty().call("ApplyPatch", json!({ "patch": patch }));
     let takes = |model: &str| format!("models.catalog.{model:?}.freeform_tools = true\n");
 
-    // From text to functions.
+    // From free text to functions.
     let asked = handed_over(
         (Protocol::Responses, text(FIRST)),
         (Protocol::Responses, json(SECOND)),
@@ -166,7 +166,7 @@ fn a_turn_goes_on_with_a_model_that_takes_its_tools_in_another_form() {
     assert_eq!(items(&asked[1], "function_call").len(), 2);
     assert_eq!(asked[1].tool_outputs(), ["M a.txt", "M a.txt"]);
 
-    // From functions to text.
+    // From functions to free text.
     let asked = handed_over(
         (Protocol::Messages, json(FIRST)),
         (Protocol::Codex, text(SECOND)),
@@ -179,7 +179,7 @@ fn a_turn_goes_on_with_a_model_that_takes_its_tools_in_another_form() {
     assert_eq!(texts, [FIRST, SECOND]);
     assert!(items(&asked[1], "function_call").is_empty());
 
-    // A protocol without such tools is told of none, whatever the settings say.
+    // A protocol without free-text tools never gets one, with any setting.
     let asked = handed_over(
         (Protocol::Codex, text(FIRST)),
         (Protocol::Chat, json(SECOND)),

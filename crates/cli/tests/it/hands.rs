@@ -1,7 +1,7 @@
-//! An agent that does what a test tells it, call by call, through a host that runs.
+//! An agent that makes the calls a test dictates, through a running host.
 //!
-//! A script is read anew for each round, so a test that knows what a call came to writes the next one. Nothing waits by
-//! time: a wait ends with an event of the agent, or fails after a patience that only a defect uses up.
+//! A script is read again for each round, so a test writes the next call after it has seen the result of the last one.
+//! No wait uses a fixed delay: it ends with an event of the agent, or fails after a timeout that only a defect reaches.
 
 use holon_api::{EventEnvelope, PageOrder, PromptRequest, RunRequest};
 use holon_client::{Client, EventsQuery};
@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// Longest wait for anything.
+/// Timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(100);
-/// Where the script stands in a world.
+/// Name of the script file in a world.
 const SCRIPT: &str = "hands.json";
-/// How often a task's output is looked at; each look is a turn of the agent, and only a test that fails uses them up.
+/// Number of reads of a task's output before a test fails; each read is a turn of the agent.
 const LOOKS: u32 = 2_000;
 
-/// The hands of one agent.
+/// Handle on one scripted agent.
 #[derive(Debug)]
 pub(crate) struct Hands<'a> {
     world: &'a World,
@@ -31,13 +31,13 @@ pub(crate) struct Hands<'a> {
     agent: AgentId,
 }
 
-/// A model that does what the hands are told; nothing so far.
+/// Creates the model of the scripted agent, without calls so far.
 pub(crate) fn model(world: &World) -> String {
     let path = write_script(world, 0, &[]);
     format!("scripted/{}", path.display())
 }
 
-/// The calls after the rounds there were, then what came of the last, again and again.
+/// Writes a script that makes the calls after `before` rounds and then repeats the last result.
 fn write_script(world: &World, before: u64, calls: &[Value]) -> std::path::PathBuf {
     let mut rounds: Vec<Value> = (0..before).map(|_| json!({ "text": "-" })).collect();
     if !calls.is_empty() {
@@ -48,18 +48,18 @@ fn write_script(world: &World, before: u64, calls: &[Value]) -> std::path::PathB
     world.write(SCRIPT, &script.to_string())
 }
 
-/// A call of a tool.
+/// Builds a call of a tool.
 pub(crate) fn call(tool: &str, input: Value) -> Value {
     Value::from_iter([("tool", Value::from(tool)), ("input", input)])
 }
 
 impl<'a> Hands<'a> {
-    /// Those of the default agent of the host that serves this world.
+    /// Returns the handle on the default agent of the host that serves this world.
     pub(crate) fn of(world: &'a World) -> Self {
         Self::of_agent(world, "main")
     }
 
-    /// Those of another agent.
+    /// Returns the handle on another agent.
     pub(crate) fn of_agent(world: &'a World, name: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -72,39 +72,39 @@ impl<'a> Hands<'a> {
         }
     }
 
-    /// Makes the calls in one round and tells what each came to, as it is on record. The agent must be at rest.
+    /// Makes the calls in one round and returns their recorded results. The agent must be idle.
     pub(crate) fn calls(&self, calls: &[Value]) -> Vec<Value> {
         let told = self.play(calls).1;
         assert_eq!(told.len(), calls.len(), "{told:#?}");
         told
     }
 
-    /// Makes one call that succeeds, and tells its result.
+    /// Makes one call that succeeds, and returns its result.
     pub(crate) fn call(&self, tool: &str, input: Value) -> Value {
         let told = self.calls(&[call(tool, input)]).remove(0);
         assert_eq!(told["status"], "success", "{told:#}");
         told["result"].clone()
     }
 
-    /// Makes one call that fails, and tells its error.
+    /// Makes one call that fails, and returns its error.
     pub(crate) fn refused(&self, tool: &str, input: Value) -> Value {
         let told = self.calls(&[call(tool, input)]).remove(0);
         assert_eq!(told["status"], "error", "{told:#}");
         told["error"].clone()
     }
 
-    /// Makes one call and tells what the model reads of it.
+    /// Makes one call and returns the text that the model reads.
     pub(crate) fn read(&self, tool: &str, input: Value) -> String {
         self.play(&[call(tool, input)]).0
     }
 
-    /// Starts a command that goes on at once, and names its task.
+    /// Starts a command as a task and returns its id.
     pub(crate) fn start(&self, mut input: Value) -> String {
         input["yield_time_ms"] = json!(0);
         task_of(&self.call("ExecCommand", input))
     }
 
-    /// What the agent was told of the ends of its tasks: each message's task and words.
+    /// Returns the reports of ended tasks: each message's task and text.
     pub(crate) fn results(&self) -> Vec<(String, String)> {
         let told = |entry: &TranscriptEntry| {
             let message = &entry.data["message"];
@@ -116,7 +116,7 @@ impl<'a> Hands<'a> {
         self.transcript().iter().filter_map(told).collect()
     }
 
-    /// Reads what a task has printed since, until these words are among it; tells all of that and where to go on.
+    /// Reads new output of a task until it contains these words; returns it with the next offset.
     pub(crate) fn printed(&self, task: &str, from: u64, words: &str) -> (String, u64) {
         let (mut seen, mut next) = (String::new(), from);
         for _ in 0..LOOKS {
@@ -131,20 +131,19 @@ impl<'a> Hands<'a> {
         panic!("{words:?} was not printed: {seen:?}");
     }
 
-    /// Writes to a task, which takes it.
+    /// Writes to a task and asserts that the input was accepted.
     pub(crate) fn type_in(&self, task: &str, input: &str) {
         let taken = self.call("TaskInput", json!({ "task_id": task, "input": input }));
         assert_eq!(taken["accepted_input"], true, "{taken:#}");
     }
 
-    /// How the agent stands.
     pub(crate) fn status(&self) -> AgentSummary {
         let status = self.client.status(Some(&self.agent));
         let told = self.runtime.block_on(status).expect("a host that answers");
         told.known().expect("words of this build")
     }
 
-    /// Waits until the agent stands so, and tells how.
+    /// Waits until the agent's status satisfies the condition, and returns it.
     pub(crate) fn until(&self, stands: impl Fn(&AgentSummary) -> bool) -> AgentSummary {
         let mut status = self.status();
         let mut news = self
@@ -161,17 +160,17 @@ impl<'a> Hands<'a> {
         status
     }
 
-    /// Waits until no task of the agent runs and it has nothing left to do.
+    /// Waits until the agent is idle and has no running task.
     pub(crate) fn until_quiet(&self) {
         self.until(|status| status.active_tasks.is_empty() && is_idle(status));
     }
 
-    /// Waits until the agent has nothing to do, whatever its tasks do.
+    /// Waits until the agent is idle, even if tasks still run.
     pub(crate) fn until_idle(&self) {
         self.until(is_idle);
     }
 
-    /// What is on record, oldest first.
+    /// Returns the transcript, oldest entry first.
     pub(crate) fn transcript(&self) -> Vec<TranscriptEntry> {
         let transcript = self.client.transcript(Some(&self.agent), Some(500));
         let told = self.runtime.block_on(transcript).expect("a transcript");
@@ -181,7 +180,7 @@ impl<'a> Hands<'a> {
             .expect("words of this build")
     }
 
-    /// What was put on record of the agent since the beginning.
+    /// Returns all events of the agent.
     pub(crate) fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
@@ -199,7 +198,7 @@ impl<'a> Hands<'a> {
         }
     }
 
-    /// How each task ended, in order: its id and the status it has kept since.
+    /// Returns the end of each task in order: its id and final status.
     pub(crate) fn ends(&self) -> Vec<(String, TaskStatus)> {
         let ended = |event: Event| match event {
             Event::TaskStatusUpdated(moved) if moved.status.is_terminal() => {
@@ -210,7 +209,7 @@ impl<'a> Hands<'a> {
         self.events().into_iter().filter_map(ended).collect()
     }
 
-    /// Has the agent make these calls, and does not wait for what they come to.
+    /// Makes the agent perform these calls, without waiting for their results.
     pub(crate) fn prompt(&self, calls: &[Value]) {
         self.be_told(calls);
         let request = PromptRequest {
@@ -227,7 +226,7 @@ impl<'a> Hands<'a> {
         write_script(self.world, before, calls);
     }
 
-    /// One turn with these calls: what the model read last, and what is on record of each.
+    /// Runs one turn with these calls and returns the text the model read last, with the recorded results.
     fn play(&self, calls: &[Value]) -> (String, Vec<Value>) {
         self.be_told(calls);
         let request = json!({ "text": "go", "agent_id": self.agent });
@@ -254,7 +253,7 @@ fn is_idle(status: &AgentSummary) -> bool {
     status.agent.pending == 0 && status.agent.current_run_id.is_none()
 }
 
-/// The task a command became.
+/// Returns the id of the task that a command became.
 pub(crate) fn task_of(result: &Value) -> String {
     assert_eq!(result["disposition"], "promoted_to_task", "{result:#}");
     let id = result["task_handle"]["task_id"].as_str();

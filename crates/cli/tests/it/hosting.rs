@@ -1,6 +1,6 @@
-//! `holon serve`: coming up, going down, and what stays.
+//! `holon serve`: start, shutdown, and the files it leaves.
 
-use crate::processes::Swept;
+use crate::processes::ProcessCleanup;
 use crate::support::{doer, hello, http, silent, until, world};
 
 #[test]
@@ -29,7 +29,7 @@ fn going_down_stops_no_agent_and_what_was_begun_goes_on_at_the_next_start() {
     let silent = silent(&world);
     let served = world.serve(&["--model", &silent]);
     assert_eq!(world.run(&["prompt", "take your time"]).code, Some(0));
-    // A model that is being asked is let go: the drain does not wait for it.
+    // A pending model request is dropped: the drain does not wait for it.
     let (code, log) = served.terminate();
     assert_eq!(code, Some(0), "{log}");
     std::fs::write(
@@ -50,14 +50,14 @@ fn going_down_stops_no_agent_and_what_was_begun_goes_on_at_the_next_start() {
 #[test]
 fn after_a_crash_the_socket_file_is_replaced_and_work_goes_on() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let go_on = "until [ -e ../../../go ]; do sleep 0.05; done; echo and done";
     let model = doer(&world, &format!("echo ran >> ../../../ran; {go_on}"));
     let served = world.serve(&["--model", &model]);
     assert_eq!(world.run(&["prompt", "go"]).code, Some(0));
     until("the command runs", || world.path().join("ran").exists());
     served.crash();
-    // The command goes on without a host, and ends.
+    // The command continues without a host, and ends.
     world.write("go", "");
     assert!(
         world.home().join("run/holon.sock").exists(),

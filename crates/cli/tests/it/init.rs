@@ -1,11 +1,11 @@
-//! `holon init`: finding a model on this machine, trying it, setting it.
+//! `holon init`: finding a model on this machine, probing it, setting it.
 
 use crate::support::{FILTERS, record, world};
 use holon_testkit::provider::{Fault, Provider, Round, Script};
-use holon_testkit::{Ran, World};
+use holon_testkit::{ProgramOutput, World};
 
-/// Where nobody listens: the local servers of whoever runs the tests must not be found.
-const NOBODY: &str = "http://127.0.0.1:1/v1";
+/// Address without a listener: local servers of the machine that runs the tests must not be found.
+const UNUSED_ADDRESS: &str = "http://127.0.0.1:1/v1";
 const LOCAL: [&str; 4] = [
     "HOLON_OLLAMA_BASE_URL",
     "HOLON_LMSTUDIO_BASE_URL",
@@ -14,13 +14,13 @@ const LOCAL: [&str; 4] = [
 ];
 
 /// Runs the program with these variables.
-pub(crate) fn run(world: &World, args: &[&str], variables: &[(&str, &str)]) -> Ran {
-    let nobody = LOCAL.map(|name| (name, NOBODY));
-    world.run_in(args, b"", &[nobody.as_slice(), variables].concat())
+pub(crate) fn run(world: &World, args: &[&str], variables: &[(&str, &str)]) -> ProgramOutput {
+    let local = LOCAL.map(|name| (name, UNUSED_ADDRESS));
+    world.run_in(args, b"", &[local.as_slice(), variables].concat())
 }
 
-/// Compares with the stored snapshot; how long a model took is nobody's business.
-macro_rules! assert_told {
+/// Compares with the stored snapshot, without the latency of the model.
+macro_rules! assert_init_output {
     ($world:expr, $args:expr, $ran:expr) => {
         let mut filters = FILTERS.to_vec();
         filters.push((r"\d+ ms", "[MS] ms"));
@@ -39,7 +39,7 @@ fn default_model(world: &World) -> Option<String> {
 fn with_nothing_on_the_machine_it_says_how_to_get_something() {
     let world = world();
     let ran = run(&world, &["init"], &[]);
-    assert_told!(&world, &["init"], &ran);
+    assert_init_output!(&world, &["init"], &ran);
     let ran = run(&world, &["init", "--json"], &[]);
     assert_eq!(ran.code, Some(1));
     assert_eq!(ran.json()["ways"].as_array().unwrap().len(), 3);
@@ -54,7 +54,7 @@ fn a_key_in_the_environment_is_tried_set_and_used() {
     let (url, key) = (provider.base_url(), ("OPENAI_API_KEY", "sk-test"));
     let variables = [key, ("HOLON_OPENAI_BASE_URL", url.as_str())];
     let ran = run(&world, &["init"], &variables);
-    assert_told!(&world, &["init"], &ran);
+    assert_init_output!(&world, &["init"], &ran);
     assert!(default_model(&world).unwrap().starts_with("openai/"));
     let answer = run(&world, &["run", "hi"], &variables);
     assert_eq!(answer.answer(), "At work.\n");
@@ -68,7 +68,7 @@ fn a_local_server_is_found_and_asked_for_a_model_that_answers() {
     let provider = Provider::start(script);
     let url = provider.base_url();
     let ran = run(&world, &["init"], &[("HOLON_OLLAMA_BASE_URL", &url)]);
-    assert_told!(&world, &["init"], &ran);
+    assert_init_output!(&world, &["init"], &ran);
     assert_eq!(default_model(&world).as_deref(), Some("ollama/qwen3:8b"));
 }
 
@@ -85,7 +85,7 @@ fn a_model_that_does_not_answer_is_told_and_the_next_one_is_tried() {
     ];
     let ran = run(&world, &["init"], &variables);
     assert!(!ran.stdout.contains("sk-wrong"), "{ran:?}");
-    assert_told!(&world, &["init"], &ran);
+    assert_init_output!(&world, &["init"], &ran);
     assert_eq!(default_model(&world).as_deref(), Some("llamacpp/small"));
 }
 
@@ -107,7 +107,7 @@ fn when_no_model_answers_nothing_is_set() {
     assert!(!world.home().join("config.toml").exists());
     let trusting = run(&world, &["init", "--no-probe", "--json"], &variables);
     assert_eq!(trusting.code, Some(0), "{trusting:?}");
-    assert_eq!(refusing.requests().len(), 1, "nobody was asked again");
+    assert_eq!(refusing.requests().len(), 1, "no model was asked again");
     assert!(default_model(&world).unwrap().starts_with("openai/"));
 }
 
@@ -126,7 +126,7 @@ fn a_choice_that_was_made_stays_until_it_is_to_be_replaced() {
         "{set:?}"
     );
     let again = run(&world, &["init"], &[]);
-    assert_told!(&world, &["init"], &again);
+    assert_init_output!(&world, &["init"], &again);
     let refused = run(&world, &["init", "--model", &other], &[]);
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("holon init --force"), "{refused:?}");

@@ -1,12 +1,12 @@
-//! Credentials in the system's keyring, with a stand-in for its program that keeps secrets in files.
+//! Credentials in the system's keyring, with a replacement of its program that keeps secrets in files.
 
 use crate::models::{Entry, configure};
-use crate::support::{assert_said, record, world};
+use crate::support::{assert_output, record, world};
 use holon_testkit::provider::{Protocol, Provider, Round, Script};
-use holon_testkit::{Ran, World};
+use holon_testkit::{ProgramOutput, World};
 use std::os::unix::fs::PermissionsExt as _;
 
-/// Keeps what it reads in a file named like the profile, the last of its arguments.
+/// Stores its input in a file named like the profile, the last of its arguments.
 const STAND_IN: &str = r#"#!/bin/sh
 cd "$(dirname "$0")"
 verb=$1
@@ -28,8 +28,8 @@ fn with_keyring() -> World {
     world
 }
 
-/// Runs the program where only the stand-in and the system's own programs are found.
-fn run(world: &World, args: &[&str], input: &str) -> Ran {
+/// Runs the program with only the replacement and the system's own programs in the path.
+fn run(world: &World, args: &[&str], input: &str) -> ProgramOutput {
     let path = format!("{}:/usr/bin:/bin", world.path().join("bin").display());
     world.run_in(args, input.as_bytes(), &[("PATH", &path)])
 }
@@ -61,7 +61,7 @@ fn a_key_in_the_keyring_is_used_shown_nowhere_and_removed_with_its_profile() {
     ] {
         said.push_str(&record(&world, args, &run(&world, args, "")));
     }
-    assert_said!(said);
+    assert_output!(said);
     let file = std::fs::read_to_string(world.home().join("credentials.json")).unwrap();
     assert!(!file.contains(SECRET), "{file}");
     assert!(!world.path().join("bin/mine.kept").exists());
@@ -85,6 +85,6 @@ fn without_a_keyring_nothing_is_stored_and_the_file_is_offered() {
         "--keyring",
     ];
     let ran = world.run_in(&set, SECRET.as_bytes(), &[("PATH", "/nowhere")]);
-    assert_said!(record(&world, &set, &ran));
+    assert_output!(record(&world, &set, &ran));
     assert!(!world.home().join("credentials.json").exists());
 }

@@ -1,4 +1,4 @@
-//! A log that cannot be written: the host goes on without it.
+//! A log that cannot be written: the host works on without it.
 
 use crate::support::{hello, world};
 use holon_testkit::World;
@@ -6,11 +6,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStderr, Stdio};
 
-/// A host whose log goes somewhere else than to a reader that reads on. Killed when dropped.
-struct Unheard(Child);
+/// A host whose log has no reader that drains it. Killed when dropped.
+struct UnreadLogHost(Child);
 
-impl Unheard {
-    /// Starts a host and waits until it says that it is up.
+impl UnreadLogHost {
+    /// Starts a host and waits until it reports that it is up.
     fn start(world: &World, log: Stdio) -> Self {
         let model = hello(world);
         let child = world
@@ -27,7 +27,7 @@ impl Unheard {
         host
     }
 
-    /// Asks it to go down, which it logs, and answers its exit code.
+    /// Asks it to shut down, which it logs, and returns its exit code.
     fn terminate(mut self) -> Option<i32> {
         let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
         kill_process(pid.unwrap(), Signal::TERM).unwrap();
@@ -35,7 +35,7 @@ impl Unheard {
     }
 }
 
-impl Drop for Unheard {
+impl Drop for UnreadLogHost {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
@@ -53,7 +53,7 @@ fn lines_until(log: ChildStderr, words: &str) {
 fn a_host_whose_log_has_no_space_comes_up_answers_and_goes_down_in_order() {
     let world = world();
     let full = std::fs::File::options().write(true).open("/dev/full");
-    let host = Unheard::start(&world, full.unwrap().into());
+    let host = UnreadLogHost::start(&world, full.unwrap().into());
     let status = world.run(&["status"]);
     assert_eq!(status.code, Some(0), "{}", status.stderr);
     assert_eq!(host.terminate(), Some(0));
@@ -62,8 +62,8 @@ fn a_host_whose_log_has_no_space_comes_up_answers_and_goes_down_in_order() {
 #[test]
 fn a_host_goes_on_when_the_reader_of_its_log_is_gone() {
     let world = world();
-    let mut host = Unheard::start(&world, Stdio::piped());
-    // Dropped with the last line read: from here on, every line meets a broken pipe.
+    let mut host = UnreadLogHost::start(&world, Stdio::piped());
+    // The reader is dropped after the last line, so every later line meets a broken pipe.
     lines_until(host.0.stderr.take().unwrap(), "host is up");
     let key = "runtime.default_tool_output_tokens";
     let set = world.run(&["config", "set", key, "5000", "--json"]);

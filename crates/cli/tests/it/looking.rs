@@ -5,7 +5,7 @@ use holon_testkit::World;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-/// Waits until the agent has told of so many messages, by following what it says.
+/// Waits until the agent has written this number of briefs, by following them.
 pub(crate) fn follow(world: &World, agent: &str, briefs: usize) -> Vec<serde_json::Value> {
     let mut tail = world
         .command()
@@ -111,7 +111,7 @@ fn a_stopped_agent_refuses_words_until_it_is_started() {
     assert_eq!(world.run(&["agent", "stop", "scout"]).code, Some(0));
     let args = ["prompt", "hi", "--agent", "scout"];
     let refused = record(&world, &args, &world.run(&args));
-    crate::support::assert_said!(refused);
+    crate::support::assert_output!(refused);
     assert!(
         world
             .run(&["agent", "list"])
@@ -145,7 +145,7 @@ fn an_agent_that_was_made_differently_is_not_changed_behind_ones_back() {
         Some(0)
     );
     let args = ["agent", "create", "scout", "--workspace-root", "two"];
-    crate::support::assert_said!(record(&world, &args, &world.run(&args)));
+    crate::support::assert_output!(record(&world, &args, &world.run(&args)));
     assert_eq!(served.terminate().0, Some(0));
 }
 

@@ -1,7 +1,7 @@
-//! A store that is taken away under a running host: nothing is acknowledged from then on, and the host ends.
+//! A store that is removed under a running host: from then on the host acknowledges nothing, and it ends.
 
 use crate::support::{silent, until, wait_for_status, world};
-use holon_testkit::{Served, World};
+use holon_testkit::{HostProcess, World};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// What a host answered to a prompt.
+/// Response of a host to a prompt.
 #[derive(Debug)]
 struct Answer {
     status: u16,
@@ -18,14 +18,14 @@ struct Answer {
 }
 
 impl Answer {
-    /// The message's id, if it was acknowledged.
+    /// Returns the message's id, if it was acknowledged.
     fn taken(&self) -> Option<String> {
         let is_taken = (200..300).contains(&self.status);
         is_taken.then(|| self.body["message_id"].as_str().unwrap().to_owned())
     }
 }
 
-/// A client that knows the host's address and token, whatever becomes of the files.
+/// A client that knows the host's address and token, independent of the files.
 #[derive(Clone)]
 struct Caller {
     addr: String,
@@ -33,7 +33,7 @@ struct Caller {
 }
 
 impl Caller {
-    fn of(world: &World, served: &Served) -> Self {
+    fn of(world: &World, served: &HostProcess) -> Self {
         let token = fs::read_to_string(world.home().join("run/control.token")).unwrap();
         Self {
             addr: served.addr.clone(),
@@ -41,7 +41,7 @@ impl Caller {
         }
     }
 
-    /// Sends a prompt; none when the host is gone.
+    /// Sends a prompt; `None` if the host is gone.
     fn prompt(&self, text: &str) -> Option<Answer> {
         let body = serde_json::json!({ "text": text }).to_string();
         let request = format!(
@@ -63,7 +63,7 @@ impl Caller {
     }
 }
 
-/// How many of these messages the store in the home does not hold. Nobody has it open, and its log is empty.
+/// Counts the messages that the store in the home does not hold. No process has it open, and its log is empty.
 fn missing(world: &World, ids: &[String]) -> usize {
     let wal = fs::metadata(world.home().join("state/holon.sqlite3-wal"));
     assert!(wal.map_or(true, |wal| wal.len() == 0), "it was closed");
@@ -72,7 +72,7 @@ fn missing(world: &World, ids: &[String]) -> usize {
     ids.iter().filter(|id| !found(id)).count()
 }
 
-/// Starts a host on what is there and takes it down in order; none of these messages is missing then.
+/// Starts a host on the existing store, stops it, and asserts that none of these messages is missing.
 fn assert_kept(world: &World, ids: &[String]) {
     let again = world.serve(&["--model", &silent(world)]);
     let (code, log) = again.terminate();
@@ -80,14 +80,14 @@ fn assert_kept(world: &World, ids: &[String]) {
     assert_eq!(missing(world, ids), 0, "of {}", ids.len());
 }
 
-fn hosted(world: &World) -> (Served, Caller) {
+fn hosted(world: &World) -> (HostProcess, Caller) {
     let served = world.serve(&["--model", &silent(world)]);
     let caller = Caller::of(world, &served);
     (served, caller)
 }
 
-/// The host ended because of this file, and says so.
-fn assert_ended(mut served: Served, path: &Path, fate: &str) {
+/// Asserts that the host ended because of this file, and says so.
+fn assert_ended(mut served: HostProcess, path: &Path, fate: &str) {
     let (code, log) = served.wait();
     assert_eq!(code, Some(1), "{log}");
     let words = format!("the store is no longer there: {} {fate}", path.display());
@@ -186,7 +186,7 @@ fn a_host_whose_home_or_run_directory_is_deleted_ends_by_itself() {
         let (served, caller) = hosted(&world);
         assert!(caller.prompt("one").unwrap().taken().is_some());
         let gone = world.home().join(name);
-        // What the agent is at may make a file while its directory is removed.
+        // The agent's current work may create a file while its directory is removed.
         until("the directory is gone", || {
             fs::remove_dir_all(&gone).is_ok()
         });
@@ -203,7 +203,7 @@ fn a_host_whose_home_or_run_directory_is_deleted_ends_by_itself() {
 fn a_second_host_does_not_start_because_the_lock_file_of_the_first_was_deleted() {
     let world = world();
     let (mut served, _) = hosted(&world);
-    // It cannot notice before the second one has tried.
+    // It cannot notice before the second host has tried.
     served.signal(Signal::STOP);
     fs::remove_file(world.home().join("run/holon.lock")).unwrap();
     let second = world.run(&["serve", "--port", "0"]);

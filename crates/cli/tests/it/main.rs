@@ -1,4 +1,4 @@
-//! The real program, run as a user would run it.
+//! End-to-end tests of the program, run as a user would run it.
 
 #![allow(
     clippy::unwrap_used,

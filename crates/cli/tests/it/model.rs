@@ -1,7 +1,7 @@
-//! `holon agent model`: which model an agent asks, from its next turn on.
+//! `holon agent model`: changes of an agent's model, effective at its next turn.
 
 use crate::looking::follow;
-use crate::support::{assert_said, hello, http, records, world};
+use crate::support::{assert_output, hello, http, records, world};
 use serde_json::json;
 
 #[test]
@@ -9,7 +9,7 @@ fn an_agent_is_given_a_model_of_its_own_and_gives_it_up_again() {
     let world = world();
     let other = world.model("other", &json!([{ "text": "I am the other." }]));
     let served = world.serve(&["--model", &hello(&world)]);
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["agent", "model", "get"],
@@ -36,7 +36,7 @@ fn an_agent_is_given_a_model_of_its_own_and_gives_it_up_again() {
 fn a_model_that_cannot_be_asked_is_not_given_to_an_agent() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["agent", "model", "set", "nonsense"],

@@ -1,9 +1,9 @@
-//! Turns over real connections to scripted providers: rounds, tools, retries, fallbacks and limits learned.
+//! Turns over real connections to scripted providers: rounds, tools, retries, fallbacks and learned limits.
 
 use crate::looking::follow;
 use crate::support::{wait_for_status, world};
-use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
-use holon_testkit::{Ran, World};
+use holon_testkit::provider::{Fault, Protocol, Provider, RecordedRequest, Round, Script};
+use holon_testkit::{ProgramOutput, World};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,7 +14,7 @@ pub(crate) struct Entry {
     pub(crate) id: String,
     pub(crate) protocol: Protocol,
     pub(crate) base_url: String,
-    /// Where its key comes from, as the settings write it; it asks for none without.
+    /// Source of its key as the settings write it; absent if it needs none.
     pub(crate) auth: Option<String>,
 }
 
@@ -29,14 +29,14 @@ impl Entry {
     }
 }
 
-/// A key in a variable of the host's environment, as the settings write it.
+/// Returns the settings for a key in a variable of the host's environment.
 pub(crate) fn key_in(variable: &str) -> Option<String> {
     Some(format!(
         "{{ source = \"env\", kind = \"api_key\", env = {variable:?} }}"
     ))
 }
 
-/// Writes the settings of a home: what is said here, and these providers.
+/// Writes the settings file of a home with these settings and providers.
 pub(crate) fn configure(world: &World, settings: &str, providers: &[Entry]) {
     let mut file = settings.to_owned();
     for entry in providers {
@@ -52,7 +52,7 @@ pub(crate) fn configure(world: &World, settings: &str, providers: &[Entry]) {
     std::fs::set_permissions(world.home(), private).unwrap();
 }
 
-/// The tries of a run in short: model, number, how it failed, how it ended.
+/// Summarises the attempts of a run: model, number, failure, outcome.
 pub(crate) fn tries(answer: &Value) -> Vec<String> {
     let tries = answer["provider_attempt_timeline"]["attempts"].as_array();
     let short = |attempt: &Value| {
@@ -66,19 +66,19 @@ pub(crate) fn tries(answer: &Value) -> Vec<String> {
     tries.unwrap().iter().map(short).collect()
 }
 
-/// A command that leaves a line in a file of the world, so that it is seen how often it ran.
+/// Builds a command that appends a line to a file of the world, so that its runs can be counted.
 pub(crate) fn marking(world: &World, file: &str) -> Value {
     let path = world.path().join(file);
     json!({ "cmd": format!("echo mark >> {}", path.display()) })
 }
 
-/// How often the command above ran.
+/// Counts the runs of the command above.
 pub(crate) fn marks(world: &World, file: &str) -> usize {
     let text = std::fs::read_to_string(world.path().join(file)).unwrap_or_default();
     text.lines().count()
 }
 
-/// Runs each in a thread of its own, and all at the same time.
+/// Runs each case in a thread of its own, all at the same time.
 pub(crate) fn together<T: Sync>(cases: &[T], run: impl Fn(&T) + Sync) {
     std::thread::scope(|scope| {
         for case in cases {
@@ -87,19 +87,19 @@ pub(crate) fn together<T: Sync>(cases: &[T], run: impl Fn(&T) + Sync) {
     });
 }
 
-fn run_with_keys(world: &World, args: &[&str], keys: &[(&str, &str)]) -> Ran {
+fn run_with_keys(world: &World, args: &[&str], keys: &[(&str, &str)]) -> ProgramOutput {
     let mut command = world.command();
     command.args(args).envs(keys.iter().copied());
     let output = command.output().unwrap();
-    Ran {
+    ProgramOutput {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
 
-/// A try that the first provider answers late, a tool, a key it no longer takes; the second provider goes on from
-/// there with another tool and has the last word.
+/// Runs a turn in which the first provider answers late, then calls a tool, then refuses its key. The second provider
+/// continues with another tool and gives the answer.
 fn turn_over_two_providers(first: Protocol, second: Protocol) {
     let world = world();
     let a = Provider::start(
@@ -163,9 +163,10 @@ fn turn_over_two_providers(first: Protocol, second: Protocol) {
     );
     let (to_a, to_b) = (a.finish(), b.finish());
     assert_eq!((to_a.len(), to_b.len()), (3, 2));
-    let seen = |requests: &[Recorded], words: &str| requests.iter().any(|one| one.contains(words));
+    let seen =
+        |requests: &[RecordedRequest], words: &str| requests.iter().any(|one| one.contains(words));
     assert!(!seen(&to_a, "of-the-second") && !seen(&to_b, "of-the-first"));
-    // What the first provider's model did is told to the second in its own words.
+    // The second provider sees the work of the first one's model in its own protocol.
     assert!(to_b.iter().all(|request| request.contains("I look.")));
     assert_eq!(to_b[1].tool_outputs().len(), 2);
 }
@@ -183,7 +184,7 @@ fn a_turn_of_three_rounds_survives_a_busy_provider_and_the_loss_of_one_in_every_
     });
 }
 
-/// What a host says the model of its main agent is asked by.
+/// Returns the token limits of the main agent's model, as the host reports them.
 pub(crate) fn figures(world: &World) -> Value {
     let served = world.serve(&[]);
     let status = world.run(&["status", "--json"]).json();
@@ -191,12 +192,12 @@ pub(crate) fn figures(world: &World) -> Value {
     status["model"]["resolved_policy"].clone()
 }
 
-/// A provider with limits nobody told us of: it refuses longer answers and, once, a prompt.
+/// Runs a provider with undocumented limits: it refuses long answers and, once, a prompt.
 fn unknown_limits(protocol: Protocol) {
     let world = world();
     let most = 1_000;
     let window = 5_000;
-    // Has room beside all else in the window that is assumed at first, and not in the real one.
+    // Fits with everything else into the window that is assumed at first, but not into the real one.
     let story = "a long story ".repeat(300);
     let look = marking(&world, "marks");
     let mut prompts = 0;
@@ -232,7 +233,7 @@ fn unknown_limits(protocol: Protocol) {
     let tools = provider.requests()[0].tools().len();
     assert!(tools > 3, "an unknown model is offered {tools} tools");
 
-    // In a new process: the longest answer is known by now, the window is about to be.
+    // In a new process: the longest answer is known by now, the window is not known yet.
     let asked = provider.requests().len();
     let second = run("look");
     assert_eq!(second.code, Some(1), "{protocol:?} {second:?}");
@@ -245,7 +246,7 @@ fn unknown_limits(protocol: Protocol) {
     assert_eq!(third.json()["final_text"], "It fits.");
     let later = provider.requests().split_off(asked);
     assert_eq!(later.len(), 2, "nothing was asked for twice");
-    let tells = |request: &Recorded| request.contains("a long story");
+    let tells = |request: &RecordedRequest| request.contains("a long story");
     assert!(tells(&later[0]), "{protocol:?}: the story was to be told");
     assert!(!tells(&later[1]), "{protocol:?}: {}", later[1].raw.len());
     let figures = figures(&world);
@@ -288,7 +289,7 @@ fn a_call_in_an_answer_that_broke_off_runs_once_when_the_answer_comes_again() {
         let world = world();
         let look = |round: Round| round.call("ExecCommand", marking(&world, "marks"));
         let provider = Provider::start(Script::of([
-            // Where a protocol tells its parts in order, the call is in the half that arrives.
+            // In protocols that send parts in order, the call is in the half that arrives.
             look(Round::fault(Fault::ResetInBody)).say("and more ".repeat(200)),
             look(Round::text("I look.")),
             Round::text("Seen."),

@@ -1,25 +1,27 @@
-//! Every way a provider goes wrong, in every protocol, against one host: each ends in one outcome of a known kind
-//! after a bounded number of tries, and nothing a broken answer asked for is done.
+//! Every fault of a provider, in every protocol, against one host. Each has one outcome of a known kind after a bounded
+//! number of attempts, and no call of a broken answer runs.
 //!
-//! The one fault that is not here is a drip: it ends at the limit of the whole attempt, which is minutes and no
-//! setting. The transports are tested against it.
+//! The one fault that is missing here is a drip: it ends at the limit of the whole attempt, which is minutes and not
+//! configurable. The transports are tested against it.
 
 use crate::models::{Entry, configure, marking, marks, together, tries};
 use crate::support::world;
 use holon_testkit::World;
-use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script, Unreachable};
+use holon_testkit::provider::{
+    Fault, Protocol, Provider, RecordedRequest, Round, Script, UnreachableAddress,
+};
 use serde_json::Value;
 
-/// What should come of a fault.
+/// Expected outcome of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// Three tries that all fail like this.
+    /// Three attempts, all with this failure.
     Exhausted(&'static str),
-    /// One try that fails like this.
+    /// One attempt with this failure.
     FailedFast(&'static str),
-    /// Three tries, each asking for less than the one before.
+    /// Three attempts, each with a smaller request than the one before.
     Refused(&'static str),
-    /// The run is done in so many rounds, and so many of its calls ran.
+    /// The run completes in this number of rounds, and this number of its calls ran.
     Done { rounds: usize, ran: usize },
 }
 
@@ -40,7 +42,7 @@ fn expected(fault: &Fault, protocol: Protocol) -> Outcome {
         Fault::Unauthorized => FailedFast("auth"),
         Fault::ModelNotFound => FailedFast("model_unavailable"),
         Fault::ContextTooLong { .. } => FailedFast("context_length_exceeded"),
-        // A status that names no fault of the request: an address or a gateway that is not a model's.
+        // A status that names no fault of the request: the address or gateway is not that of a model.
         Fault::Status { .. } => FailedFast("unsupported_transport"),
         Fault::UnknownPrevious => FailedFast("invalid_request"),
         Fault::OutputTooLong { .. } => Refused("invalid_request"),
@@ -51,7 +53,7 @@ fn expected(fault: &Fault, protocol: Protocol) -> Outcome {
         | Fault::GzipBomb => FailedFast("invalid_response"),
         Fault::MissingTerminal => match protocol {
             Protocol::Codex => Exhausted("connection"),
-            // Only this one says of a document that it is not the last word.
+            // Only this protocol marks a document that is not final.
             Protocol::Responses => FailedFast("invalid_response"),
             Protocol::Messages | Protocol::Chat => Done { rounds: 2, ran: 1 },
         },
@@ -62,11 +64,11 @@ fn expected(fault: &Fault, protocol: Protocol) -> Outcome {
     }
 }
 
-/// One fault in one protocol: a provider of its own in the settings, at a path of its own of the one server.
+/// One fault in one protocol: a provider of its own in the settings, at a path of its own on the one server.
 #[derive(Debug, Clone)]
 struct Case {
     name: String,
-    /// The command its answers ask for; it leaves its mark under the name of the case.
+    /// Command that its answers call; it leaves its mark under the name of the case.
     look: Value,
     fault: Fault,
     protocol: Protocol,
@@ -89,13 +91,13 @@ impl Case {
         cases.collect()
     }
 
-    fn of<'a>(cases: &'a [Self], request: &Recorded) -> &'a Self {
+    fn of<'a>(cases: &'a [Self], request: &RecordedRequest) -> &'a Self {
         let name = request.path.split('/').nth(1);
         let case = cases.iter().find(|case| Some(case.name.as_str()) == name);
         case.expect("a request to one of the providers")
     }
 
-    /// The round that goes wrong, with a call in it; two where ids are at stake.
+    /// Builds the faulty round with a call in it; two calls where ids matter.
     fn round(&self) -> Round {
         let call = |round: Round| round.call("ExecCommand", self.look.clone());
         let round = call(Round::fault(self.fault.clone()).say("I look."));
@@ -108,7 +110,7 @@ impl Case {
     }
 }
 
-/// Whoever sees the result of a call has the last word; all others meet their fault.
+/// Answers a request that holds the result of a call; all other requests meet their fault.
 fn play(cases: Vec<Case>) -> Script {
     Script::choose(move |request| {
         if request.tool_outputs().is_empty() {
@@ -119,7 +121,7 @@ fn play(cases: Vec<Case>) -> Script {
     })
 }
 
-/// Runs all faults at once and looks at each.
+/// Runs all faults at the same time and checks each.
 fn try_all(faults: &[Fault], settings: &str) {
     let world = world();
     let cases = Case::all(&world, faults);
@@ -164,7 +166,7 @@ fn try_one(world: &World, provider: &Provider, case: &Case) {
             let ends = ["retrying", "retrying", "fail_fast_aborted"];
             ends.map(|end| format!("{model} {kind} {end}")).to_vec()
         }
-        // An answer that cannot be read is asked for once more, because the caller waits and there is no other model.
+        // An undecodable answer is requested once more, because the caller waits and there is no other model.
         FailedFast(kind @ "invalid_response") => {
             let ends = ["retrying", "fail_fast_aborted"];
             ends.map(|end| format!("{model} {kind} {end}")).to_vec()
@@ -190,13 +192,13 @@ fn try_one(world: &World, provider: &Provider, case: &Case) {
     let asked = requests
         .iter()
         .filter(|request| request.path.contains(&format!("/{}/", case.name)));
-    // A deadline may pass before a request is read, if this machine is busy.
+    // A deadline may pass before the server has read the request, if this machine is busy.
     let asked = asked.count();
     let missed = expected == Exhausted("timeout") && asked < failures.len();
     assert!(missed || asked == failures.len(), "{case:?}: {ran:?}");
 }
 
-/// The operator is told of the message once.
+/// Asserts that the operator gets exactly one brief about the message.
 fn assert_one_outcome(world: &World, case: &Case, answer: &Value) {
     let told = world.run(&["tail", "--json", "--agent", &case.name]).json();
     let settled: Vec<&Value> = told
@@ -239,15 +241,15 @@ fn every_silence_in_every_protocol_ends_at_its_deadline() {
 }
 
 #[test]
-fn nobody_listening_is_a_connection_failure_and_the_next_model_is_asked() {
+fn an_unreachable_server_is_a_connection_failure_and_the_next_model_is_asked() {
     let world = world();
-    let nobody = Unreachable::take();
+    let unreachable = UnreachableAddress::take();
     let provider = Provider::start(Script::of([Round::text("I am here.")]));
     configure(
         &world,
         "model.default = \"gone/one\"\nmodel.fallbacks = [\"here/two\"]\n",
         &[
-            Entry::new("gone", Protocol::Chat, nobody.base_url()),
+            Entry::new("gone", Protocol::Chat, unreachable.base_url()),
             Entry::new("here", Protocol::Chat, provider.base_url()),
         ],
     );
@@ -265,7 +267,7 @@ fn nobody_listening_is_a_connection_failure_and_the_next_model_is_asked() {
     provider.finish();
 }
 
-/// The most memory a process has had so far, in KiB.
+/// Returns the peak memory of a process in KiB.
 #[cfg(target_os = "linux")]
 fn peak_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -301,7 +303,7 @@ fn far_too_much_of_an_answer_costs_the_host_little_memory() {
         let grown = peak_kib(served.pid()) - before;
         assert!(grown < 32 << 10, "{grown} KiB more for {protocol:?}");
     }
-    // What one has used the next one uses again, but for what the allocator cannot join.
+    // Later answers reuse the memory of earlier ones, apart from fragmentation.
     let grown = peak_kib(served.pid()) - first;
     assert!(grown < 64 << 10, "{grown} KiB more in all");
     assert_eq!(served.terminate().0, Some(0));

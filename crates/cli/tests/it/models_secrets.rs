@@ -1,23 +1,23 @@
-//! Keys go to the provider they are for and nowhere else: not to disk, not to the screen, not into logs, not to the
-//! commands of agents, whatever goes wrong and however much is logged.
+//! A key is sent to its provider and appears nowhere else: not on disk, not on the screen, not in logs, and not in
+//! commands of agents, after any failure and at any log level.
 
 use crate::models::{Entry, configure, key_in, together};
 use crate::support::world;
 use holon_testkit::World;
-use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
+use holon_testkit::provider::{Fault, Protocol, Provider, RecordedRequest, Round, Script};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// The key that must not be found.
+/// Key whose value must not be found.
 const CANARY: &str = "sk-canary-0b5e1d77aa42";
 
-/// Files under a directory that contain the key.
+/// Lists the files under a directory that contain the key.
 fn leaks(dir: &Path) -> Vec<String> {
     files_with(dir, CANARY)
 }
 
-/// Files under a directory that contain these words, the log of a database that runs among them.
+/// Lists the files under a directory that contain these words, including the log of an open database.
 fn files_with(dir: &Path, words: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -35,21 +35,21 @@ fn files_with(dir: &Path, words: &str) -> Vec<String> {
     found
 }
 
-/// Where the key comes from.
+/// Source of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum KeySource {
     /// A variable of the host's environment.
     Variable,
-    /// A profile that was stored by the program itself.
+    /// A profile that the program stored itself.
     Profile,
-    /// A command that prints it.
+    /// A command that prints the key.
     Command,
     /// The login of another program.
     Login,
 }
 
-impl Kept {
-    /// Puts the key where it is kept, and writes it as the settings do.
+impl KeySource {
+    /// Puts the key into its source, and returns its settings.
     fn put(self, world: &World) -> String {
         let secret = |name: &str, content: &str| {
             let path = world.write(name, content);
@@ -85,10 +85,10 @@ impl Kept {
     }
 }
 
-/// An agent that prints its environment, a key that is not taken, and a server that repeats what it was sent in every
-/// way it can.
+/// An agent that prints its environment, a key that is refused, and a server that repeats its input in every possible
+/// way.
 fn script() -> Script {
-    let script = Script::choose(|request: &Recorded| match request.index {
+    let script = Script::choose(|request: &RecordedRequest| match request.index {
         0 => Round::text("I look.").call("ExecCommand", json!({ "cmd": "env" })),
         1 => Round::text("Nothing to see."),
         2 => Round::fault(Fault::Unauthorized),
@@ -101,14 +101,14 @@ fn script() -> Script {
     script.key(CANARY)
 }
 
-fn key_stays_secret(kept: Kept, protocol: Protocol) {
+fn key_stays_secret(kept: KeySource, protocol: Protocol) {
     let world = world();
     let provider = Provider::start(script());
     let mut entry = Entry::new("fake", protocol, provider.base_url());
     entry.auth = Some(format!("{{ {} }}", kept.put(&world)));
     configure(&world, "model.default = \"fake/model\"\n", &[entry]);
     let mut variables = vec![("RUST_LOG", "trace")];
-    if kept == Kept::Variable {
+    if kept == KeySource::Variable {
         variables.push(("CANARY_KEY", CANARY));
     }
     let served = world.serve_with(&[], &variables);
@@ -132,13 +132,14 @@ fn key_stays_secret(kept: Kept, protocol: Protocol) {
     }
     let home = leaks(&world.home());
     let store = world.home().join("credentials.json").display().to_string();
-    let allowed = (kept == Kept::Profile).then_some(store);
+    let allowed = (kept == KeySource::Profile).then_some(store);
     assert_eq!(home, Vec::from_iter(allowed), "{kept:?} {protocol:?}");
     let (_, log) = served.terminate();
     let port = provider.port().to_string();
     assert!(log.contains(&port), "the log tells of calls: {log}");
     assert!(!log.contains(CANARY), "{kept:?} {protocol:?}: {log}");
-    let in_body = |request: &Recorded| String::from_utf8_lossy(&request.raw).contains(CANARY);
+    let in_body =
+        |request: &RecordedRequest| String::from_utf8_lossy(&request.raw).contains(CANARY);
     let told = provider.finish().iter().any(in_body);
     assert!(!told, "the model is told the key by {kept:?} {protocol:?}");
 }
@@ -147,25 +148,25 @@ fn key_stays_secret(kept: Kept, protocol: Protocol) {
 fn a_key_is_found_nowhere_but_where_it_is_kept_and_in_the_header_it_is_sent_in() {
     let mut cases: Vec<_> = Protocol::ALL
         .iter()
-        .map(|protocol| (Kept::Variable, *protocol))
+        .map(|protocol| (KeySource::Variable, *protocol))
         .collect();
-    cases.push((Kept::Profile, Protocol::Messages));
-    cases.push((Kept::Command, Protocol::Chat));
-    cases.push((Kept::Login, Protocol::Codex));
+    cases.push((KeySource::Profile, Protocol::Messages));
+    cases.push((KeySource::Command, Protocol::Chat));
+    cases.push((KeySource::Login, Protocol::Codex));
     together(&cases, |(kept, protocol)| {
         key_stays_secret(*kept, *protocol)
     });
 }
 
-/// Its first half and its second.
+/// The two halves of the key.
 const HALVES: [&str; 2] = ["sk-canary-0", "b5e1d77aa42"];
 
-/// A server that sends the key back: shared by two texts, in arguments, whole, escaped and in errors, together with
-/// what stands in this file, which is the host's control token.
+/// A server that sends the key back: split over two texts, in arguments, whole, escaped and in errors, together with
+/// the content of this file, which is the host's control token.
 fn sends_back(token: PathBuf) -> Script {
     let [first, second] = HALVES;
     let escaped = CANARY.replace('-', "\\u002d");
-    let script = Script::choose(move |request: &Recorded| match request.index {
+    let script = Script::choose(move |request: &RecordedRequest| match request.index {
         0 => Round::text(format!("Your key: {first}"))
             .say(format!("{second}, isn't it?"))
             .call("ExecCommand", json!({ "cmd": format!("echo {CANARY}") }))
@@ -236,7 +237,7 @@ fn a_key_that_a_provider_sends_back_is_stored_and_shown_nowhere() {
     });
 }
 
-/// What an agent's `env` prints, as its model is told.
+/// Returns the output of an agent's `env`, as its model reads it.
 fn environment_of_a_command(world: &World, provider: &Provider) -> String {
     let asked = provider.requests().len();
     let ran = world.run(&["run", "look", "--json"]);
@@ -250,15 +251,17 @@ fn environment_of_a_command(world: &World, provider: &Provider) -> String {
 #[test]
 fn a_key_a_running_host_is_told_of_is_kept_from_commands_from_then_on() {
     let world = world();
-    let looks = Script::choose(|request: &Recorded| match request.tool_outputs().len() {
-        0 => Round::text("I look.").call("ExecCommand", json!({ "cmd": "env" })),
-        _ => Round::text("Seen."),
-    });
+    let looks = Script::choose(
+        |request: &RecordedRequest| match request.tool_outputs().len() {
+            0 => Round::text("I look.").call("ExecCommand", json!({ "cmd": "env" })),
+            _ => Round::text("Seen."),
+        },
+    );
     let provider = Provider::start(looks);
     let first = Entry::new("first", Protocol::Chat, provider.base_url());
     configure(&world, "model.default = \"first/one\"\n", &[first]);
     let served = world.serve_with(&[], &[("WORK_LLM_KEY", CANARY)]);
-    // Until somebody says so, it is a variable like any other.
+    // Before the settings name it, it is a variable like any other.
     assert!(environment_of_a_command(&world, &provider).contains(CANARY));
 
     let base_url = provider.base_url();
@@ -282,7 +285,7 @@ fn a_key_a_running_host_is_told_of_is_kept_from_commands_from_then_on() {
     let sent = requests.last().unwrap().header("authorization");
     assert_eq!(sent, Some(format!("Bearer {CANARY}").as_str()));
 
-    // A key does not become public because its provider is gone.
+    // A key stays secret after its provider is removed.
     told(&["set", "model.default", "first/one"]);
     told(&["providers", "remove", "work"]);
     assert!(!environment_of_a_command(&world, &provider).contains(CANARY));

@@ -1,4 +1,4 @@
-//! Providers that cannot answer for a while, against the real host: nothing is lost, and the operator is told.
+//! Providers that cannot answer for a while, against the real host: nothing is lost, and the operator is informed.
 
 use crate::looking::follow;
 use crate::support::{wait_for_status, world};

@@ -1,10 +1,10 @@
-//! ApplyPatch in the real program: files change all or none, and nothing outside the workspace is touched.
+//! `ApplyPatch` in the real program: all files change or none, and nothing outside the workspace is touched.
 
 use crate::support::world;
 use holon_testkit::World;
 use serde_json::json;
 
-/// Runs one patch in a project with a file of three lines, and gives back what the model was told.
+/// Runs one patch in a project with a file of three lines, and returns the text the model reads.
 fn patch(world: &World, patch: &str) -> String {
     let call = json!({ "tool": "ApplyPatch", "input": { "patch": patch } });
     let model = world.model(

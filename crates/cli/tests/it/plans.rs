@@ -1,7 +1,7 @@
-//! Work items with the real binary: planned, carried out over several turns and over a crash, and reported.
+//! Work items with the real program: planned, carried out over several turns and a crash, and reported.
 
 use crate::looking::follow;
-use crate::processes::Swept;
+use crate::processes::ProcessCleanup;
 use crate::support::{until, world};
 use holon_testkit::World;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn completion() -> Value {
     json!({ "text": REPORT, "calls": [complete] })
 }
 
-/// The plan files of an agent, by their content.
+/// Returns the contents of an agent's plan files.
 fn plans(world: &World, agent: &str) -> Vec<String> {
     let folder = world.home().join("agents").join(agent).join("work-items");
     let folders = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -48,7 +48,7 @@ fn plans(world: &World, agent: &str) -> Vec<String> {
 #[test]
 fn a_plan_is_carried_out_over_several_turns_and_a_crash_and_its_report_is_delivered() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let update = json!({
         "work_item_id": "{{work_item_id}}", "plan_status": "ready",
         "todo_list": [{"text": "split", "state": "completed"}],

@@ -1,4 +1,4 @@
-//! The processes of a world's commands, looked up in the system's own tables and never through the host.
+//! The processes of a world's commands, read from the system's process table and never through the host.
 
 use holon_testkit::World;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -8,28 +8,27 @@ use rustix::process::{
 };
 use std::path::{Path, PathBuf};
 
-/// How often a list that is to become empty is looked at; a process of it ends between two looks.
+/// Number of checks of a list that must become empty; a process of it ends between two checks.
 const LOOKS: u32 = 1_000;
-/// Longest a process may take to end; only a defect makes it that long.
+/// Timeout for the end of a process; only a defect exceeds it.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 60,
     tv_nsec: 0,
 };
 
-/// A process and its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
     pub(crate) line: String,
 }
 
-/// Every process that runs for an agent of this world, by what its environment says.
+/// Lists every process that runs for an agent of this world, by its environment.
 pub(crate) fn commands(world: &World) -> Vec<Process> {
     below(&world.home().join("agents"))
 }
 
-/// Every process that runs for an agent whose home is below this directory. A zombie has no environment and is not among
-/// them.
+/// Lists every process that runs for an agent whose home is below this directory. A zombie has no environment and is
+/// not listed.
 pub(crate) fn below(dir: &Path) -> Vec<Process> {
     let variable = format!("HOLON_AGENT_HOME={}/", dir.display()).into_bytes();
     let is_ours = |pid: &i32| {
@@ -41,20 +40,20 @@ pub(crate) fn below(dir: &Path) -> Vec<Process> {
     numbers().filter(is_ours).map(process).collect()
 }
 
-/// Every shim of this world: whoever holds the lock of a command's directory.
+/// Lists every shim of this world: the holders of the locks of command directories.
 pub(crate) fn shims(world: &World) -> Vec<Process> {
     let agents = entries(&world.home().join("state/tasks"));
     let dirs = agents.flat_map(|agent| entries(&agent));
     dirs.filter_map(|dir| holder(&dir)).map(process).collect()
 }
 
-/// The shim of one command.
+/// Returns the shim of one command.
 pub(crate) fn shim(world: &World, agent: &str, task: &str) -> Option<i32> {
     let tasks = world.home().join("state/tasks");
     holder(&tasks.join(agent).join(task))
 }
 
-/// Children of a process that have ended and were not waited for.
+/// Lists the children of a process that have ended and were not reaped.
 pub(crate) fn zombies(parent: u32) -> Vec<i32> {
     let is_one = |pid: &i32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -65,7 +64,7 @@ pub(crate) fn zombies(parent: u32) -> Vec<i32> {
     numbers().filter(is_one).collect()
 }
 
-/// Waits until nothing runs for any agent of this world, and fails with what does.
+/// Waits until no process runs for any agent of this world, and fails with a list of the rest.
 pub(crate) fn assert_none_left(world: &World) {
     for _ in 0..LOOKS {
         let left: Vec<Process> = shims(world).into_iter().chain(commands(world)).collect();
@@ -87,7 +86,7 @@ fn wait_for_end(process: &Process) {
     assert_eq!(ended, Ok(1), "it does not end: {process:?}");
 }
 
-/// Kills a process and waits until it is gone.
+/// Kills a process and waits for its end.
 pub(crate) fn kill(pid: i32) {
     let pid = Pid::from_raw(pid).expect("a process id");
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
@@ -97,11 +96,11 @@ pub(crate) fn kill(pid: i32) {
     poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&PATIENCE)).ok();
 }
 
-/// Ends, when dropped, whatever a test that failed has left behind in its world. To be declared before the host.
+/// Kills, when dropped, all processes that a failed test has left in its world. Declare it before the host.
 #[derive(Debug)]
-pub(crate) struct Swept<'a>(pub(crate) &'a World);
+pub(crate) struct ProcessCleanup<'a>(pub(crate) &'a World);
 
-impl Drop for Swept<'_> {
+impl Drop for ProcessCleanup<'_> {
     fn drop(&mut self) {
         for process in shims(self.0).into_iter().chain(commands(self.0)) {
             kill(process.pid);

@@ -1,11 +1,11 @@
-//! The chat-completions path against a server none of us wrote. Needs one on this machine, so it runs only when asked
-//! for; how to start it stands in CONTRIBUTING.md.
+//! The chat-completions protocol against a third-party server. Needs one on this machine, so it runs only on demand;
+//! CONTRIBUTING.md says how to start it.
 
 use crate::models::{Entry, configure, figures};
 use crate::support::world;
 use holon_testkit::provider::Protocol;
 
-/// Where the server is looked for.
+/// Base URL of the server.
 const SERVER: &str = "http://127.0.0.1:18080/v1";
 
 #[test]
@@ -37,7 +37,7 @@ fn a_small_open_model_answers_and_its_window_is_learned_from_its_own_error() {
         Some(0),
         "what was learned leaves room: {again:?}"
     );
-    // The window it was started with.
+    // The window the server was started with.
     let figures = figures(&world);
     assert_eq!(figures["source"], "learned", "{figures}");
     assert_eq!(figures["context_window_tokens"], 8_192, "{figures}");

@@ -1,6 +1,6 @@
 //! Bad input: one clear message, the next step, the right exit code, and nothing left behind.
 
-use crate::support::{assert_said, doer, hello, http, record, records, world};
+use crate::support::{assert_output, doer, hello, http, record, records, world};
 use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
@@ -10,7 +10,7 @@ fn a_model_that_cannot_be_asked_is_refused() {
     world.write("misspelt.json", "{\"rounds\": [{\"txt\": \"x\"}]}");
     world.write("empty.json", "{\"rounds\": []}");
     std::fs::write(world.path().join("latin.json"), b"{\"name\": \"\xe9\"}").unwrap();
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["run", "hi"],
@@ -44,7 +44,7 @@ fn a_prompt_that_cannot_be_sent_is_refused() {
         said.push('\n');
         said.push_str(&record(&world, &args, &world.run_with(&args, &stdin)));
     }
-    assert_said!(said);
+    assert_output!(said);
     assert!(!world.home().exists(), "a refused prompt makes no home");
 }
 
@@ -64,7 +64,7 @@ fn a_workspace_that_is_not_there_is_refused() {
         run(&["--workspace-root", "project", "--cwd", "user"]),
         run(&["--cwd", "missing"]),
     ];
-    assert_said!(said.join("\n"));
+    assert_output!(said.join("\n"));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_workspace_that_reaches_the_hosts_own_directories_is_refused_in_every_way() 
     let model = hello(&world);
     world.write("project/file", "x");
     std::os::unix::fs::symlink("../holon/run", world.path().join("project/run")).unwrap();
-    // Its first start makes the home.
+    // The first start creates the home.
     assert_eq!(world.run(&["run", "hi", "--model", &model]).code, Some(0));
     let run = |rest: &[&str]| {
         let mut args = vec!["run", "hi", "--model", &model];
@@ -99,7 +99,7 @@ fn a_workspace_that_reaches_the_hosts_own_directories_is_refused_in_every_way() 
         ],
     ));
     assert_eq!(served.terminate().0, Some(0));
-    assert_said!(said.join("\n"));
+    assert_output!(said.join("\n"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_agent_that_works_there_already_goes_on_and_its_status_and_the_log_warn_of_
     let made = world.run(&[&create[..], &["project"]].concat());
     assert_eq!(made.code, Some(0), "{made:?}");
     assert_eq!(served.terminate().0, Some(0));
-    // As an earlier build would have let it be made.
+    // An earlier build would have created it.
     let (root, project) = (world.path(), world.path().join("project"));
     let moves = format!(
         "UPDATE agents SET settings = replace(settings, '\"{}\"', '\"{}\"') WHERE agent_id = 'old'",
@@ -147,7 +147,7 @@ fn an_agent_that_works_there_already_goes_on_and_its_status_and_the_log_warn_of_
 fn a_name_that_is_no_agent_id_is_refused() {
     let world = world();
     let long = "x".repeat(65);
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["run", "hi", "--agent", "../up"],
@@ -165,7 +165,7 @@ fn a_name_that_is_no_agent_id_is_refused() {
 #[test]
 fn a_command_line_that_makes_no_sense_is_refused() {
     let world = world();
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["frobnicate"],
@@ -182,7 +182,7 @@ fn a_command_line_that_makes_no_sense_is_refused() {
 #[test]
 fn without_a_host_commands_say_how_to_start_one() {
     let world = world();
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["status"],
@@ -205,7 +205,7 @@ fn a_home_others_can_look_into_is_refused() {
     let model = hello(&world);
     std::fs::create_dir(world.home()).unwrap();
     std::fs::set_permissions(world.home(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[&["run", "hi", "--model", &model], &["serve", "--port", "0"]]
     ));
@@ -216,8 +216,8 @@ fn a_home_that_cannot_be_written_is_refused() {
     let world = world();
     let model = hello(&world);
     world.write("file", "x");
-    // Nobody may make a directory there, whoever runs the tests.
-    assert_said!(records(
+    // No user can create a directory there, not even root.
+    assert_output!(records(
         &world,
         &[
             &["run", "hi", "--model", &model, "--home", "/sys/holon-test"],
@@ -243,14 +243,14 @@ fn a_home_with_too_long_a_path_is_refused_by_the_host() {
 fn a_settings_file_that_cannot_be_read_is_refused_with_its_line() {
     let world = world();
     world.write("holon/config.toml", "[model]\ndefualt = \"a/b\"\n");
-    assert_said!(records(&world, &[&["run", "hi"], &["status"]]));
+    assert_output!(records(&world, &[&["run", "hi"], &["status"]]));
 }
 
 #[test]
 fn a_home_has_one_owner_at_a_time() {
     let world = world();
     let served = world.serve(&[]);
-    assert_said!(records(&world, &[&["serve", "--port", "0"]]));
+    assert_output!(records(&world, &[&["serve", "--port", "0"]]));
     assert_eq!(served.terminate().0, Some(0));
 }
 
@@ -271,7 +271,7 @@ fn a_run_without_a_host_keeps_others_off_the_home_and_names_itself() {
     );
     owner.kill().unwrap();
     owner.wait().unwrap();
-    assert_said!(said);
+    assert_output!(said);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn an_address_others_can_reach_or_have_taken_is_refused() {
     let world = world();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["serve", "--listen", &addr],
@@ -313,5 +313,5 @@ fn a_token_others_may_have_read_keeps_the_host_down() {
     assert_eq!(world.serve(&[]).terminate().0, Some(0));
     let token = world.home().join("run/control.token");
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
-    assert_said!(records(&world, &[&["serve", "--port", "0"]]));
+    assert_output!(records(&world, &[&["serve", "--port", "0"]]));
 }

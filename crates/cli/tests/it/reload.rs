@@ -1,4 +1,4 @@
-//! Settings that change while a host runs: taken over for turns to come, or refused with the reason.
+//! Settings that change while a host runs: taken over for later turns, or refused with the reason.
 
 use crate::looking::follow;
 use crate::support::{http, record, world};
@@ -7,8 +7,8 @@ use rustix::process::Signal;
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
 
-/// A world whose host asks the model of the settings file.
-fn settled(world: &World, name: &str) -> String {
+/// Writes a settings file whose model answers with this text, and returns the model.
+fn write_settings(world: &World, name: &str) -> String {
     let model = world.model(name, &json!([{ "text": format!("I am {name}.") }]));
     world.write(
         "holon/config.toml",
@@ -19,8 +19,8 @@ fn settled(world: &World, name: &str) -> String {
     model
 }
 
-/// What the agent says to its so-many-eth prompt.
-fn says(world: &World, nth: usize) -> String {
+/// Returns the agent's answer to its n-th prompt.
+fn answer_to_prompt(world: &World, nth: usize) -> String {
     assert_eq!(world.run(&["prompt", "who are you?"]).code, Some(0));
     let told = follow(world, "main", nth);
     told[nth - 1]["text"].as_str().unwrap().to_owned()
@@ -29,13 +29,13 @@ fn says(world: &World, nth: usize) -> String {
 #[test]
 fn a_running_host_takes_a_change_over_for_turns_to_come() {
     let world = world();
-    settled(&world, "first");
+    write_settings(&world, "first");
     let served = world.serve(&[]);
-    assert_eq!(says(&world, 1), "I am first.");
+    assert_eq!(answer_to_prompt(&world, 1), "I am first.");
     let second = world.model("second", &json!([{ "text": "I am second." }]));
     let set = world.run(&["config", "set", "model.default", &second, "--json"]);
     assert_eq!(set.json()["applied_via"], "daemon");
-    assert_eq!(says(&world, 2), "I am second.");
+    assert_eq!(answer_to_prompt(&world, 2), "I am second.");
     let key = "retention.event_budget_bytes";
     let late = world.run(&["config", "set", key, "2000000"]);
     assert!(
@@ -51,7 +51,7 @@ fn a_running_host_takes_a_change_over_for_turns_to_come() {
 #[test]
 fn a_change_the_host_cannot_use_is_told_and_the_host_goes_on_as_before() {
     let world = world();
-    settled(&world, "first");
+    write_settings(&world, "first");
     let served = world.serve_with(&[], &[("HOLON_MAX_TOOL_OUTPUT_TOKENS", "1000")]);
     let args = [
         "config",
@@ -68,14 +68,14 @@ fn a_change_the_host_cannot_use_is_told_and_the_host_goes_on_as_before() {
         "{}",
         record(&world, &args, &refused)
     );
-    assert_eq!(says(&world, 1), "I am first.");
+    assert_eq!(answer_to_prompt(&world, 1), "I am first.");
     assert_eq!(served.terminate().0, Some(0));
 }
 
 #[test]
 fn a_file_that_was_broken_by_hand_is_refused_and_the_old_settings_stay() {
     let world = world();
-    settled(&world, "first");
+    write_settings(&world, "first");
     let served = world.serve(&[]);
     world.write("holon/config.toml", "[model\n");
     let token = std::fs::read_to_string(world.home().join("run/control.token")).unwrap();
@@ -95,11 +95,11 @@ fn a_file_that_was_broken_by_hand_is_refused_and_the_old_settings_stay() {
     );
     let status = ask("GET /status");
     assert!(status.contains("first.json"), "{status}");
-    settled(&world, "second");
-    // Nobody but the signal asks the host to read again.
+    write_settings(&world, "second");
+    // Only the signal asks the host to reload.
     served.signal(Signal::HUP);
     served.wait_for_log("settings were read again changed=[\"model.default\"]");
-    assert_eq!(says(&world, 1), "I am second.");
+    assert_eq!(answer_to_prompt(&world, 1), "I am second.");
     let (code, log) = served.terminate();
     assert_eq!(code, Some(0));
     assert!(
@@ -109,9 +109,9 @@ fn a_file_that_was_broken_by_hand_is_refused_and_the_old_settings_stay() {
 }
 
 #[test]
-fn a_file_that_was_broken_by_hand_keeps_nobody_from_the_running_host() {
+fn a_file_that_was_broken_by_hand_keeps_no_client_from_the_running_host() {
     let world = world();
-    settled(&world, "first");
+    write_settings(&world, "first");
     let served = world.serve(&[]);
     world.write("holon/config.toml", "[model\n");
     for args in [
@@ -141,6 +141,6 @@ fn a_file_that_was_broken_by_hand_keeps_nobody_from_the_running_host() {
     let alone = world.run(&["run", "hi"]);
     assert_eq!(alone.code, Some(1), "{alone:?}");
     assert!(alone.stderr.contains("error: "), "{alone:?}");
-    let nobody = world.run(&["status"]);
-    assert_eq!(nobody.code, Some(3), "{nobody:?}");
+    let absent = world.run(&["status"]);
+    assert_eq!(absent.code, Some(3), "{absent:?}");
 }

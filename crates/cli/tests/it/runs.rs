@@ -1,12 +1,12 @@
 //! `holon run`: with and without a host, by a temporary or a named agent.
 
 use crate::models::{Entry, configure, key_in};
-use crate::support::{assert_said, doer, hello, record, records, until, world};
+use crate::support::{assert_output, doer, hello, record, records, until, world};
 use holon_testkit::World;
 use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
 use serde_json::json;
 
-/// The agents that have anything on disk beside their rows.
+/// Lists the agents that have files on disk beside their rows.
 pub(crate) fn agents_left(world: &World) -> Vec<String> {
     let folders = ["agents", "state/tasks"].map(|folder| world.home().join(folder));
     let entries = folders.iter().flat_map(std::fs::read_dir).flatten();
@@ -120,7 +120,7 @@ fn a_temporary_agent_leaves_nothing_behind() {
     let served = world.serve(&[]);
     let hosted = world.run(&["run", "hi", "--model", &model]);
     assert_eq!(hosted.code, Some(0), "{hosted:?}");
-    // Its answer does not wait for the removal; a host that goes down does.
+    // The answer does not wait for the removal; a shutdown does.
     assert_eq!(served.terminate().0, Some(0));
     assert_eq!(agents_left(&world), [""; 0]);
     let served = world.serve(&[]);
@@ -135,11 +135,11 @@ fn a_named_agent_is_made_only_when_asked_for_and_then_kept() {
     let model = hello(&world);
     let base = ["run", "hi", "--agent", "scout", "--model", &model];
     let refused = world.run(&base);
-    assert_said!(record(&world, &["run", "hi", "--agent", "scout"], &refused));
+    assert_output!(record(&world, &["run", "hi", "--agent", "scout"], &refused));
     let mut create = base.to_vec();
     create.push("--create-agent");
     assert_eq!(world.run(&create).answer(), "Hello there.\n");
-    // It remembers its model.
+    // The agent keeps its model.
     assert_eq!(
         world.run(&["run", "again", "--agent", "scout"]).answer(),
         "Hello there.\n"
@@ -163,7 +163,7 @@ fn a_run_whose_agent_cannot_have_its_home_says_so_instead_of_waiting() {
         "--model",
         &model,
     ];
-    assert_said!(record(&world, &args, &world.run(&args)));
+    assert_output!(record(&world, &args, &world.run(&args)));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn the_default_agent_needs_no_making() {
 fn a_run_goes_through_the_host_that_serves_the_home() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    // A home has one owner, so an answer can only have come from the host.
+    // A home has one owner, so the answer can only have come from the host.
     assert_eq!(world.run(&["run", "hi"]).answer(), "Hello there.\n");
     let answer = world
         .run(&["run", "hi", "--agent", "main", "--json"])
@@ -217,7 +217,7 @@ fn a_run_goes_through_the_host_that_serves_the_home() {
             &["run", "hi", "--model", "elsewhere/large"],
         ],
     );
-    assert_said!(refused);
+    assert_output!(refused);
     assert_eq!(served.terminate().0, Some(0));
 }
 
@@ -231,7 +231,7 @@ fn exit_codes_tell_failed_cut_off_and_waiting_apart() {
     let resting = json!([{ "text": "Later.", "calls": [{ "tool": "Sleep", "input": { "duration_ms": 600_000, "reason": "nothing yet" } }] }]);
     let resting = world.model("resting", &resting);
     let doing = doer(&world, "true");
-    assert_said!(records(
+    assert_output!(records(
         &world,
         &[
             &["run", "hi", "--model", &failing],

@@ -1,26 +1,26 @@
-//! What the topics share: worlds, scripts and a readable record of what a command said.
+//! Helpers of all tests: worlds, scripts and a readable record of a command's output.
 
-use holon_testkit::{Ran, World};
+use holon_testkit::{ProgramOutput, World};
 use serde_json::json;
 use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// How often a status is looked at until it says what it should; only a test that has failed looks as often.
+/// Number of checks of a status before a test fails.
 const LOOKS: u32 = 1_000;
-/// Long enough for any machine; a test that needs it has failed.
+/// Timeout that only a failed test reaches.
 const FOREVER: Duration = Duration::from_secs(60);
 
-/// A world of its own for this program.
+/// Creates a world for this program.
 pub(crate) fn world() -> World {
     World::new(env!("CARGO_BIN_EXE_holon"))
 }
 
-/// A model that says hello.
+/// Creates a model that says hello.
 pub(crate) fn hello(world: &World) -> String {
     world.model("hello", &json!([{ "text": "Hello there." }]))
 }
 
-/// A model that runs one command and then says what it saw.
+/// Creates a model that runs one command and then repeats its result.
 pub(crate) fn doer(world: &World, cmd: &str) -> String {
     let call = json!({ "tool": "ExecCommand", "input": { "cmd": cmd } });
     world.model(
@@ -29,7 +29,7 @@ pub(crate) fn doer(world: &World, cmd: &str) -> String {
     )
 }
 
-/// A model that does not answer while a test runs.
+/// Creates a model that does not answer during a test.
 pub(crate) fn silent(world: &World) -> String {
     world.model(
         "silent",
@@ -37,8 +37,8 @@ pub(crate) fn silent(world: &World) -> String {
     )
 }
 
-/// A command line and what became of it, with the world's own names taken out.
-pub(crate) fn record(world: &World, args: &[&str], ran: &Ran) -> String {
+/// Renders a command line and its output, without the names that differ between worlds.
+pub(crate) fn record(world: &World, args: &[&str], ran: &ProgramOutput) -> String {
     let shown: Vec<String> = args
         .iter()
         .map(|arg| {
@@ -61,7 +61,7 @@ pub(crate) fn record(world: &World, args: &[&str], ran: &Ran) -> String {
     text.replace(&world.path().display().to_string(), "[WORLD]")
 }
 
-/// Looks until it is so, and fails when that does not come to pass.
+/// Repeats a check until it holds, and fails after too many attempts.
 #[allow(
     clippy::disallowed_methods,
     reason = "only a test that has failed asks how late it is"
@@ -77,14 +77,14 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Looks at the agent until its status says this; each look is a process of its own.
+/// Checks the agent's status until it contains these words; each check is a process of its own.
 pub(crate) fn wait_for_status(world: &World, words: &str) {
     let status = || world.run(&["status"]).answer().to_owned();
     let said = (0..LOOKS).any(|_| status().contains(words));
     assert!(said, "{words:?} was not said: {}", status());
 }
 
-/// The records of several command lines in one world.
+/// Renders several command lines in one world.
 pub(crate) fn records(world: &World, lines: &[&[&str]]) -> String {
     let said: Vec<String> = lines
         .iter()
@@ -93,7 +93,7 @@ pub(crate) fn records(world: &World, lines: &[&[&str]]) -> String {
     said.join("\n")
 }
 
-/// What differs from run to run and from system to system.
+/// Patterns of output that differs between runs and systems.
 pub(crate) const FILTERS: [(&str, &str); 4] = [
     (r"pid \d+", "pid [PID]"),
     (r"127\.0\.0\.1:\d{5}", "127.0.0.1:[PORT]"),
@@ -105,16 +105,16 @@ pub(crate) const FILTERS: [(&str, &str); 4] = [
 ];
 
 /// Compares with the stored snapshot.
-macro_rules! assert_said {
+macro_rules! assert_output {
     ($said:expr) => {
         insta::with_settings!({ filters => $crate::support::FILTERS, omit_expression => true }, {
             insta::assert_snapshot!($said);
         })
     };
 }
-pub(crate) use assert_said;
+pub(crate) use assert_output;
 
-/// One plain HTTP request; returns the whole answer.
+/// Sends one plain HTTP request and returns the whole response.
 pub(crate) fn http(addr: &str, request: &str) -> String {
     let mut stream = std::net::TcpStream::connect(addr).unwrap();
     stream

@@ -1,4 +1,4 @@
-//! What a terminal is given: no character that steers it, whoever wrote the words.
+//! Output to a terminal holds no character that steers it, from any source.
 
 use crate::support::world;
 use holon_testkit::World;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Read as _;
 
-/// Clears the screen in two ways, turns the direction of writing in three, and deletes.
+/// Clears the screen in two ways, changes the writing direction in three, and deletes.
 const STEERING: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d\u{2066}e\u{200f}f\u{7f}\rg";
 
-/// Runs the program on a terminal, and tells what that was given.
+/// Runs the program on a terminal and returns what the terminal received.
 fn on_a_terminal(world: &World, args: &[&str]) -> String {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let ours = openpt(flags).unwrap();
@@ -23,7 +23,7 @@ fn on_a_terminal(world: &World, args: &[&str]) -> String {
         .stdout(theirs.try_clone().unwrap())
         .stderr(theirs);
     let mut child = command.spawn().unwrap();
-    // It holds the other end, and the last holder's going is what ends the reading.
+    // It holds the other end of the terminal; reading ends when the last holder closes it.
     drop(command);
     let mut seen = Vec::new();
     let mut ours = File::from(ours);

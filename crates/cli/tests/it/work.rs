@@ -1,6 +1,6 @@
 //! `work`, `wait`, `timer`, `wake` and `explain` against a live host.
 
-use crate::support::{assert_said, hello, records, silent, until, world};
+use crate::support::{assert_output, hello, records, silent, until, world};
 use holon_testkit::World;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn explained(world: &World) -> String {
     world.run(&["explain"]).answer().to_owned()
 }
 
-/// A model that waits for a build in every first round and says in every second one what it was told.
+/// Creates a model that waits for a build in every odd round and repeats its input in every even one.
 fn waiter(world: &World) -> String {
     let call = json!({
         "tool": "WaitFor",
@@ -272,7 +272,7 @@ fn what_cannot_be_done_with_work_says_why_and_what_to_do_instead() {
         insta::assert_snapshot!(said);
     });
     assert_eq!(served.terminate().0, Some(0));
-    assert_said!(records(&world, &[&["explain"]]));
+    assert_output!(records(&world, &[&["explain"]]));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Single calls: what is said when there is no answer, half an answer, or another one than expected.
+//! Single calls to a host that is absent, silent, incomplete or of another protocol.
 
 use crate::canned::{Host, Script, answer, json};
 use holon_api::RunRequest;

@@ -1,4 +1,4 @@
-//! A host with an answer for each connection, in order. After the last one it is gone.
+//! A host with one scripted response per connection, in order. It closes its socket after the last one.
 
 use holon_client::Client;
 use std::sync::{Arc, Mutex};
@@ -7,25 +7,25 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 
-/// What one connection gets.
+/// Behaviour of the host on one connection.
 #[derive(Debug, Clone)]
 pub(crate) enum Script {
-    /// These bytes, then the end.
+    /// Sends these bytes, then closes the connection.
     Send(String),
-    /// Nothing, and the end.
+    /// Closes the connection without a byte.
     HangUp,
-    /// Nothing, and no end.
+    /// Keeps the connection open without a byte.
     Silence,
-    /// These bytes, after so much time.
+    /// Sends these bytes after a delay, then closes the connection.
     After(Duration, String),
 }
 
-/// An answer with a JSON body.
+/// Scripts a response with a JSON body.
 pub(crate) fn json(status: u16, body: &str) -> Script {
     Script::Send(answer(status, "application/json", "", body))
 }
 
-/// An event stream of these frames, which then breaks off.
+/// Scripts an event stream of these frames, which then breaks off.
 pub(crate) fn stream(epoch: &str, frames: &str) -> Script {
     Script::Send(format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nholon-epoch: {epoch}\r\n\r\n{frames}"
@@ -39,7 +39,7 @@ pub(crate) fn answer(status: u16, kind: &str, headers: &str, body: &str) -> Stri
     )
 }
 
-/// The frame of one event.
+/// Returns the frame of one event.
 pub(crate) fn event(seq: u64) -> String {
     format!(
         "id: {seq}\nevent: max_output_tokens_recovery\ndata: {{\"id\":\"evt_main_{seq}\",\"event_seq\":{seq},\
@@ -67,7 +67,7 @@ impl Host {
         Client::unix(self.home.path().join("s"))
     }
 
-    /// The first lines of the requests so far.
+    /// Returns the first lines of the requests so far.
     pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
@@ -94,7 +94,7 @@ async fn answer_all(listener: UnixListener, scripts: Vec<Script>, heard: Arc<Mut
     }
 }
 
-/// The request's first line, once its head and body are here.
+/// Reads a request with its body and returns its first line.
 async fn read_request(stream: &mut UnixStream) -> String {
     let mut text = String::new();
     let mut buffer = [0; 4096];

@@ -1,4 +1,4 @@
-//! A host that is newer than this client: its words are taken as they are, and its answers passed on whole.
+//! A host that is newer than this client: unknown words are read as text, and responses are kept whole.
 
 use crate::canned::{Host, json as answer};
 use holon_api::RunRequest;
@@ -47,7 +47,7 @@ fn status() -> Value {
 }
 
 #[tokio::test]
-async fn words_nobody_knows_here_spoil_no_listing_and_no_status() {
+async fn unknown_words_do_not_spoil_a_list_or_a_status() {
     let host = Host::start(vec![
         answer(200, &json!([listed()]).to_string()),
         answer(200, &status().to_string()),
@@ -71,7 +71,7 @@ async fn words_nobody_knows_here_spoil_no_listing_and_no_status() {
 }
 
 #[tokio::test]
-async fn neither_do_they_spoil_briefs_transcripts_and_runs() {
+async fn unknown_words_do_not_spoil_briefs_transcripts_and_runs() {
     let brief = json!({ "id": "brief_1", "kind": "haiku", "created_at": "2026-11-15T00:00:00.000Z", "text": "old pond",
         "attachments": [{ "kind": "frog", "name": "f" }] });
     let entry = json!({ "id": "e1", "created_at": "2026-11-15T00:00:00.000Z", "turn_index": 1, "kind": "dream_recorded",

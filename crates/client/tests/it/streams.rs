@@ -1,4 +1,4 @@
-//! Streams that break, repeat themselves, or come back as something else.
+//! Event streams that break, repeat events, or resume on another store.
 
 use crate::canned::{Host, Script, event, json, stream};
 use holon_client::{Error, EventStream};

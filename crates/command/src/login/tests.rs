@@ -1,9 +1,9 @@
-//! Logins of a user whose files the test writes.
+//! Captures logins of a user whose profile the test writes.
 
 use super::*;
 use std::path::Path;
 
-/// A user with a home of their own, who logs in to the shell of the system.
+/// A user with a temporary home and `/bin/sh` as login shell.
 struct User {
     home: tempfile::TempDir,
 }
@@ -22,11 +22,11 @@ impl User {
 
     fn login(&self) -> Login {
         let home = self.home.path().to_str().unwrap().to_owned();
-        let over = vec![("HOME".to_owned(), home)];
-        Login::new(Some("/bin/sh".to_owned()), over)
+        let overrides = vec![("HOME".to_owned(), home)];
+        Login::new(Some("/bin/sh".to_owned()), overrides)
     }
 
-    /// How often the profile was read, if it counts.
+    /// Number of times the profile was read, if it contains `COUNT`.
     fn reads(&self) -> usize {
         let count = std::fs::read_to_string(self.home.path().join("count"));
         count.unwrap_or_default().lines().count()
@@ -40,21 +40,21 @@ async fn value(login: &Login, name: &str) -> Option<String> {
     vars.get(name).cloned()
 }
 
-/// Lets so much time pass that the files are looked at again.
-async fn later(time: Duration) {
+/// Advances the clock, so that the files are checked again.
+async fn advance(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
     tokio::time::resume();
 }
 
-async fn until(is_so: impl Fn() -> bool) {
-    let so = async {
-        while !is_so() {
+async fn wait_until(condition: impl Fn() -> bool) {
+    let polling = async {
+        while !condition() {
             tokio::task::yield_now().await;
         }
     };
-    let so = tokio::time::timeout(Duration::from_secs(60), so).await;
-    so.expect("it comes to that");
+    let reached = tokio::time::timeout(Duration::from_secs(60), polling).await;
+    reached.expect("the condition becomes true");
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_login_gives_what_its_files_export_and_what_the_host_has() {
     let login = user.login();
     assert_eq!(value(&login, "TOOL").await.as_deref(), Some("a=b\nc"));
     assert_eq!(value(&login, "HIDDEN").await, None);
-    // Set by cargo for every test it runs.
+    // Cargo sets it for every test it runs.
     assert!(value(&login, "CARGO_MANIFEST_DIR").await.is_some());
     let inherited = login.inherited(&[]).await.unwrap();
     assert!(inherited.contains_key("CARGO_MANIFEST_DIR"));
@@ -83,11 +83,11 @@ async fn the_files_are_read_once_for_all_and_again_when_they_change() {
         [first, second, third],
         [const { Some("one") }; 3].map(|one| one.map(str::to_owned))
     );
-    later(LOOK_EVERY).await;
+    advance(CHECK_INTERVAL).await;
     assert_eq!(value(&login, "TOOL").await.as_deref(), Some("one"));
     assert_eq!(user.reads(), 1);
     user.write(&format!("{COUNT}export TOOL=another\n"));
-    later(LOOK_EVERY).await;
+    advance(CHECK_INTERVAL).await;
     assert_eq!(value(&login, "TOOL").await.as_deref(), Some("another"));
     assert_eq!(user.reads(), 2);
 }
@@ -98,19 +98,23 @@ async fn files_that_break_a_login_leave_what_there_was() {
     let login = user.login();
     assert_eq!(value(&login, "TOOL").await.as_deref(), Some("one"));
     user.write(&format!("{COUNT}exit 3\n"));
-    later(LOOK_EVERY).await;
+    advance(CHECK_INTERVAL).await;
     assert_eq!(value(&login, "TOOL").await.as_deref(), Some("one"));
-    assert_eq!(user.reads(), WAYS.len());
-    later(LOOK_EVERY).await;
+    assert_eq!(user.reads(), PRINT_COMMANDS.len());
+    advance(CHECK_INTERVAL).await;
     assert_eq!(value(&login, "TOOL").await.as_deref(), Some("one"));
-    assert_eq!(user.reads(), WAYS.len(), "not again for every command");
-    later(TRY_AGAIN).await;
+    assert_eq!(
+        user.reads(),
+        PRINT_COMMANDS.len(),
+        "not again for every command"
+    );
+    advance(RETRY_AFTER).await;
     assert_eq!(value(&login, "TOOL").await.as_deref(), Some("one"));
-    until(|| user.reads() == 2 * WAYS.len()).await;
+    wait_until(|| user.reads() == 2 * PRINT_COMMANDS.len()).await;
 }
 
 #[tokio::test]
-async fn after_a_login_that_failed_nobody_waits_for_the_next() {
+async fn after_a_failed_login_no_caller_waits_for_the_next() {
     let user = User::new("exit 3\n");
     let gate = user.home.path().join("gate");
     rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
@@ -120,15 +124,15 @@ async fn after_a_login_that_failed_nobody_waits_for_the_next() {
         "{COUNT}read x < \"$HOME/gate\"; export TOOL=one\n"
     ));
     for _ in 0..3 {
-        later(LOOK_EVERY).await;
+        advance(CHECK_INTERVAL).await;
         assert_eq!(value(&login, "TOOL").await, None);
     }
     let open = move || std::fs::write(gate, "\n").unwrap();
     tokio::task::spawn_blocking(open).await.unwrap();
-    let came = async { while value(&login, "TOOL").await.as_deref() != Some("one") {} };
-    // Less than it takes until a login is tried again.
-    let came = tokio::time::timeout(TRY_AGAIN / 2, came).await;
-    came.expect("the login goes on beside");
+    let polling = async { while value(&login, "TOOL").await.as_deref() != Some("one") {} };
+    // Shorter than the time until the next retry.
+    let polling = tokio::time::timeout(RETRY_AFTER / 2, polling).await;
+    polling.expect("the login goes on beside");
     assert_eq!(user.reads(), 1);
 }
 
@@ -137,8 +141,8 @@ async fn a_login_that_hangs_is_not_tried_another_way() {
     let user = User::new(&format!("{COUNT}exec sleep 3600\n"));
     let login = user.login();
     let time_is_up = async {
-        until(|| user.reads() == 1).await;
-        later(Duration::from_millis(CAPTURE_MS)).await;
+        wait_until(|| user.reads() == 1).await;
+        advance(Duration::from_millis(CAPTURE_MS)).await;
     };
     let (host_has, ()) = tokio::join!(value(&login, "CARGO_MANIFEST_DIR"), time_is_up);
     assert!(host_has.is_some());
@@ -185,7 +189,7 @@ async fn a_value_that_is_no_text_is_left_out() {
 
 #[test]
 fn nothing_of_an_environment_shows() {
-    let over = vec![("SECRET".to_owned(), "s3cret".to_owned())];
-    let shown = format!("{:?}", Login::new(None, over));
+    let overrides = vec![("SECRET".to_owned(), "s3cret".to_owned())];
+    let shown = format!("{:?}", Login::new(None, overrides));
     assert!(!shown.contains("s3cret"), "{shown}");
 }

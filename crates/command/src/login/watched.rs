@@ -1,12 +1,12 @@
-//! The files a login reads, and how to tell that one of them has changed.
+//! Detects changes to the files that a login shell reads.
 
 use super::Vars;
 use crate::off_thread::off_thread;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Files of the machine. The directory stands for what is put into it and taken out of it.
-const OF_THE_MACHINE: [&str; 9] = [
+/// Files of the machine. The directory entry changes when a file is added to it or removed from it.
+const MACHINE_FILES: [&str; 9] = [
     "/etc/environment",
     "/etc/profile",
     "/etc/profile.d",
@@ -17,26 +17,26 @@ const OF_THE_MACHINE: [&str; 9] = [
     "/etc/zsh/zshenv",
     "/etc/fish/config.fish",
 ];
-/// Files in the user's home.
-const OF_THE_USER: [&str; 5] = [
+/// Files that login shells read in the user's home.
+const USER_FILES: [&str; 5] = [
     ".profile",
     ".bash_profile",
     ".bash_login",
     ".bashrc",
     ".config/fish/config.fish",
 ];
-/// Files of zsh, which may be told to look for them elsewhere.
-const OF_ZSH: [&str; 4] = [".zshenv", ".zprofile", ".zshrc", ".zlogin"];
+/// Files of zsh, in the user's home or in `ZDOTDIR`.
+const ZSH_FILES: [&str; 4] = [".zshenv", ".zprofile", ".zshrc", ".zlogin"];
 
-/// What tells one state of a file from another; none where there is none.
+/// Inode, length, and modification and change times of a file; `None` if it does not exist.
 type Stamp = Option<(u64, u64, i64, i64, i64, i64)>;
 
-/// The files as they were at one moment.
+/// Stamps of all watched files at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Stamps(Vec<(PathBuf, Stamp)>);
 
 impl Stamps {
-    /// Those of the files that a login in this environment reads.
+    /// Reads the stamps of the files that a login in this environment reads.
     pub(super) async fn take(vars: &Vars) -> Self {
         let files = files(vars);
         let stamps = off_thread(move || {
@@ -51,13 +51,13 @@ impl Stamps {
 }
 
 fn files(vars: &Vars) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = OF_THE_MACHINE.into_iter().map(PathBuf::from).collect();
+    let mut files: Vec<PathBuf> = MACHINE_FILES.into_iter().map(PathBuf::from).collect();
     let Some(home) = vars.get("HOME").map(Path::new) else {
         return files;
     };
-    files.extend(OF_THE_USER.map(|name| home.join(name)));
+    files.extend(USER_FILES.map(|name| home.join(name)));
     let zsh = vars.get("ZDOTDIR").map_or(home, Path::new);
-    files.extend(OF_ZSH.map(|name| zsh.join(name)));
+    files.extend(ZSH_FILES.map(|name| zsh.join(name)));
     let config = vars.get("XDG_CONFIG_HOME").map(Path::new);
     files.extend(config.map(|config| config.join("fish/config.fish")));
     files

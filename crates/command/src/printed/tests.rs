@@ -1,16 +1,16 @@
-//! Parts of streams that files keep. Those a shim keeps are read in the tests that have one.
+//! Reads parts of streams from files. Streams that a shim holds are read in the integration tests.
 
 use super::*;
 use holon_domain::TaskId;
 use holon_process::kept_output;
 use std::path::PathBuf;
 
-/// A stream in a file of its own.
-struct Kept {
+/// A stream that is kept in a temporary file.
+struct StreamFile {
     dir: tempfile::TempDir,
 }
 
-impl Kept {
+impl StreamFile {
     fn new(content: &[u8]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("out"), content).unwrap();
@@ -25,7 +25,8 @@ impl Kept {
         Source::Kept(kept_output(&self.path(), None))
     }
 
-    /// The same file with a head of so many bytes, so many missing, a line of so many, and the rest as the tail.
+    /// Describes the file as a head of `head` bytes, a gap of `missing` bytes, a gap line of `line` bytes, and the
+    /// tail.
     fn with_hole(&self, head: u64, missing: u64, line: u64) -> Source {
         let bytes = std::fs::metadata(self.path()).unwrap().len();
         let tail = bytes - head - line;
@@ -75,7 +76,7 @@ async fn part(source: &Source, query: &TaskOutput, max: usize) -> (String, u64, 
     (part.head, part.at, part.next_offset)
 }
 
-/// Both ends, and how many bytes lie between.
+/// Returns both ends and the number of bytes between them.
 async fn both(source: &Source, max: usize) -> (String, u64, String) {
     let part = source.printed(&query(), max).await.unwrap().output;
     assert_eq!((part.at, part.next_offset), (0, part.total_bytes));
@@ -88,7 +89,7 @@ fn is(text: &str, at: u64, next: u64) -> (String, u64, u64) {
 
 #[tokio::test]
 async fn a_short_stream_is_shown_whole() {
-    let kept = Kept::new(b"one\ntwo\n");
+    let kept = StreamFile::new(b"one\ntwo\n");
     let printed = kept.source().printed(&query(), 8).await.unwrap();
     assert_eq!(printed.stderr, None);
     let expected = StreamPart {
@@ -103,7 +104,7 @@ async fn a_short_stream_is_shown_whole() {
 
 #[tokio::test]
 async fn following_a_stream_costs_only_what_is_new() {
-    let kept = Kept::new(b"0123456789");
+    let kept = StreamFile::new(b"0123456789");
     let source = kept.source();
     assert_eq!(part(&source, &after(4), 4).await, is("4567", 4, 8));
     assert_eq!(part(&source, &after(8), 4).await, is("89", 8, 10));
@@ -112,21 +113,21 @@ async fn following_a_stream_costs_only_what_is_new() {
 
 #[tokio::test]
 async fn a_part_ends_before_a_character_that_does_not_fit() {
-    let kept = Kept::new("aé漢🦀".as_bytes());
+    let kept = StreamFile::new("aé漢🦀".as_bytes());
     let source = kept.source();
-    let (mut said, mut offset) = (String::new(), 0);
+    let (mut text_so_far, mut offset) = (String::new(), 0);
     while offset < 10 {
         let (text, at, next) = part(&source, &after(offset), 4).await;
         assert!(at == offset && next > offset, "{at} {next}");
-        said += &text;
+        text_so_far += &text;
         offset = next;
     }
-    assert_eq!(said, "aé漢🦀");
+    assert_eq!(text_so_far, "aé漢🦀");
 }
 
 #[tokio::test]
 async fn of_a_long_stream_both_ends_are_read_and_what_lies_between_is_counted() {
-    let kept = Kept::new("漢".repeat(1_000).as_bytes());
+    let kept = StreamFile::new("漢".repeat(1_000).as_bytes());
     let end = "漢".repeat(16);
     assert_eq!(
         both(&kept.source(), 100).await,
@@ -136,8 +137,8 @@ async fn of_a_long_stream_both_ends_are_read_and_what_lies_between_is_counted() 
 
 #[tokio::test]
 async fn ends_that_meet_are_not_read_twice() {
-    // Nothing of its beginning was kept, and little of its end.
-    let kept = Kept::new(b"0123456789");
+    // The beginning was not kept, and only little of the end.
+    let kept = StreamFile::new(b"0123456789");
     let source = kept.with_hole(0, 990, 0);
     let part = source.printed(&query(), 16).await.unwrap().output;
     assert_eq!(
@@ -151,7 +152,7 @@ async fn ends_that_meet_are_not_read_twice() {
 #[tokio::test]
 async fn the_last_lines_are_those_at_the_end() {
     let text: String = (0..10_000).map(|line| format!("line {line}\n")).collect();
-    let kept = Kept::new(text.as_bytes());
+    let kept = StreamFile::new(text.as_bytes());
     let (source, total) = (kept.source(), text.len() as u64);
     let expected = "line 9998\nline 9999\n";
     let at = total - expected.len() as u64;
@@ -159,7 +160,7 @@ async fn the_last_lines_are_those_at_the_end() {
         part(&source, &lines(2), 1_000).await,
         is(expected, at, total)
     );
-    // Of what is new, and of what fits.
+    // Only of the new bytes, and only as far as they fit.
     let new = TaskOutput {
         after_byte: Some(total - 4),
         ..lines(2)
@@ -176,13 +177,13 @@ async fn the_last_lines_are_those_at_the_end() {
 
 #[tokio::test]
 async fn the_last_lines_begin_with_a_whole_character() {
-    let kept = Kept::new("漢字".as_bytes());
+    let kept = StreamFile::new("漢字".as_bytes());
     assert_eq!(part(&kept.source(), &lines(1), 4).await, is("字", 3, 6));
 }
 
 #[tokio::test]
 async fn what_was_not_kept_is_skipped_and_the_offset_says_so() {
-    let kept = Kept::new(b"head--tail");
+    let kept = StreamFile::new(b"head--tail");
     let source = kept.with_hole(4, 100, 2);
     assert_eq!(part(&source, &after(2), 100).await, is("ad", 2, 4));
     assert_eq!(part(&source, &after(4), 100).await, is("tail", 104, 108));
@@ -195,7 +196,7 @@ async fn what_was_not_kept_is_skipped_and_the_offset_says_so() {
 
 #[tokio::test]
 async fn a_character_whose_end_was_not_kept_is_not_waited_for() {
-    let kept = Kept::new(b"a\xe6\xbc--z");
+    let kept = StreamFile::new(b"a\xe6\xbc--z");
     let source = kept.with_hole(3, 10, 2);
     assert_eq!(part(&source, &after(0), 100).await, is("a\u{fffd}", 0, 3));
     assert_eq!(part(&source, &after(3), 100).await, is("z", 13, 14));
@@ -203,7 +204,7 @@ async fn a_character_whose_end_was_not_kept_is_not_waited_for() {
 
 #[tokio::test]
 async fn both_streams_have_an_offset_of_their_own() {
-    let kept = Kept::new(b"output");
+    let kept = StreamFile::new(b"output");
     let errors = kept.dir.path().join("err");
     std::fs::write(&errors, "errors").unwrap();
     let source = Source::Kept(kept_output(&kept.path(), Some(&errors)));
@@ -218,7 +219,7 @@ async fn both_streams_have_an_offset_of_their_own() {
 
 #[tokio::test]
 async fn of_a_stream_that_was_not_asked_for_only_the_size_is_told() {
-    let kept = Kept::new(b"output");
+    let kept = StreamFile::new(b"output");
     let errors = kept.dir.path().join("err");
     std::fs::write(&errors, "errors").unwrap();
     let source = Source::Kept(kept_output(&kept.path(), Some(&errors)));
@@ -244,7 +245,7 @@ async fn of_a_stream_that_was_not_asked_for_only_the_size_is_told() {
     );
 }
 
-/// A command's two files, of which some are there.
+/// Creates the two files of a command; `None` leaves a file out.
 fn two_files(dir: &tempfile::TempDir, output: Option<&str>, errors: Option<&str>) -> Source {
     let path = |name: &str, content: Option<&str>| {
         let path = dir.path().join(name);
@@ -290,7 +291,7 @@ async fn where_only_missing_files_are_asked_for_that_is_the_answer() {
 
 #[tokio::test]
 async fn a_file_that_is_removed_after_it_was_found_is_told_as_missing() {
-    let kept = Kept::new(b"0123456789");
+    let kept = StreamFile::new(b"0123456789");
     let source = kept.source();
     std::fs::remove_file(kept.path()).unwrap();
     let missing = source.printed(&query(), 100).await;

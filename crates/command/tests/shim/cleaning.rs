@@ -1,7 +1,7 @@
-//! Commands that remove everything in their agent's home, and homes that are missing when a command needs them.
+//! Tests of commands that empty their agent's home, and of homes that are missing when a command needs them.
 
 use crate::runner::tests;
-use crate::world::{World, ends, everything, goes_on, is_alive, run, soon};
+use crate::world::{World, everything, expect_end, expect_running, is_alive, run, soon};
 use holon_domain::command::{CommandEnd, CommandFailure, OutputRetention};
 use holon_domain::task::TaskReport;
 use holon_workspace::remove_home;
@@ -26,7 +26,8 @@ fn marks(world: &World) -> String {
     std::fs::read_to_string(world.beside("marks")).unwrap_or_default()
 }
 
-/// A command that says a word, removes the agent's home, and goes on with `then`. It leaves a mark before and after.
+/// A command that prints a word, removes the agent's home, and continues with `then`. It writes a mark before and
+/// after the removal.
 fn cleaning(world: &World, then: &str) -> String {
     let marks = world.beside("marks");
     let marks = marks.display();
@@ -40,7 +41,7 @@ async fn a_command_that_empties_its_home_runs_once_and_its_result_says_that_its_
     let (world, first) = World::with_host();
     let order = || world.order("one", &cleaning(&world, "exit 3"));
     for host in [first, world.host()] {
-        let output = ends(&host, order()).await;
+        let output = expect_end(&host, order()).await;
         assert_eq!(output.end, CommandEnd::Exited { status: 3 });
         assert_eq!(
             (output.stdout.head.as_str(), output.stdout.total_bytes),
@@ -68,7 +69,7 @@ async fn a_command_that_empties_its_home_is_found_again_and_can_be_stopped() {
     drop(first);
     let second = world.host();
     assert!(is_alive(&second, &world.key("one")).await);
-    goes_on(&second, world.late("one", "echo never")).await;
+    expect_running(&second, world.yielding("one", "echo never")).await;
     match world.stop(&second, "one").await {
         TaskReport::Ended(output) => assert!(output.stopped, "{output:?}"),
         TaskReport::Lost { reason, .. } => panic!("{reason}"),
@@ -84,12 +85,12 @@ async fn a_command_that_removed_its_own_output_goes_on_as_a_task_that_says_so() 
     while !marks(&world).contains("cleaned") {
         tokio::task::yield_now().await;
     }
-    // Asked again, the call is told of the command as far as it can be.
-    let running = goes_on(&host, world.late("one", "echo never")).await;
+    // A second call gets the running command and the reason its output is missing.
+    let running = expect_running(&host, world.yielding("one", "echo never")).await;
     let lacks = running.stdout.lacks.words().unwrap();
     assert!(lacks.contains("is missing"), "{lacks}");
-    let told = soon(host.printed(&world.key("one"), &everything(), 100)).await;
-    assert!(told.unwrap_err().contains("is missing"));
+    let printed = soon(host.printed(&world.key("one"), &everything(), 100)).await;
+    assert!(printed.unwrap_err().contains("is missing"));
     std::fs::write(go, "").unwrap();
     let output = world.watch(&host, "one").await;
     assert_eq!(output.end, CommandEnd::Exited { status: 0 });
@@ -99,10 +100,10 @@ async fn a_missing_home_is_made_for_the_next_command() {
     let (world, host) = World::with_host();
     for name in ["one", "two"] {
         std::fs::remove_dir_all(world.path()).unwrap();
-        let output = ends(&host, world.order(name, "pwd; ls -A")).await;
+        let output = expect_end(&host, world.order(name, "pwd; ls -A")).await;
         let home = world.path().canonicalize().unwrap();
-        let said = format!("{}\nAGENTS.md\nmemory\ntask-output\n", home.display());
-        assert_eq!(output.stdout.head, said);
+        let expected = format!("{}\nAGENTS.md\nmemory\ntask-output\n", home.display());
+        assert_eq!(output.stdout.head, expected);
     }
     assert_eq!(
         std::fs::metadata(world.path()).unwrap().mode() & 0o777,
@@ -139,9 +140,9 @@ async fn a_home_is_not_made_for_a_call_that_was_called_off() {
 
 async fn the_directory_of_a_command_is_private_and_beyond_its_home() {
     let (world, host) = World::with_host();
-    ends(&host, world.order("one", "true")).await;
+    expect_end(&host, world.order("one", "true")).await;
     let dir = world.state_dir("one");
-    assert!(!dir.starts_with(world.path()) && !world.former_tasks().exists());
+    assert!(!dir.starts_with(world.path()) && !world.earlier_tasks().exists());
     for part in dir.ancestors().take(3) {
         let mode = std::fs::metadata(part).unwrap().mode();
         assert_eq!(mode & 0o777, 0o700, "{}", part.display());
@@ -155,16 +156,17 @@ async fn a_long_path_does_not_keep_a_command_from_its_supervisor() {
     world.begin(&host, "one", "read x; exit $x").await;
     assert!(world.state_dir("one").join("shim.sock").exists());
     assert!(is_alive(&world.host(), &world.key("one")).await);
-    world.input(&host, "one", (1, "4\n")).await;
+    world.input(&host, "one", 1, "4\n").await;
     let output = world.watch(&host, "one").await;
     assert_eq!(output.end, CommandEnd::Exited { status: 4 });
 }
 
-/// Moves the directory of a command to where an earlier build kept it. Its shim has it open and does not mind.
+/// Moves the directory of a command to the folder of an earlier build. Its shim holds the directory open and is not
+/// affected.
 fn move_back(world: &World, name: &str) {
-    std::fs::create_dir_all(world.former_tasks()).unwrap();
+    std::fs::create_dir_all(world.earlier_tasks()).unwrap();
     let dir = world.state_dir(name);
-    let former = world.former_tasks().join(dir.file_name().unwrap());
+    let former = world.earlier_tasks().join(dir.file_name().unwrap());
     std::fs::rename(dir, former).unwrap();
 }
 
@@ -173,7 +175,7 @@ async fn a_command_that_an_earlier_build_began_is_found_where_it_stands() {
     world
         .begin(&first, "live", "echo up; read x; exit $x")
         .await;
-    ends(&first, world.order("over", "echo over")).await;
+    expect_end(&first, world.order("over", "echo over")).await;
     drop(first);
     for name in ["live", "over"] {
         move_back(&world, name);
@@ -183,25 +185,25 @@ async fn a_command_that_an_earlier_build_began_is_found_where_it_stands() {
         assert!(host.was_begun(&world.key(name)).await, "{name}");
     }
     assert!(is_alive(&host, &world.key("live")).await);
-    goes_on(&host, world.late("live", "echo never")).await;
-    world.input(&host, "live", (1, "5\n")).await;
+    expect_running(&host, world.yielding("live", "echo never")).await;
+    world.input(&host, "live", 1, "5\n").await;
     let output = world.watch(&host, "live").await;
     assert_eq!(output.end, CommandEnd::Exited { status: 5 });
-    let output = ends(&host, world.order("over", "echo never")).await;
+    let output = expect_end(&host, world.order("over", "echo never")).await;
     assert_eq!(output.stdout.head, "over\n");
     for name in ["live", "over"] {
         host.forget(&world.key(name), OutputRetention::Kept).await;
     }
-    assert_eq!(std::fs::read_dir(world.former_tasks()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(world.earlier_tasks()).unwrap().count(), 0);
 }
 
 async fn a_command_that_an_earlier_build_did_not_begin_is_begun_in_the_new_place() {
     let (world, host) = World::with_host();
-    std::fs::create_dir_all(world.former_tasks().join("task_one")).unwrap();
-    let output = ends(&host, world.order("one", "echo ran")).await;
+    std::fs::create_dir_all(world.earlier_tasks().join("task_one")).unwrap();
+    let output = expect_end(&host, world.order("one", "echo ran")).await;
     assert_eq!(output.stdout.head, "ran\n");
     assert!(world.state_dir("one").is_dir());
-    assert!(!world.former_tasks().join("task_one").exists());
+    assert!(!world.earlier_tasks().join("task_one").exists());
 }
 
 async fn a_sweep_ends_what_an_earlier_build_left_and_leaves_other_files_alone() {
@@ -218,7 +220,7 @@ async fn a_sweep_ends_what_an_earlier_build_left_and_leaves_other_files_alone() 
     host.sweep(home, &[world.key("kept").name]).await;
     assert!(is_alive(&host, &world.key("kept")).await);
     assert!(!is_alive(&host, &world.key("lost")).await);
-    assert!(!world.former_tasks().join("task_lost").exists());
+    assert!(!world.earlier_tasks().join("task_lost").exists());
     let mut left: Vec<_> = std::fs::read_dir(world.tasks())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

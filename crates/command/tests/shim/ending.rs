@@ -1,4 +1,4 @@
-//! Stopping commands.
+//! Tests of stopping commands.
 
 use crate::runner::tests;
 use crate::world::{World, ended_report, is_alive, run, soon};
@@ -9,7 +9,7 @@ use std::io::Read as _;
 tests! {
     a_stop_ends_everything_a_command_started,
     a_stop_reaches_a_command_of_another_host,
-    a_command_may_take_its_leave,
+    a_command_may_handle_the_stop_signal,
     a_command_that_is_over_stays_as_it_ended,
     a_command_that_was_stopped_before_it_began_never_begins,
     a_command_that_was_begun_and_never_ran_never_will_after_a_stop,
@@ -19,17 +19,17 @@ async fn a_stop_ends_everything_a_command_started() {
     let (world, host) = World::with_host();
     let pipe = world.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-    // Its reader sees the end only when every process that holds it has died.
+    // The reader sees the end of the pipe only when every process that holds it has died.
     let witness = std::thread::spawn(move || {
-        let mut said = String::new();
+        let mut output_text = String::new();
         let mut pipe = std::fs::File::open(pipe).unwrap();
-        pipe.read_to_string(&mut said).unwrap();
-        said
+        pipe.read_to_string(&mut output_text).unwrap();
+        output_text
     });
     let cmd = "exec 9> pipe; setsid sh -c 'trap \"\" TERM; echo child >&9; sleep 3600; sleep 3600' & \
                (sleep 3600 &); echo up; read x";
     world.begin(&host, "one", cmd).await;
-    world.until_said(&host, "one", (0, "up")).await;
+    world.wait_for_output(&host, "one", 0, "up").await;
     let output = ended_report(world.stop(&host, "one").await);
     assert!(
         matches!(output.end, CommandEnd::Signalled { .. }),
@@ -48,11 +48,11 @@ async fn a_stop_reaches_a_command_of_another_host() {
     assert_eq!(ended_report(stopped), watched);
 }
 
-async fn a_command_may_take_its_leave() {
+async fn a_command_may_handle_the_stop_signal() {
     let (world, host) = World::with_host();
     let cmd = "trap 'echo bye; exit 9' TERM; echo up; while :; do read x; done";
     world.begin(&host, "one", cmd).await;
-    world.until_said(&host, "one", (0, "up")).await;
+    world.wait_for_output(&host, "one", 0, "up").await;
     let report = soon(host.stop(&world.key("one"), 30_000)).await;
     let output = ended_report(report);
     assert_eq!(output.end, CommandEnd::Exited { status: 9 });
@@ -62,7 +62,7 @@ async fn a_command_may_take_its_leave() {
 
 async fn a_command_that_is_over_stays_as_it_ended() {
     let (world, host) = World::with_host();
-    crate::world::ends(&host, world.order("one", "exit 8")).await;
+    crate::world::expect_end(&host, world.order("one", "exit 8")).await;
     let output = ended_report(world.stop(&host, "one").await);
     assert_eq!(output.end, CommandEnd::Exited { status: 8 });
     assert!(!output.stopped, "it had ended by itself");

@@ -1,15 +1,15 @@
-//! The host goes away and comes back.
+//! Tests of commands that outlive their host and are found by the next one.
 
 use crate::runner::tests;
-use crate::world::{World, ends, goes_on, is_alive, run, wall_clock};
+use crate::world::{World, expect_end, expect_running, is_alive, run, wall_clock};
 use holon_domain::command::{CommandEnd, CommandFailure};
 use holon_domain::task::TaskReport;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 tests! {
     a_command_goes_on_without_its_host_and_is_found_by_the_next,
-    a_wait_goes_on_where_it_stood,
-    the_end_of_a_command_is_told_to_a_host_that_was_away,
+    a_wait_is_counted_from_the_start_over_a_restart,
+    the_next_host_reports_an_end_that_came_between,
     input_is_given_once_over_a_restart,
     a_command_that_was_not_begun_before_the_crash_is_begun_after_it,
     a_command_whose_shim_was_killed_is_lost_with_its_last_words,
@@ -25,37 +25,37 @@ async fn a_command_goes_on_without_its_host_and_is_found_by_the_next() {
     let second = world.host();
     assert!(second.was_begun(&world.key("one")).await);
     assert!(is_alive(&second, &world.key("one")).await);
-    let again = goes_on(&second, world.late("one", "echo never >&2")).await;
+    let again = expect_running(&second, world.yielding("one", "echo never >&2")).await;
     assert_eq!(again.started_at, before.started_at);
-    world.input(&second, "one", (1, "word\n")).await;
+    world.input(&second, "one", 1, "word\n").await;
     let output = world.watch(&second, "one").await;
     assert_eq!(output.end, CommandEnd::Exited { status: 6 });
     assert_eq!(output.stdout.head, "word\n");
     assert_eq!(output.stderr.head, "");
 }
 
-async fn a_wait_goes_on_where_it_stood() {
+async fn a_wait_is_counted_from_the_start_over_a_restart() {
     let world = World::new();
     let first = world.host();
     let before = world.begin(&first, "one", "read x").await;
-    // One millisecond counted from its beginning is over, however often one asks.
-    let mut order = world.late("one", "read x");
+    // The yield time of one millisecond, counted from the start, is over for every later call.
+    let mut order = world.yielding("one", "read x");
     order.command.yield_time_ms = 1;
     while wall_clock() <= before.started_at.plus_millis(1) {
         tokio::task::yield_now().await;
     }
-    let running = goes_on(&world.host(), order).await;
+    let running = expect_running(&world.host(), order).await;
     assert_eq!(running.started_at, before.started_at);
     world.stop(&first, "one").await;
 }
 
-async fn the_end_of_a_command_is_told_to_a_host_that_was_away() {
+async fn the_next_host_reports_an_end_that_came_between() {
     let world = World::new();
     let first = world.host();
     world
         .begin(&first, "one", "read x; echo late; exit 2")
         .await;
-    world.input(&first, "one", (1, "\n")).await;
+    world.input(&first, "one", 1, "\n").await;
     while is_alive(&first, &world.key("one")).await {
         tokio::task::yield_now().await;
     }
@@ -65,7 +65,7 @@ async fn the_end_of_a_command_is_told_to_a_host_that_was_away() {
         world.watch(&second, "one").await.end,
         CommandEnd::Exited { status: 2 }
     );
-    let output = ends(&second, world.order("one", "echo never")).await;
+    let output = expect_end(&second, world.order("one", "echo never")).await;
     assert_eq!(output.stdout.head, "late\n");
 }
 
@@ -73,15 +73,15 @@ async fn input_is_given_once_over_a_restart() {
     let world = World::new();
     let first = world.host();
     world.begin(&first, "one", "cat").await;
-    world.input(&first, "one", (1, "a\n")).await;
-    world.input(&first, "one", (1, "a\n")).await;
+    world.input(&first, "one", 1, "a\n").await;
+    world.input(&first, "one", 1, "a\n").await;
     drop(first);
     let second = world.host();
-    world.input(&second, "one", (1, "a\n")).await;
+    world.input(&second, "one", 1, "a\n").await;
     let mut last = crate::world::input("one", 4, "b\n");
     last.close_input = true;
     for _ in 0..2 {
-        // The second may come after the end, and is refused then.
+        // The second write may come after the end and is then refused.
         drop(second.input(&world.key("one"), &last).await);
     }
     let output = world.watch(&second, "one").await;
@@ -93,10 +93,10 @@ async fn input_is_given_once_over_a_restart() {
 
 async fn a_command_that_was_not_begun_before_the_crash_is_begun_after_it() {
     let (world, host) = World::with_host();
-    // As a host leaves it that dies just before the shim is there.
+    // The state that a host leaves if it dies just before the shim starts.
     std::fs::create_dir_all(world.state_dir("one")).unwrap();
     assert!(host.was_begun(&world.key("one")).await);
-    let output = ends(&host, world.order("one", "echo ran")).await;
+    let output = expect_end(&host, world.order("one", "echo ran")).await;
     assert_eq!(output.stdout.head, "ran\n");
 }
 
@@ -104,19 +104,19 @@ async fn a_command_whose_shim_was_killed_is_lost_with_its_last_words() {
     let (world, first) = World::with_host();
     let cmd = "echo $PPID; echo bad >&2; read x";
     world.begin(&first, "one", cmd).await;
-    world.until_said(&first, "one", (0, "\n")).await;
-    // The shim reads the two pipes one after the other, and is killed only once it has read both.
-    world.until_complained(&first, "one", "bad\n").await;
-    let said = std::fs::read_to_string(world.output_file("one")).unwrap();
-    let pid = Pid::from_raw(said.trim().parse().unwrap()).unwrap();
-    // We started it and have not reaped it, so the number is its own.
+    world.wait_for_output(&first, "one", 0, "\n").await;
+    // The shim reads the two pipes one after the other. It is killed only after it has read both.
+    world.wait_for_stderr(&first, "one", "bad\n").await;
+    let output_text = std::fs::read_to_string(world.output_file("one")).unwrap();
+    let pid = Pid::from_raw(output_text.trim().parse().unwrap()).unwrap();
+    // This process started the shim and has not reaped it, so the pid is still valid.
     let shim = pidfd_open(pid, PidfdFlags::empty()).unwrap();
     pidfd_send_signal(&shim, Signal::KILL).unwrap();
     let second = world.host();
     for host in [&first, &second] {
         match crate::world::soon(host.watch(&world.key("one"))).await {
             TaskReport::Lost { stdout, stderr, .. } => {
-                assert_eq!(stdout.head, said);
+                assert_eq!(stdout.head, output_text);
                 assert_eq!(stderr.head, "bad\n");
             }
             TaskReport::Ended(output) => panic!("{output:?}"),
@@ -125,7 +125,10 @@ async fn a_command_whose_shim_was_killed_is_lost_with_its_last_words() {
     }
     match run(&second, world.order("one", "echo never")).await {
         Err(CommandFailure::Lost { output_tail, .. }) => {
-            assert_eq!(output_tail, format!("{}\nstderr:\nbad\n", said.trim_end()));
+            assert_eq!(
+                output_tail,
+                format!("{}\nstderr:\nbad\n", output_text.trim_end())
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -153,7 +156,7 @@ async fn a_directory_that_says_nothing_is_a_lost_command() {
 
 async fn a_command_whose_directory_was_removed_is_lost_and_not_run_again() {
     let (world, host) = World::with_host();
-    ends(&host, world.order("one", "echo ran")).await;
+    expect_end(&host, world.order("one", "echo ran")).await;
     std::fs::remove_dir_all(world.state_dir("one")).unwrap();
     match host.watch(&world.key("one")).await {
         TaskReport::Lost { reason, stdout, .. } => {

@@ -1,16 +1,16 @@
-//! What stays of a command once its outcome is on record, and what becomes of those nobody follows.
+//! Forgetting a command once its outcome is on record, and sweeping orphaned commands.
 
 use crate::runner::tests;
-use crate::world::{World, after, ends, everything, is_alive};
+use crate::world::{World, after, everything, expect_end, is_alive};
 use holon_domain::command::OutputRetention;
 
 tests! {
     a_command_whose_outcome_is_on_record_leaves_nothing,
-    output_that_somebody_was_told_of_stays,
+    output_that_was_reported_stays,
     offsets_of_a_flood_mean_the_same_when_its_directory_is_gone,
     forgetting_what_never_was_is_harmless,
     a_command_that_runs_is_not_forgotten_but_ended,
-    a_sweep_ends_what_nobody_follows_and_spares_the_rest,
+    a_sweep_ends_orphaned_commands_and_spares_the_rest,
 }
 
 fn tasks(world: &World) -> Vec<String> {
@@ -24,9 +24,9 @@ fn tasks(world: &World) -> Vec<String> {
 
 async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
     let (world, host) = World::with_host();
-    // With one that has to be put aside first.
+    // A leftover directory has to be set aside first.
     std::fs::create_dir_all(world.state_dir("one")).unwrap();
-    ends(&host, world.order("one", "echo out; echo err >&2")).await;
+    expect_end(&host, world.order("one", "echo out; echo err >&2")).await;
     host.forget(&world.key("one"), OutputRetention::Dropped)
         .await;
     assert_eq!(tasks(&world), Vec::<String>::new());
@@ -37,9 +37,9 @@ async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
     assert!(gone.unwrap_err().contains("not kept"));
 }
 
-async fn output_that_somebody_was_told_of_stays() {
+async fn output_that_was_reported_stays() {
     let (world, host) = World::with_host();
-    ends(&host, world.order("one", "echo out; echo err >&2")).await;
+    expect_end(&host, world.order("one", "echo out; echo err >&2")).await;
     host.forget(&world.key("one"), OutputRetention::Kept).await;
     assert_eq!(tasks(&world), Vec::<String>::new());
     let printed = world.printed(&host, "one", &everything()).await;
@@ -50,15 +50,15 @@ async fn output_that_somebody_was_told_of_stays() {
 async fn offsets_of_a_flood_mean_the_same_when_its_directory_is_gone() {
     let (world, host) = World::with_host();
     let cmd = "head -c 70000000 /dev/zero | tr '\\0' x; echo; echo end; echo err >&2";
-    ends(&host, world.order("one", cmd)).await;
-    let looks = [
+    expect_end(&host, world.order("one", cmd)).await;
+    let queries = [
         everything(),
         after(10),
         after(67_500_000),
         after(69_999_990),
     ];
     let mut before = Vec::new();
-    for query in &looks {
+    for query in &queries {
         before.push(world.printed(&host, "one", query).await);
     }
     assert_eq!(before[3].output.head, "xxxxxxxxxx\nend\n");
@@ -66,10 +66,10 @@ async fn offsets_of_a_flood_mean_the_same_when_its_directory_is_gone() {
     assert!(before[0].output.lacks.bytes > 0);
     host.forget(&world.key("one"), OutputRetention::Kept).await;
     assert_eq!(tasks(&world), Vec::<String>::new());
-    for (query, before) in looks.iter().zip(before) {
+    for (query, before) in queries.iter().zip(before) {
         assert_eq!(world.printed(&host, "one", query).await, before);
     }
-    // It goes with the output.
+    // The facts file is removed with the output.
     host.forget(&world.key("one"), OutputRetention::Dropped)
         .await;
     let left = std::fs::read_dir(world.path().join("task-output")).unwrap();
@@ -96,28 +96,28 @@ async fn a_command_that_runs_is_not_forgotten_but_ended() {
     assert_eq!(tasks(&world), Vec::<String>::new());
 }
 
-async fn a_sweep_ends_what_nobody_follows_and_spares_the_rest() {
+async fn a_sweep_ends_orphaned_commands_and_spares_the_rest() {
     let (world, first) = World::with_host();
     let home = world.path().to_str().unwrap();
     for name in ["known", "held", "lost"] {
         world.begin(&first, name, "echo up; read x; exit 1").await;
     }
-    let mut item = world.late("batch", "echo up; read x");
+    let mut item = world.yielding("batch", "echo up; read x");
     item.key = item.key.item(3);
-    crate::world::goes_on(&first, item.clone()).await;
-    ends(&first, world.order("over", "echo over")).await;
+    crate::world::expect_running(&first, item.clone()).await;
+    expect_end(&first, world.order("over", "echo over")).await;
     std::fs::create_dir_all(world.state_dir("never")).unwrap();
     std::fs::create_dir_all(world.state_dir("put.unused")).unwrap();
     drop(first);
     let second = world.host();
-    crate::world::goes_on(&second, world.late("held", "read x")).await;
+    crate::world::expect_running(&second, world.yielding("held", "read x")).await;
     second.sweep(home, &[world.key("known").name]).await;
     assert_eq!(tasks(&world), ["task_held", "task_known"]);
     for (name, lives) in [("known", true), ("held", true), ("lost", false)] {
         assert_eq!(is_alive(&second, &world.key(name)).await, lives, "{name}");
     }
     assert!(!is_alive(&second, &item.key).await);
-    // Output is no business of a sweep.
+    // A sweep does not touch output.
     assert!(world.output_file("over").exists());
     for name in ["known", "held"] {
         world.stop(&second, name).await;

@@ -1,4 +1,4 @@
-//! Commands under live shims. This program is also the shim.
+//! Tests of commands under live shims. This test program is also the shim.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod cleaning;

@@ -1,7 +1,7 @@
-//! Talking to commands that run.
+//! Tests of input to and output of running commands.
 
 use crate::runner::tests;
-use crate::world::{World, after, everything, goes_on};
+use crate::world::{World, after, everything, expect_running};
 use holon_domain::command::CommandEnd;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus, WaitPolicy};
@@ -9,29 +9,29 @@ use holon_domain::{AgentId, TaskId, Timestamp};
 use holon_tools::task_output;
 
 tests! {
-    a_program_on_a_terminal_is_talked_to,
+    a_program_on_a_terminal_gets_input_and_prints,
     a_character_that_is_half_written_is_waited_for,
-    streams_are_followed_each_by_itself,
+    streams_are_followed_independently,
     the_end_of_a_flood_is_read_while_it_runs,
     a_command_without_an_input_takes_none,
-    input_that_comes_too_late_is_told_what_became_of_the_command,
-    what_was_left_out_is_told_once_however_often_it_was_cut,
-    input_that_was_taken_is_told_also_when_its_end_was_not,
+    late_input_is_refused_with_the_state_of_the_command,
+    left_out_bytes_are_counted_once_after_several_cuts,
+    accepted_input_is_reported_also_when_its_close_is_refused,
 }
 
-async fn a_program_on_a_terminal_is_talked_to() {
+async fn a_program_on_a_terminal_gets_input_and_prints() {
     let (world, host) = World::with_host();
     let cmd = "stty size; echo $TERM; stty -echo; read x; echo got $x; tty -s && exit 5";
-    let mut order = world.late("one", cmd);
+    let mut order = world.yielding("one", cmd);
     order.command.tty = true;
-    let running = goes_on(&host, order).await;
+    let running = expect_running(&host, order).await;
     assert_eq!(running.stderr.path, None);
     let offset = world
-        .until_said(&host, "one", (0, "24 80\r\nxterm-256color\r\n"))
+        .wait_for_output(&host, "one", 0, "24 80\r\nxterm-256color\r\n")
         .await;
-    world.input(&host, "one", (1, "word\n")).await;
+    world.input(&host, "one", 1, "word\n").await;
     world
-        .until_said(&host, "one", (offset, "got word\r\n"))
+        .wait_for_output(&host, "one", offset, "got word\r\n")
         .await;
     let output = world.watch(&host, "one").await;
     assert_eq!(output.end, CommandEnd::Exited { status: 5 });
@@ -45,27 +45,27 @@ async fn a_character_that_is_half_written_is_waited_for() {
     let (world, host) = World::with_host();
     let cmd = "printf 'a\\303'; read x; printf '\\251z'; read x";
     world.begin(&host, "one", cmd).await;
-    let offset = world.until_said(&host, "one", (0, "a")).await;
+    let offset = world.wait_for_output(&host, "one", 0, "a").await;
     assert_eq!(offset, 1);
     let part = world.printed(&host, "one", &after(1)).await.output;
     assert_eq!((part.head.as_str(), part.next_offset), ("", 1));
-    world.input(&host, "one", (1, "\n")).await;
-    assert_eq!(world.until_said(&host, "one", (1, "éz")).await, 4);
+    world.input(&host, "one", 1, "\n").await;
+    assert_eq!(world.wait_for_output(&host, "one", 1, "éz").await, 4);
     world.stop(&host, "one").await;
 }
 
-async fn streams_are_followed_each_by_itself() {
+async fn streams_are_followed_independently() {
     let (world, host) = World::with_host();
     let cmd = "echo out; echo err >&2; echo up; read x; echo more >&2; echo done; read x";
     world.begin(&host, "one", cmd).await;
-    world.until_said(&host, "one", (0, "up\n")).await;
+    world.wait_for_output(&host, "one", 0, "up\n").await;
     let printed = world.printed(&host, "one", &everything()).await;
     let stderr = printed.stderr.unwrap();
     assert_eq!(printed.output.head, "out\nup\n");
     assert_eq!(stderr.head, "err\n");
-    world.input(&host, "one", (1, "\n")).await;
+    world.input(&host, "one", 1, "\n").await;
     let next = printed.output.next_offset;
-    world.until_said(&host, "one", (next, "done\n")).await;
+    world.wait_for_output(&host, "one", next, "done\n").await;
     let query = TaskOutput {
         stderr_after_byte: Some(stderr.next_offset),
         ..after(next)
@@ -96,9 +96,9 @@ async fn the_end_of_a_flood_is_read_while_it_runs() {
     assert!(printed.tail.ends_with("x\nend\n"));
     let read = (printed.head.len() + printed.tail.len()) as u64;
     assert_eq!(printed.left_out, total - read);
-    // Its file gets the end when it has ended.
+    // The file gets the tail when the command has ended.
     assert!(printed.lacks.bytes >= total - (64 << 20));
-    // The middle was not kept, and the offset says so.
+    // The middle was not kept, so the offset skips it.
     let part = world.printed(&host, "one", &after(67_000_000)).await.output;
     assert!(
         part.at > 67_000_000 && part.head.starts_with('x'),
@@ -110,9 +110,9 @@ async fn the_end_of_a_flood_is_read_while_it_runs() {
 
 async fn a_command_without_an_input_takes_none() {
     let (world, host) = World::with_host();
-    let mut order = world.late("one", "exec sleep 3600");
+    let mut order = world.yielding("one", "exec sleep 3600");
     order.command.accepts_input = false;
-    goes_on(&host, order).await;
+    expect_running(&host, order).await;
     let input = crate::world::input("one", 1, "word\n");
     let refused = host.input(&world.key("one"), &input).await.unwrap_err();
     assert!(refused.reason.contains("input is closed"), "{refused:?}");
@@ -121,7 +121,7 @@ async fn a_command_without_an_input_takes_none() {
     assert_eq!(refused.reason, "it was never started");
 }
 
-async fn input_that_comes_too_late_is_told_what_became_of_the_command() {
+async fn late_input_is_refused_with_the_state_of_the_command() {
     const CLOSED: &str = "its input is closed for good; if it needs more, start the command again";
     const ENDED: &str =
         "the command has ended: TaskStatus tells how, and TaskOutput reads what it printed";
@@ -144,7 +144,7 @@ async fn input_that_comes_too_late_is_told_what_became_of_the_command() {
             let line = crate::world::input("two", number, "word\n");
             match host.input(&world.key("two"), &line).await {
                 Ok(_) => {}
-                // Nobody watches it, so the host has not heard of its end.
+                // No watch runs, so the host does not know of the end yet.
                 Err(refused) if refused.reason == ENDED => break,
                 Err(refused) => assert_eq!(refused.reason, CLOSED),
             }
@@ -155,7 +155,7 @@ async fn input_that_comes_too_late_is_told_what_became_of_the_command() {
     crate::world::soon(write_on).await;
 }
 
-/// A task that runs.
+/// The record of a running task.
 fn task() -> TaskRecord {
     TaskRecord {
         id: TaskId::from_stored("task_one"),
@@ -178,7 +178,7 @@ fn task() -> TaskRecord {
     }
 }
 
-async fn what_was_left_out_is_told_once_however_often_it_was_cut() {
+async fn left_out_bytes_are_counted_once_after_several_cuts() {
     let (world, host) = World::with_host();
     let cmd = "head -c 1000000 /dev/zero | tr '\\0' x; head -c 1000 /dev/zero | tr '\\0' e >&2; exec sleep 3600";
     world.begin(&host, "one", cmd).await;
@@ -195,7 +195,7 @@ async fn what_was_left_out_is_told_once_however_often_it_was_cut() {
         }
     };
     crate::world::soon(until).await;
-    // With room for 800 bytes, of which the complaints take a half, and with room for everything but the middle.
+    // Once with space for 800 bytes, half of it for stderr, and once with space for all but the middle.
     for tokens in [200, 8_000] {
         let query = TaskOutput {
             max_output_tokens: Some(tokens),
@@ -228,12 +228,12 @@ async fn what_was_left_out_is_told_once_however_often_it_was_cut() {
     world.stop(&host, "one").await;
 }
 
-async fn input_that_was_taken_is_told_also_when_its_end_was_not() {
+async fn accepted_input_is_reported_also_when_its_close_is_refused() {
     let (world, host) = World::with_host();
-    let mut order = world.late("one", "stty raw -echo; echo up; exec sleep 3600");
+    let mut order = world.yielding("one", "stty raw -echo; echo up; exec sleep 3600");
     order.command.tty = true;
-    goes_on(&host, order).await;
-    world.until_said(&host, "one", (0, "up")).await;
+    expect_running(&host, order).await;
+    world.wait_for_output(&host, "one", 0, "up").await;
     let write = async |number: u64, bytes: usize, close_input: bool| {
         let input = TaskInput {
             close_input,
@@ -241,12 +241,12 @@ async fn input_that_was_taken_is_told_also_when_its_end_was_not() {
         };
         host.input(&world.key("one"), &input).await
     };
-    // More than anybody takes who does not read.
+    // More than the terminal accepts while the command does not read.
     assert_eq!(write(1, 1 << 20, false).await, Ok(1 << 20));
     let fill = async {
         let mut number = 2;
         loop {
-            // What waits is told to who wants to write too much; the terminal may still take some of it.
+            // A refusal names the number of waiting bytes; the terminal may still accept some of them.
             let refused = write(number, 1 << 20, false).await.unwrap_err();
             assert_eq!(refused.taken, 0);
             let waiting = refused.reason.split(' ').next().unwrap();

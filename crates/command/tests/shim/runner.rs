@@ -1,13 +1,13 @@
-//! A small runner that is asked as the usual one is: to list its tests, or to run those that are named.
+//! A small test runner that accepts the arguments of the standard one: lists its tests, or runs those that are named.
 
 use std::io::{self, Write as _};
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
-/// A test and its name.
+/// Name and function of a test.
 pub(crate) type Test = (&'static str, fn());
 
-/// Tests by their names. Each is an async function and gets a runtime of its own.
+/// Declares tests by their names. Each is an async function and gets its own runtime.
 macro_rules! tests {
     ($($name:ident,)*) => {
         pub(crate) const TESTS: &[crate::runner::Test] = &[$((
@@ -25,60 +25,60 @@ pub(crate) fn on_runtime(test: std::pin::Pin<Box<dyn Future<Output = ()>>>) {
     runtime.unwrap().block_on(test);
 }
 
-/// What the arguments ask for.
+/// The arguments of the test runner.
 #[derive(Default)]
-struct Asked {
+struct RunnerArgs {
     list: bool,
-    /// Only tests that are left out of a usual run; there are none.
+    /// Run only ignored tests, of which there are none.
     ignored: bool,
     exact: bool,
     names: Vec<String>,
 }
 
-impl Asked {
-    fn of(args: impl Iterator<Item = String>) -> Self {
-        let (mut asked, mut args) = (Self::default(), args);
+impl RunnerArgs {
+    fn parse(args: impl Iterator<Item = String>) -> Self {
+        let (mut parsed, mut args) = (Self::default(), args);
         while let Some(arg) = args.next() {
             match arg.as_str() {
-                "--list" => asked.list = true,
-                "--ignored" => asked.ignored = true,
-                "--exact" => asked.exact = true,
-                // Each has a value of its own.
+                "--list" => parsed.list = true,
+                "--ignored" => parsed.ignored = true,
+                "--exact" => parsed.exact = true,
+                // Each of these is followed by a value.
                 "--format" | "--color" | "--test-threads" | "--logfile" => drop(args.next()),
                 flag if flag.starts_with('-') => {}
-                _ => asked.names.push(arg),
+                _ => parsed.names.push(arg),
             }
         }
-        asked
+        parsed
     }
 
-    fn wants(&self, name: &str) -> bool {
-        let matches = |asked: &String| match self.exact {
-            true => asked == name,
-            false => name.contains(asked.as_str()),
+    fn selects(&self, name: &str) -> bool {
+        let matches = |parsed: &String| match self.exact {
+            true => parsed == name,
+            false => name.contains(parsed.as_str()),
         };
         !self.ignored && (self.names.is_empty() || self.names.iter().any(matches))
     }
 }
 
-/// Does what the arguments of this process ask for.
+/// Lists or runs the tests that the arguments of this process select.
 pub(crate) fn run(tests: &[Test]) -> ExitCode {
-    let asked = Asked::of(std::env::args().skip(1));
-    let mut said = io::stdout();
+    let parsed = RunnerArgs::parse(std::env::args().skip(1));
+    let mut out = io::stdout();
     let mut failed = 0;
     for (path, test) in tests {
-        // Without the name of this program.
+        // The path without the name of this program.
         let name = path.split_once("::").map_or(*path, |(_, name)| name);
-        if !asked.wants(name) {
+        if !parsed.selects(name) {
             continue;
         }
-        if asked.list {
-            writeln!(said, "{name}: test").unwrap();
+        if parsed.list {
+            writeln!(out, "{name}: test").unwrap();
             continue;
         }
         let passed = catch_unwind(test).is_ok();
         let word = if passed { "ok" } else { "FAILED" };
-        writeln!(said, "test {name} ... {word}").unwrap();
+        writeln!(out, "test {name} ... {word}").unwrap();
         failed += usize::from(!passed);
     }
     match failed {

@@ -1,15 +1,15 @@
-//! From an order to its outcome.
+//! Tests of running an order from its start to its outcome.
 
 use crate::runner::tests;
-use crate::world::{HIDDEN, NEVER_MS, World, ends, goes_on, is_alive, run, soon};
+use crate::world::{HIDDEN, NEVER_MS, World, expect_end, expect_running, is_alive, run, soon};
 use holon_domain::command::{CommandEnd, CommandFailure, CommandRun, LatePolicy};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use tokio_util::sync::CancellationToken;
 
 tests! {
-    a_command_that_ends_in_time_is_told_whole,
-    a_command_learns_whom_it_runs_for_and_not_what_is_kept_from_it,
+    a_command_that_ends_in_time_is_reported_whole,
+    a_command_gets_its_agents_variables_and_no_hidden_ones,
     a_login_shell_is_run_where_one_is_asked_for,
     a_command_starts_inside_the_execution_root_only,
     a_command_that_is_late_goes_on,
@@ -18,13 +18,13 @@ tests! {
     a_call_that_is_given_up_leaves_its_command,
     a_call_that_was_given_up_before_begins_nothing,
     much_output_is_bounded_here_and_whole_in_its_file,
-    a_command_is_started_once_however_many_ask,
+    a_command_is_started_once_for_many_callers,
 }
 
-async fn a_command_that_ends_in_time_is_told_whole() {
+async fn a_command_that_ends_in_time_is_reported_whole() {
     let (world, host) = World::with_host();
     let order = world.order("one", "echo out; echo err >&2; exit 3");
-    let output = ends(&host, order).await;
+    let output = expect_end(&host, order).await;
     assert_eq!(output.end, CommandEnd::Exited { status: 3 });
     assert_eq!(output.stdout.head, "out\n");
     assert_eq!(output.stderr.head, "err\n");
@@ -35,23 +35,23 @@ async fn a_command_that_ends_in_time_is_told_whole() {
     assert!(file.ends_with("/task_one.stderr.log"), "{file}");
 }
 
-async fn a_command_learns_whom_it_runs_for_and_not_what_is_kept_from_it() {
+async fn a_command_gets_its_agents_variables_and_no_hidden_ones() {
     let (world, host) = World::with_host();
     let cmd =
         format!("echo $HOLON_RUNTIME $HOLON_AGENT_ID $HOLON_AGENT_HOME $PWD $TERM [${HIDDEN}]");
-    let output = ends(&host, world.order("one", &cmd)).await;
+    let output = expect_end(&host, world.order("one", &cmd)).await;
     let home = world.path().canonicalize().unwrap();
     let (given, home) = (world.path().display(), home.display());
     assert_eq!(
         output.stdout.head,
         format!("1 scout {given} {home} dumb []\n")
     );
-    // What the host has and is no secret is there.
+    // Variables of the host that are not hidden are passed on.
     let cmd = "echo $CARGO_MANIFEST_DIR";
-    let output = ends(&host, world.order("two", cmd)).await;
+    let output = expect_end(&host, world.order("two", cmd)).await;
     assert_eq!(output.stdout.head.trim_end(), env!("CARGO_MANIFEST_DIR"));
     host.hide_from_commands(vec!["CARGO_MANIFEST_DIR".to_owned()]);
-    let output = ends(&host, world.order("three", cmd)).await;
+    let output = expect_end(&host, world.order("three", cmd)).await;
     assert_eq!(output.stdout.head, "\n");
 }
 
@@ -60,15 +60,15 @@ async fn a_login_shell_is_run_where_one_is_asked_for() {
     let shell = world.path().join("shell");
     std::fs::write(&shell, "#!/bin/sh\necho \"$*\" $HOLON_AGENT_ID $PWD\n").unwrap();
     std::fs::set_permissions(&shell, Permissions::from_mode(0o700)).unwrap();
-    for (name, login, said) in [("one", true, "-l -c cmd"), ("two", false, "-c cmd")] {
+    for (name, login, arguments) in [("one", true, "-l -c cmd"), ("two", false, "-c cmd")] {
         let mut order = world.order(name, "cmd");
         order.command.shell = Some(shell.to_str().unwrap().to_owned());
         order.command.login = login;
-        let output = ends(&host, order).await;
+        let output = expect_end(&host, order).await;
         let home = world.path().canonicalize().unwrap();
         assert_eq!(
             output.stdout.head,
-            format!("{said} scout {}\n", home.display())
+            format!("{arguments} scout {}\n", home.display())
         );
     }
 }
@@ -78,7 +78,7 @@ async fn a_command_starts_inside_the_execution_root_only() {
     std::fs::create_dir(world.path().join("sub")).unwrap();
     let mut order = world.order("one", "pwd");
     order.command.workdir = Some("sub".to_owned());
-    let output = ends(&host, order.clone()).await;
+    let output = expect_end(&host, order.clone()).await;
     assert!(output.stdout.head.ends_with("/sub\n"), "{output:?}");
     order.key = world.key("two");
     order.command.workdir = Some("..".to_owned());
@@ -98,7 +98,7 @@ async fn a_command_that_is_late_goes_on() {
     );
     assert!(running.stderr.path.is_some());
     assert!(is_alive(&host, &world.key("one")).await);
-    world.input(&host, "one", (0, "7\n")).await;
+    world.input(&host, "one", 0, "7\n").await;
     let output = world.watch(&host, "one").await;
     assert_eq!(output.end, CommandEnd::Exited { status: 7 });
     assert!(!is_alive(&host, &world.key("one")).await);
@@ -110,7 +110,7 @@ async fn a_command_of_a_batch_that_is_late_is_stopped() {
     order.key = order.key.item(2);
     order.command.yield_time_ms = 200;
     order.when_late = LatePolicy::Stop;
-    let output = ends(&host, order).await;
+    let output = expect_end(&host, order).await;
     assert_eq!(output.end, CommandEnd::TimedOut);
 }
 
@@ -130,7 +130,7 @@ async fn a_command_that_cannot_be_started_says_so_every_time() {
 
 async fn a_call_that_is_given_up_leaves_its_command() {
     let (world, host) = World::with_host();
-    let mut order = world.late("one", "echo begun; read x; exit 4");
+    let mut order = world.yielding("one", "echo begun; read x; exit 4");
     order.command.yield_time_ms = NEVER_MS;
     let cancel = CancellationToken::new();
     let give_up = async {
@@ -143,7 +143,7 @@ async fn a_call_that_is_given_up_leaves_its_command() {
     let (run, ()) = soon(async { tokio::join!(run, give_up) }).await;
     assert_eq!(run, Err(CommandFailure::Cancelled));
     assert!(is_alive(&host, &world.key("one")).await);
-    world.input(&host, "one", (1, "\n")).await;
+    world.input(&host, "one", 1, "\n").await;
     let output = world.watch(&host, "one").await;
     assert_eq!(output.end, CommandEnd::Exited { status: 4 });
 }
@@ -163,7 +163,7 @@ async fn much_output_is_bounded_here_and_whole_in_its_file() {
         "one",
         "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo end",
     );
-    let output = ends(&host, order).await;
+    let output = expect_end(&host, order).await;
     let stdout = output.stdout;
     assert_eq!(stdout.total_bytes, 3_000_005);
     assert!(stdout.tail.ends_with("x\nend\n"));
@@ -176,15 +176,15 @@ async fn much_output_is_bounded_here_and_whole_in_its_file() {
     assert_eq!(file.len(), 3_000_005);
 }
 
-async fn a_command_is_started_once_however_many_ask() {
+async fn a_command_is_started_once_for_many_callers() {
     let (world, host) = World::with_host();
     let order = || world.order("one", "echo ran >> ran; exit 5");
     let ask = || async {
-        let output = ends(&host, order()).await;
+        let output = expect_end(&host, order()).await;
         assert_eq!(output.end, CommandEnd::Exited { status: 5 });
     };
     tokio::join!(ask(), ask(), ask(), ask());
-    // And whoever asks later, also of another host.
+    // Later calls get the same result, also from another host.
     ask().await;
     match run(&world.host(), order()).await {
         Ok(CommandRun::Ended(output)) => {
@@ -194,7 +194,7 @@ async fn a_command_is_started_once_however_many_ask() {
     }
     let ran = std::fs::read_to_string(world.path().join("ran")).unwrap();
     assert_eq!(ran, "ran\n");
-    let again = goes_on(&host, world.late("two", "read x")).await;
+    let again = expect_running(&host, world.yielding("two", "read x")).await;
     assert_eq!(again.stdout.total_bytes, 0);
     world.stop(&host, "two").await;
 }

@@ -1,7 +1,7 @@
-//! Commands that turn on whoever supervises them.
+//! Tests of commands that attack or lose their supervisor.
 
 use crate::runner::tests;
-use crate::world::{NEVER_MS, World, ends, everything, goes_on, is_alive, soon};
+use crate::world::{NEVER_MS, World, everything, expect_end, expect_running, is_alive, soon};
 use holon_command::Commands;
 use holon_domain::command::{CommandEnd, CommandRun, LatePolicy, OutputRetention};
 use holon_domain::task::TaskReport;
@@ -17,7 +17,7 @@ tests! {
     a_stop_of_a_command_whose_shim_does_not_answer_leaves_nothing_of_it,
     a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead,
     a_sweep_ends_a_command_whose_shim_does_not_answer,
-    what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it,
+    processes_of_a_killed_shim_are_ended_by_the_next_lookup,
     a_command_whose_shim_does_not_answer_goes_on_with_its_call_and_over_a_restart,
     a_command_whose_shim_answers_late_is_written_to_and_followed_to_its_end,
     a_command_whose_shim_is_killed_in_its_silence_is_lost,
@@ -33,7 +33,11 @@ async fn a_command_of_a_batch_that_suspends_its_shim_is_stopped_in_time() {
         let mut order = world.order("one", cmd);
         order.command.yield_time_ms = 200;
         order.when_late = LatePolicy::Stop;
-        assert_eq!(ends(&host, order).await.end, CommandEnd::TimedOut, "{cmd}");
+        assert_eq!(
+            expect_end(&host, order).await.end,
+            CommandEnd::TimedOut,
+            "{cmd}"
+        );
     }
 }
 
@@ -43,12 +47,12 @@ async fn a_command_of_a_batch_that_suspends_its_shim_is_stopped_in_time() {
 )]
 async fn a_command_of_a_batch_that_its_shim_does_not_stop_is_stopped_by_the_host() {
     let (world, host) = World::with_host();
-    // Its shim was told of no time.
+    // The shim has no timeout for this command.
     world.begin(&host, "one", "exec sleep 3600").await;
     let mut order = world.order("one", "");
     order.when_late = LatePolicy::Stop;
     tokio::time::pause();
-    // So much time passes for the host alone that it is late; the stop takes its own time.
+    // The paused clock advances only the host past the timeout; the stop itself runs in real time.
     let late = async {
         let then = tokio::time::Instant::now() + Duration::from_millis(NEVER_MS + 9_000);
         tokio::time::sleep_until(then).await;
@@ -65,14 +69,14 @@ async fn a_command_that_suspends_its_shim_is_followed_to_its_end() {
     let (world, host) = World::with_host();
     let cmd = "read x; kill -STOP $PPID; exit 3";
     world.begin(&host, "one", cmd).await;
-    world.input(&host, "one", (0, "\n")).await;
+    world.input(&host, "one", 0, "\n").await;
     let output = world.watch(&host, "one").await;
     assert_eq!(output.end, CommandEnd::Exited { status: 3 });
 }
 
-/// Begins a command with processes in the background, that takes its shim's socket away and runs on. What is returned
-/// ends when everybody is dead.
-async fn silent(world: &World, host: &Commands, name: &str) -> JoinHandle<()> {
+/// Starts a command with background processes that removes its shim's socket and keeps running. The returned thread
+/// ends when all its processes are dead.
+async fn begin_and_remove_socket(world: &World, host: &Commands, name: &str) -> JoinHandle<()> {
     let pipe = world.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
     let witness = std::thread::spawn(move || {
@@ -85,49 +89,49 @@ async fn silent(world: &World, host: &Commands, name: &str) -> JoinHandle<()> {
         socket.display()
     );
     world.begin(host, name, &cmd).await;
-    world.input(host, name, (0, "\n")).await;
+    world.input(host, name, 0, "\n").await;
     while socket.exists() {
         tokio::task::yield_now().await;
     }
     witness
 }
 
-async fn dead(witness: JoinHandle<()>) {
-    let dead = tokio::task::spawn_blocking(|| witness.join().unwrap());
-    soon(dead).await.unwrap();
+async fn wait_for_end(witness: JoinHandle<()>) {
+    let joined = tokio::task::spawn_blocking(|| witness.join().unwrap());
+    soon(joined).await.unwrap();
 }
 
 async fn a_stop_of_a_command_whose_shim_does_not_answer_leaves_nothing_of_it() {
     let (world, first) = World::with_host();
-    let witness = silent(&world, &first, "one").await;
+    let witness = begin_and_remove_socket(&world, &first, "one").await;
     drop(first);
     match world.stop(&world.host(), "one").await {
         TaskReport::Lost { reason, .. } => assert!(reason.contains("was killed"), "{reason}"),
         TaskReport::Ended(output) => panic!("{output:?}"),
     }
-    dead(witness).await;
+    wait_for_end(witness).await;
 }
 
 async fn a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead() {
     let (world, first) = World::with_host();
-    let witness = silent(&world, &first, "one").await;
+    let witness = begin_and_remove_socket(&world, &first, "one").await;
     drop(first);
     let key = world.key("one");
     soon(world.host().forget(&key, OutputRetention::Dropped)).await;
     assert!(!world.state_dir("one").exists());
-    dead(witness).await;
+    wait_for_end(witness).await;
 }
 
 async fn a_sweep_ends_a_command_whose_shim_does_not_answer() {
     let (world, first) = World::with_host();
-    let witness = silent(&world, &first, "one").await;
+    let witness = begin_and_remove_socket(&world, &first, "one").await;
     drop(first);
     soon(world.host().sweep(world.path().to_str().unwrap(), &[])).await;
     assert!(!world.state_dir("one").exists());
-    dead(witness).await;
+    wait_for_end(witness).await;
 }
 
-async fn what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it() {
+async fn processes_of_a_killed_shim_are_ended_by_the_next_lookup() {
     let (world, first) = World::with_host();
     let pipe = world.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
@@ -137,35 +141,35 @@ async fn what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it() {
     });
     let cmd = "exec 9> pipe; sleep 3600 & read x; kill -9 $PPID; sleep 3600";
     world.begin(&first, "one", cmd).await;
-    // Its shim may be dead before it has answered.
-    let told = crate::world::input("one", 0, "\n");
-    drop(first.input(&world.key("one"), &told).await);
+    // The shim may die before it answers.
+    let line = crate::world::input("one", 0, "\n");
+    drop(first.input(&world.key("one"), &line).await);
     drop(first);
     let report = soon(world.host().watch(&world.key("one"))).await;
     assert!(matches!(report, TaskReport::Lost { .. }), "{report:?}");
-    dead(witness).await;
-    // Nobody follows what is lost to its end twice.
+    wait_for_end(witness).await;
+    // A lost command is not followed a second time.
     assert!(!is_alive(&world.host(), &world.key("one")).await);
 }
 
-/// What a command runs whose shim a test makes silent: it goes on, and ends when it is told to.
-const GOES_ON: &str = "echo early; echo bad >&2; read x; echo $x; exit 3";
+/// A command that keeps running until it reads a line.
+const READS_A_LINE: &str = "echo early; echo bad >&2; read x; echo $x; exit 3";
 
-/// Begins a command and hides the socket of its shim: the shim holds its lock and cannot be asked, as when its disk
-/// takes nothing.
-async fn unanswering(world: &World, host: &Commands) {
-    world.begin(host, "one", GOES_ON).await;
-    world.until_said(host, "one", (0, "early\n")).await;
-    world.until_complained(host, "one", "bad\n").await;
+/// Starts a command and hides the socket of its shim. The shim holds its lock and does not answer, as with a full
+/// disk.
+async fn begin_and_hide_socket(world: &World, host: &Commands) {
+    world.begin(host, "one", READS_A_LINE).await;
+    world.wait_for_output(host, "one", 0, "early\n").await;
+    world.wait_for_stderr(host, "one", "bad\n").await;
     let (socket, away) = world.sockets("one");
     std::fs::rename(socket, away).unwrap();
 }
 
 async fn a_command_whose_shim_does_not_answer_goes_on_with_its_call_and_over_a_restart() {
     let (world, first) = World::with_host();
-    unanswering(&world, &first).await;
+    begin_and_hide_socket(&world, &first).await;
     for host in [first, world.host()] {
-        let running = goes_on(&host, world.late("one", "echo never")).await;
+        let running = expect_running(&host, world.yielding("one", "echo never")).await;
         assert_eq!(
             (running.stdout.head.as_str(), running.stderr.head.as_str()),
             ("", "")
@@ -187,25 +191,25 @@ async fn a_command_whose_shim_does_not_answer_goes_on_with_its_call_and_over_a_r
 
 async fn a_command_whose_shim_answers_late_is_written_to_and_followed_to_its_end() {
     let (world, first) = World::with_host();
-    unanswering(&world, &first).await;
+    begin_and_hide_socket(&world, &first).await;
     drop(first);
     let second = world.host();
     let watched = world.watch(&second, "one");
-    let told = async {
-        // The watch has found it by now, or will.
+    let line = async {
+        // The watch has found the command by now, or will find it.
         assert!(is_alive(&second, &world.key("one")).await);
         let (socket, away) = world.sockets("one");
         std::fs::rename(away, socket).unwrap();
-        world.input(&second, "one", (0, "late\n")).await;
+        world.input(&second, "one", 0, "late\n").await;
     };
-    let (output, ()) = tokio::join!(watched, told);
+    let (output, ()) = tokio::join!(watched, line);
     assert_eq!(output.end, CommandEnd::Exited { status: 3 });
     assert_eq!(output.stdout.head, "early\nlate\n");
 }
 
 async fn a_command_whose_shim_is_killed_in_its_silence_is_lost() {
     let (world, first) = World::with_host();
-    unanswering(&world, &first).await;
+    begin_and_hide_socket(&world, &first).await;
     drop(first);
     let (second, key) = (world.host(), world.key("one"));
     let watched = soon(second.watch(&key));
@@ -224,12 +228,12 @@ async fn a_command_whose_shim_is_killed_in_its_silence_is_lost() {
 async fn a_test_that_ends_in_the_middle_leaves_no_command_behind() {
     let (world, host) = World::with_host();
     world.begin(&host, "one", "exec sleep 3600").await;
-    let witness = silent(&world, &host, "two").await;
+    let witness = begin_and_remove_socket(&world, &host, "two").await;
     let lock = world.state_dir("one").join("spec.lock");
     let lock = std::fs::File::options().write(true).open(lock).unwrap();
     drop(world);
-    dead(witness).await;
-    // Its shim holds it as long as it lives.
+    wait_for_end(witness).await;
+    // The shim holds the lock as long as it lives.
     let free = rustix::fs::fcntl_lock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive);
     assert_eq!(free, Ok(()));
 }

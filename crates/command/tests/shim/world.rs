@@ -1,4 +1,4 @@
-//! An agent's home, orders for commands in it, and hosts that come and go.
+//! The fixture of these tests: an agent's home, orders for commands in it, and hosts that start and stop.
 
 use holon_command::Commands;
 use holon_domain::command::{
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
 
-/// Longer than any test may take.
+/// Yield time that no test reaches.
 pub(crate) const NEVER_MS: u64 = 3_600_000;
-/// Long enough for any machine; a test that needs it has failed.
-const FOREVER: Duration = Duration::from_secs(60);
-/// A variable that cargo sets for every test, in the part of one that commands must not see.
+/// Timeout of every wait. A test that reaches it has failed.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// A variable that cargo sets for every test. The host hides it from commands.
 pub(crate) const HIDDEN: &str = "CARGO_PKG_NAME";
 
-/// A host as it comes up, with this home.
+/// Starts a host with this home.
 fn host(home: &Path) -> Commands {
     let image = Image::open().unwrap();
     let (shell, hidden) = (OsStr::new("/bin/sh"), vec![HIDDEN.to_owned()]);
@@ -35,7 +35,7 @@ fn host(home: &Path) -> Commands {
     Commands::new(image, Some(shell), hidden, claims, wall_clock)
 }
 
-/// Shims stamp their commands by the machine's clock, so these tests read the same one.
+/// Reads the machine's clock, which shims use for their start times.
 #[allow(
     clippy::disallowed_methods,
     reason = "stands in for the daemon's clock adapter"
@@ -45,21 +45,22 @@ pub(crate) fn wall_clock() -> Timestamp {
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
 }
 
-/// Whether a command is proven to run.
+/// Returns true if a command is proven to run.
 pub(crate) async fn is_alive(host: &Commands, key: &CommandKey) -> bool {
     matches!(host.probe(key).await, CommandProbe::Running(_))
 }
 
-/// Waits for something that must come.
-pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    let done = tokio::time::timeout(FOREVER, what).await;
+/// Waits for a future that must complete.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(TEST_TIMEOUT, future).await;
     done.expect("it takes no more than a minute")
 }
 
-/// The home of a host and of one agent. Every command that was begun for it ends with it, however the test went.
+/// The homes of a host and of one agent. Dropping it ends every command that was started for the agent, also if the
+/// test failed.
 pub(crate) struct World {
     _dir: tempfile::TempDir,
-    /// The home of the host.
+    /// Home of the host.
     host: PathBuf,
     home: PathBuf,
 }
@@ -67,7 +68,7 @@ pub(crate) struct World {
 impl Drop for World {
     fn drop(&mut self) {
         let (dir, home) = (self.host.clone(), self.home().to_owned());
-        // Away from the runtime of the test, which cannot be waited for here and whose clock may stand still.
+        // Runs on its own thread: the runtime of the test cannot be waited for here, and its clock may be paused.
         let swept = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -85,7 +86,7 @@ impl World {
         Self::below(&[])
     }
 
-    /// One whose host has its home so deep below a temporary directory.
+    /// Creates a world whose host has its home in nested directories below a temporary one.
     pub(crate) fn below(parts: &[String]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut host = dir.path().to_owned();
@@ -99,24 +100,24 @@ impl World {
         }
     }
 
-    /// A file that no command which empties its agent's home removes.
+    /// Path of a file outside the agent's home.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.host.join(name)
     }
 
-    /// With a host that comes up in it.
+    /// Creates a world and starts a host in it.
     pub(crate) fn with_host() -> (Self, Commands) {
         let world = Self::new();
         let host = world.host();
         (world, host)
     }
 
-    /// A host as it comes up.
+    /// Starts another host with the same home.
     pub(crate) fn host(&self) -> Commands {
         host(&self.host)
     }
 
-    /// The agent's home.
+    /// Path of the agent's home.
     pub(crate) fn path(&self) -> &Path {
         &self.home
     }
@@ -125,13 +126,13 @@ impl World {
         self.home.to_str().unwrap()
     }
 
-    /// Where the directories of the agent's commands stand.
+    /// Folder of the state directories of the agent's commands.
     pub(crate) fn tasks(&self) -> PathBuf {
         self.host.join("state/tasks/scout")
     }
 
-    /// Where an earlier build kept them.
-    pub(crate) fn former_tasks(&self) -> PathBuf {
+    /// Folder in which an earlier build kept the state directories.
+    pub(crate) fn earlier_tasks(&self) -> PathBuf {
         self.home.join(".holon/state/tasks")
     }
 
@@ -148,7 +149,7 @@ impl World {
         self.path().join("task-output").join(name)
     }
 
-    /// A command that is waited for until it ends.
+    /// An order that waits until its command ends.
     pub(crate) fn order(&self, name: &str, cmd: &str) -> CommandOrder {
         CommandOrder {
             key: self.key(name),
@@ -172,20 +173,20 @@ impl World {
         }
     }
 
-    /// A command that is late at once and can be written to.
-    pub(crate) fn late(&self, name: &str, cmd: &str) -> CommandOrder {
+    /// An order with a yield time of zero whose command accepts input.
+    pub(crate) fn yielding(&self, name: &str, cmd: &str) -> CommandOrder {
         let mut order = self.order(name, cmd);
         order.command.accepts_input = true;
         order.command.yield_time_ms = 0;
         order
     }
 
-    /// Begins a command that goes on.
+    /// Starts a command that keeps running.
     pub(crate) async fn begin(&self, host: &Commands, name: &str, cmd: &str) -> RunningCommand {
-        goes_on(host, self.late(name, cmd)).await
+        expect_running(host, self.yielding(name, cmd)).await
     }
 
-    pub(crate) async fn input(&self, host: &Commands, name: &str, (number, text): (u64, &str)) {
+    pub(crate) async fn input(&self, host: &Commands, name: &str, number: u64, text: &str) {
         let input = input(name, number, text);
         let written = soon(host.input(&self.key(name), &input)).await.unwrap();
         assert_eq!(written, text.len() as u64);
@@ -209,8 +210,8 @@ impl World {
         soon(host.printed(&key, query, 64 << 10)).await.unwrap()
     }
 
-    /// Reads a command's complaints until they are `text`.
-    pub(crate) async fn until_complained(&self, host: &Commands, name: &str, text: &str) {
+    /// Reads a command's stderr until it equals `text`.
+    pub(crate) async fn wait_for_stderr(&self, host: &Commands, name: &str, text: &str) {
         let query = TaskOutput {
             stderr_after_byte: Some(0),
             ..everything()
@@ -223,37 +224,39 @@ impl World {
         soon(read).await;
     }
 
-    /// The socket of a command's shim, and where a test puts it so that nobody reaches the shim.
+    /// The socket of a command's shim, and the path to which a test moves it to make the shim unreachable.
     pub(crate) fn sockets(&self, name: &str) -> (PathBuf, PathBuf) {
         let dir = self.state_dir(name);
         (dir.join("shim.sock"), dir.join("away"))
     }
 
-    /// Kills the shim of a command, which is found by its lock.
+    /// Kills the shim of a command. The shim is the holder of the lock.
     pub(crate) fn kill_shim(&self, name: &str) {
         let lock = File::open(self.state_dir(name).join("spec.lock")).unwrap();
-        let wanted = Flock::from(FlockType::ReadLock);
-        let holder = fcntl_getlk(&lock, &wanted)
+        let request = Flock::from(FlockType::ReadLock);
+        let holder = fcntl_getlk(&lock, &request)
             .unwrap()
             .and_then(|held| held.pid);
         let shim = pidfd_open(holder.unwrap(), PidfdFlags::empty()).unwrap();
         pidfd_send_signal(&shim, Signal::KILL).unwrap();
     }
 
-    /// Follows a command's output until it holds `text`, and returns the offset behind what was read.
-    pub(crate) async fn until_said(
+    /// Follows a command's output from an offset until it contains `text`, and returns the offset after what was
+    /// read.
+    pub(crate) async fn wait_for_output(
         &self,
         host: &Commands,
         name: &str,
-        (from, text): (u64, &str),
+        from: u64,
+        text: &str,
     ) -> u64 {
         let follow = async {
-            let (mut offset, mut said) = (from, String::new());
-            while !said.contains(text) {
+            let (mut offset, mut output_text) = (from, String::new());
+            while !output_text.contains(text) {
                 let printed = self.printed(host, name, &after(offset)).await.output;
                 assert_eq!(printed.at, offset);
                 offset = printed.next_offset;
-                said += &printed.head;
+                output_text += &printed.head;
                 tokio::task::yield_now().await;
             }
             offset
@@ -269,16 +272,16 @@ pub(crate) async fn run(
     soon(host.run(order, CancellationToken::new())).await
 }
 
-/// Runs a command that ends.
-pub(crate) async fn ends(host: &Commands, order: CommandOrder) -> CommandOutput {
+/// Runs a command and expects its end.
+pub(crate) async fn expect_end(host: &Commands, order: CommandOrder) -> CommandOutput {
     match run(host, order).await {
         Ok(CommandRun::Ended(output)) => output,
         other => panic!("it has not ended: {other:?}"),
     }
 }
 
-/// Runs a command that does not.
-pub(crate) async fn goes_on(host: &Commands, order: CommandOrder) -> RunningCommand {
+/// Runs a command and expects that it keeps running.
+pub(crate) async fn expect_running(host: &Commands, order: CommandOrder) -> RunningCommand {
     match run(host, order).await {
         Ok(CommandRun::Running(running)) => running,
         other => panic!("it does not run: {other:?}"),
@@ -301,7 +304,7 @@ pub(crate) fn input(name: &str, number: u64, text: &str) -> TaskInput {
     }
 }
 
-/// Everything.
+/// A query for both ends of both streams.
 pub(crate) fn everything() -> TaskOutput {
     TaskOutput {
         task_id: TaskId::from_stored("task_any"),
@@ -313,7 +316,7 @@ pub(crate) fn everything() -> TaskOutput {
     }
 }
 
-/// What is new since an offset.
+/// A query for the output after an offset.
 pub(crate) fn after(offset: u64) -> TaskOutput {
     TaskOutput {
         after_byte: Some(offset),

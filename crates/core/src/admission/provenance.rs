@@ -1,22 +1,23 @@
-//! Provenance at the door: which kinds and origins each door takes, and what authority a message has there.
+//! Provenance rules: the kinds and origins that each admission context accepts, and the authority a message gets.
 //!
-//! A message never has more authority than its origin could have or its door vouches for.
+//! A message never has more authority than its origin could have or its admission context vouches for.
 
 use crate::ingress::Ingress;
 use crate::rejection::Rejection;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{AdmissionContext, Body, MessageKind, Origin, Priority};
 
-/// Public ingress may not claim to be the operator or the runtime; only an operator's own prompt jumps the queue.
+/// Refuses a message that claims more than its admission context allows. Public ingress may not claim to be the
+/// operator or the runtime, and only an operator's own prompt may interject.
 ///
-/// What the door refuses comes first: a caller that claims too much is told that, also when the claim contradicts
-/// itself.
+/// The limits of the context are checked first, so a caller that claims too much is told that even if the claim also
+/// contradicts itself.
 pub(super) fn check(ingress: &Ingress) -> Result<(), Rejection> {
     let door = ingress.admission_context;
-    if !door_takes_origin(door, &ingress.origin) {
+    if !accepts_origin(door, &ingress.origin) {
         return Err(Rejection::OriginNotPublic);
     }
-    if !door_takes(door, ingress.kind) {
+    if !accepts_kind(door, ingress.kind) {
         return Err(Rejection::KindNotPublic);
     }
     if !kind_fits_origin(ingress.kind, &ingress.origin) {
@@ -33,14 +34,15 @@ pub(super) fn check(ingress: &Ingress) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Whether a door knows nothing about its callers.
+/// Returns true if the context does not authenticate its callers.
 const fn is_public(door: AdmissionContext) -> bool {
     matches!(door, AdmissionContext::PublicUnauthenticated)
 }
 
-/// Which origins a door lets its callers name. A public door takes only those that claim no authority.
+/// Returns true if a context lets its callers name this origin. A public context accepts only origins that claim no
+/// authority.
 #[must_use]
-pub const fn door_takes_origin(door: AdmissionContext, origin: &Origin) -> bool {
+pub const fn accepts_origin(door: AdmissionContext, origin: &Origin) -> bool {
     match origin {
         Origin::Channel { .. } | Origin::Webhook { .. } => true,
         Origin::Operator { .. }
@@ -51,9 +53,10 @@ pub const fn door_takes_origin(door: AdmissionContext, origin: &Origin) -> bool 
     }
 }
 
-/// Which kinds a door takes: the runtime's own come from the runtime alone, the operator's from doors that know it.
+/// Returns true if a context accepts this kind. The runtime's own kinds are accepted from the runtime alone, the
+/// operator's from contexts that authenticate the operator.
 #[must_use]
-pub const fn door_takes(door: AdmissionContext, kind: MessageKind) -> bool {
+pub const fn accepts_kind(door: AdmissionContext, kind: MessageKind) -> bool {
     match kind {
         MessageKind::ChannelEvent | MessageKind::WebhookEvent => true,
         MessageKind::CallbackEvent => !is_public(door),
@@ -76,7 +79,7 @@ pub const fn door_takes(door: AdmissionContext, kind: MessageKind) -> bool {
     }
 }
 
-/// Which origins a kind may have.
+/// Returns true if a message of this kind may have this origin.
 #[must_use]
 pub const fn kind_fits_origin(kind: MessageKind, origin: &Origin) -> bool {
     match kind {
@@ -94,7 +97,7 @@ pub const fn kind_fits_origin(kind: MessageKind, origin: &Origin) -> bool {
     }
 }
 
-/// What the ingress is worth: the weaker of what the origin could be and what the door vouches for.
+/// Derives the authority of an ingress: the weaker of its origin's ceiling and its context's ceiling.
 #[must_use]
 pub fn authority_of(ingress: &Ingress) -> AuthorityClass {
     let door = match ingress.admission_context {

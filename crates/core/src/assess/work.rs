@@ -1,4 +1,4 @@
-//! What an agent's work means for its assessment: what it waits for, what can go on, and how both are told.
+//! The part of an assessment that follows from work items and waits.
 
 use holon_domain::agent::{AgentRecord, CurrentItem};
 use holon_domain::closure::{ReactivationMode, WaitingReason, WorkSignal, WorkSignalStatus};
@@ -7,8 +7,8 @@ use holon_domain::text;
 use holon_domain::wait::WaitKind;
 use holon_domain::work_item::WorkItemSchedulingState;
 
-/// What a resting agent waits for, as far as its work says: the most urgent kind first. Work that can go on is only paused,
-/// or belongs to an agent that gets no ticks.
+/// Derives the posture of a resting agent from its work, most urgent kind first. Runnable work of a resting agent is
+/// paused, or belongs to an agent that gets no ticks.
 pub(super) fn resting_posture(agent: &AgentRecord) -> Posture {
     if agent.work.items.runnable > 0 {
         return Posture::HasRunnableWork;
@@ -23,7 +23,7 @@ pub(super) fn resting_posture(agent: &AgentRecord) -> Posture {
     }
 }
 
-/// What the agent's items, its own wait and its rest wait for, in the order of the contract.
+/// Returns the most urgent waiting reason among the agent's items, its own wait and its rest.
 pub(super) fn waiting_reason(agent: &AgentRecord) -> Option<WaitingReason> {
     let items = &agent.work.items;
     let own = agent.work.agent_wait.as_ref().map(|wait| wait.kind);
@@ -51,7 +51,7 @@ pub(super) fn waiting_reason(agent: &AgentRecord) -> Option<WaitingReason> {
         .find_map(|(waits, reason)| waits.then_some(reason))
 }
 
-/// What the rest of an agent with open work means for that work.
+/// Describes the open work of a resting agent, to be appended to the reason of its posture.
 pub(super) fn work_reason(agent: &AgentRecord) -> String {
     let work = &agent.work;
     let items = &work.items;
@@ -94,8 +94,8 @@ pub(super) fn work_reason(agent: &AgentRecord) -> String {
     }
 }
 
-/// The work that makes a closure continuable: the current item, or else the one that a tick would offer. Absent only
-/// inside a decision, until the scheduler has looked which one that is.
+/// Returns the work item that makes a closure continuable: the current item, or else the one that the next tick offers.
+/// `None` only inside a decision, before the scheduler has chosen the item.
 pub(super) fn work_signal(agent: &AgentRecord) -> Option<WorkSignal> {
     let runs = |current: &&CurrentItem| current.state == WorkItemSchedulingState::Runnable;
     if let Some(current) = agent.work.current.as_ref().filter(runs) {

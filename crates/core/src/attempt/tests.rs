@@ -1,4 +1,4 @@
-//! The policy as tables: every kind of failure, at every state that matters.
+//! Tests of the retry policy: every kind of failure in every relevant state.
 
 use super::*;
 use holon_domain::provider::LearnedLimits;
@@ -29,7 +29,7 @@ fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model(
                     judge(&failure(*kind, None), state, 0).stored().as_str()
                 })
                 .collect();
-            let after = if falls_over(*kind) {
+            let after = if allows_fallback(*kind) {
                 "next model"
             } else {
                 "end of the turn"
@@ -108,7 +108,7 @@ fn a_provider_that_wants_to_be_left_alone_for_long_is_an_allowance() {
         assert_eq!(
             judged(attended),
             Disposition::FailFast,
-            "nobody sits for an hour"
+            "no caller waits for an hour"
         );
     }
     let soon = limits::ATTENDED_PATIENCE_MS;

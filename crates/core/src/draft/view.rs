@@ -1,10 +1,10 @@
-//! What a draft knows beside the agent's row: parts that were loaded, and tasks as the decision has changed them.
+//! Reads of the loaded parts of a draft, and writes of its tasks.
 //!
-//! Reading a part that was not loaded notes it as missing and answers as if there were nothing; such a decision is not
-//! used, but made again with the part.
+//! Reading a part that was not loaded notes it as missing and returns an empty value. Such a decision is discarded and
+//! made again with the part.
 
 use super::Draft;
-use crate::input::RoundInHand;
+use crate::input::CurrentRound;
 use holon_domain::TaskId;
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::Fact;
@@ -15,7 +15,7 @@ use holon_domain::task::TaskRecord;
 use holon_domain::turn::LogSeq;
 
 impl Draft<'_> {
-    /// The message that is next.
+    /// Returns the head of the queue.
     pub(crate) fn head(&self) -> Option<QueueEntry> {
         match &self.queue.head {
             Part::Loaded(head) => head.clone(),
@@ -26,7 +26,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Whether an operator's message waits to enter the turn.
+    /// Returns true if an operator's message waits to join the turn.
     pub(crate) fn operator_interjects(&self) -> bool {
         match &self.queue.operators {
             Part::Loaded(count) => *count > 0,
@@ -37,7 +37,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The operators' prompts that wait in the queue, as far as they are told of.
+    /// Returns the queued operator prompts, at most `limits::QUEUED_PROMPTS`.
     pub(crate) fn queued_prompts(&self) -> Vec<QueuedPrompt> {
         match &self.queued_prompts {
             Part::Loaded(prompts) => prompts.clone(),
@@ -49,11 +49,11 @@ impl Draft<'_> {
         }
     }
 
-    /// The round whose calls run; none when the log does not hold it.
-    pub(crate) fn round(&self, seq: LogSeq) -> Option<RoundInHand> {
+    /// Returns the round whose calls run; `None` if the log does not hold it.
+    pub(crate) fn round(&self, seq: LogSeq) -> Option<CurrentRound> {
         match &self.round {
             Part::Loaded((loaded, entry)) if *loaded == seq => {
-                RoundInHand::of_entry(seq, entry.as_ref()?)
+                CurrentRound::of_entry(seq, entry.as_ref()?)
             }
             Part::Loaded(_) | Part::Missing => {
                 self.missing.borrow_mut().round = Some(seq);
@@ -62,11 +62,11 @@ impl Draft<'_> {
         }
     }
 
-    /// The tasks that are not over, in the order they began.
+    /// Returns the active tasks in the order they began.
     pub(crate) fn active_tasks(&self) -> Vec<TaskRecord> {
         match &self.active_tasks {
             Part::Loaded(tasks) => tasks.clone(),
-            // The count is kept by the decisions that begin and end tasks.
+            // Decisions that begin and end tasks maintain this count.
             Part::Missing if self.agent.active_tasks == 0 => Vec::new(),
             Part::Missing => {
                 self.missing.borrow_mut().active_tasks = true;
@@ -75,7 +75,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A task of the agent, over or not; none when there is no such row.
+    /// Returns a task of the agent, active or ended; `None` if there is no such row.
     pub(crate) fn task(&self, id: &TaskId) -> Option<TaskRecord> {
         if let Some(known) = self.tasks.get(id) {
             return known.clone();
@@ -88,7 +88,7 @@ impl Draft<'_> {
         None
     }
 
-    /// The failed attempts of the round in hand, in order.
+    /// Returns the failed attempts of the current round in order.
     pub(crate) fn attempts(&self) -> Vec<AttemptRecord> {
         match &self.attempts {
             Part::Loaded(attempts) => attempts.clone(),
@@ -99,7 +99,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The content of an open effect.
+    /// Returns the content of an open effect.
     pub(crate) fn effect(&self, id: EffectId) -> Option<Effect> {
         match self.effects.get(&id) {
             Some(known) => known.clone(),
@@ -110,8 +110,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Moves the agent to a generation that no agent of this host has had. The agent's own counts too: rows of earlier
-    /// builds were numbered each for itself and may be ahead of the host's counter.
+    /// Moves the agent to a generation that no agent of this host has had. The agent's own generation is considered
+    /// too: earlier builds counted per agent, so it may be ahead of the host's counter.
     pub(crate) fn take_generation(&mut self) {
         let Part::Loaded(newest) = self.newest_generation else {
             self.missing.borrow_mut().generation = true;
@@ -123,7 +123,7 @@ impl Draft<'_> {
         self.facts.push(Fact::GenerationTaken { generation });
     }
 
-    /// Writes the row of a task that begins.
+    /// Writes the row of a new task.
     pub(crate) fn begin_task(&mut self, task: TaskRecord) {
         self.agent.active_tasks += 1;
         if let Part::Loaded(tasks) = &mut self.active_tasks {
@@ -132,7 +132,7 @@ impl Draft<'_> {
         self.write_task(task);
     }
 
-    /// Writes the row of a task that goes on.
+    /// Writes the row of a task that stays active.
     pub(crate) fn change_task(&mut self, task: TaskRecord) {
         if let Part::Loaded(tasks) = &mut self.active_tasks
             && let Some(known) = tasks.iter_mut().find(|known| known.id == task.id)
@@ -142,7 +142,7 @@ impl Draft<'_> {
         self.write_task(task);
     }
 
-    /// Writes the row of a task that is over from now on.
+    /// Writes the row of a task that has ended.
     pub(crate) fn end_task(&mut self, task: TaskRecord) {
         self.agent.active_tasks = self.agent.active_tasks.saturating_sub(1);
         if let Part::Loaded(tasks) = &mut self.active_tasks {

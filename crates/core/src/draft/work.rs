@@ -1,5 +1,5 @@
-//! What a draft knows of work items, waits, timers and wake hints: the rows that were loaded, as the decision has changed
-//! them so far. Reading a row that was not loaded notes it as missing, and the decision is made again with it.
+//! Rows of work items, waits, timers and wake hints in a draft, as loaded or as changed by the decision so far. Reading
+//! a row that was not loaded notes it as missing, and the decision is made again with it.
 
 use super::Draft;
 use holon_domain::decision::Fact;
@@ -24,7 +24,7 @@ pub(crate) struct WorkRows {
 }
 
 impl WorkRows {
-    /// Takes the rows about work out of what was loaded.
+    /// Moves the rows about work out of the loaded parts.
     pub(super) fn take(loaded: &mut LoadedRows) -> Self {
         Self {
             items: std::mem::take(&mut loaded.work_items),
@@ -49,24 +49,24 @@ impl Draft<'_> {
         }
     }
 
-    /// Notes that there is no item of this id yet: it is about to be made.
+    /// Notes that no item has this id yet, because the caller is about to create it.
     pub(crate) fn note_new_item(&mut self, id: &WorkItemId) {
         self.work.items.insert(id.clone(), None);
     }
 
-    /// What the scheduler may do with an item now.
+    /// Returns the scheduling state of an item.
     pub(crate) fn scheduling_state(&self, item: &WorkItemRecord) -> WorkItemSchedulingState {
         item.scheduling_state(self.agent.work.wake_count)
     }
 
-    /// Writes an item; `work::write` keeps the counts that go with it.
+    /// Writes an item. The caller, `work::write`, maintains the counts in the agent's row.
     pub(crate) fn put_work_item(&mut self, item: WorkItemRecord) {
         let fact = Fact::WorkItemWritten(Box::new(item.clone()));
         self.work.items.insert(item.id.clone(), Some(item));
         self.fact(fact);
     }
 
-    /// The first runnable item other than the current one, fewest idle turns first.
+    /// Returns the runnable item that a tick offers next: never the current one, fewest idle turns first.
     pub(crate) fn next_item(&self) -> Option<WorkItemRecord> {
         let current = self.agent.work.current.as_ref().map(|current| &current.id);
         let may_run = |item: &WorkItemRecord| {
@@ -88,8 +88,8 @@ impl Draft<'_> {
             .min_by_key(|item| (item.idle_count(wake_count), item.updated_at))
     }
 
-    /// Items whose recheck has come and that no answered request has shown, earliest first: twice as many as one tick
-    /// names, if there are so many.
+    /// Returns the items whose recheck is due and that no answered request has shown, earliest first. At most twice as
+    /// many as one tick names.
     pub(crate) fn due_rechecks(&self) -> Vec<WorkItemRecord> {
         if self.agent.work.due_rechecks == 0 {
             return Vec::new();
@@ -101,7 +101,7 @@ impl Draft<'_> {
         let unchanged = stored
             .iter()
             .filter(|item| !self.work.items.contains_key(&item.id));
-        // One may have come in this decision.
+        // A recheck may have come due in this decision.
         let changed = self.work.items.values().flatten();
         let is_due = |item: &WorkItemRecord| {
             let recheck = item.recheck.as_ref();
@@ -127,7 +127,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Writes a wait; `wait` keeps the counts that go with it.
+    /// Writes a wait. The module `wait` maintains the counts in the agent's row.
     pub(crate) fn put_wait(&mut self, wait: WaitRecord) {
         let mut waits = self.active_waits();
         waits.retain(|known| known.id != wait.id);
@@ -154,7 +154,7 @@ impl Draft<'_> {
         self.fact(fact);
     }
 
-    /// Timers whose slot came while the agent was stopped, a page of them.
+    /// Returns one page of the timers whose slot came while the agent was stopped.
     pub(crate) fn parked_timers(&self) -> Vec<TimerRecord> {
         match &self.work.parked_timers {
             Part::Loaded(timers) => timers.clone(),
@@ -176,7 +176,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Replaces the pending hints after one came or all became a tick.
+    /// Replaces the pending hints, after a new one or after all became a tick.
     pub(crate) fn put_hints(&mut self, hints: Vec<WakeHint>) {
         self.agent.work.hints = u32::try_from(hints.len()).unwrap_or(u32::MAX);
         self.work.hints = Part::Loaded(hints);

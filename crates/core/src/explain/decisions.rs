@@ -1,6 +1,6 @@
-//! The last decisions about an agent, put into words from its events.
+//! Describes the latest decisions about an agent from its events.
 //!
-//! The event that classifies a message stands behind the choice about the same message, so it becomes evidence of that
+//! The event that classifies a message follows the choice about the same message, so it becomes evidence of that
 //! choice.
 
 use holon_domain::event::{
@@ -15,12 +15,12 @@ use holon_domain::{MessageId, WorkItemId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Decisions that an explanation shows.
+/// Number of decisions that an explanation shows.
 const SHOWN: usize = 10;
 
-/// Puts the newest decisions into words. `events` stand newest first, and so does what comes of them.
+/// Describes the newest decisions. `events` are ordered newest first, and so is the result.
 pub(super) fn describe(events: &[EventRecord]) -> Vec<ExplainedDecision> {
-    let known = Known::of(events);
+    let known = MessageIndex::of(events);
     let described = events.iter().filter_map(|record| {
         let words = known.words(&record.event)?;
         Some(ExplainedDecision {
@@ -36,8 +36,8 @@ pub(super) fn describe(events: &[EventRecord]) -> Vec<ExplainedDecision> {
     described.take(SHOWN).collect()
 }
 
-/// One decision before it has its place and time.
-struct Words {
+/// The text of one decision, before its event sequence and time are added.
+struct DecisionText {
     decision: String,
     what: String,
     message_id: Option<MessageId>,
@@ -45,7 +45,7 @@ struct Words {
     evidence: Vec<String>,
 }
 
-impl Words {
+impl DecisionText {
     fn new(decision: &str, what: String) -> Self {
         Self {
             decision: decision.to_owned(),
@@ -57,13 +57,13 @@ impl Words {
     }
 }
 
-/// What the same events say about the messages that decisions name.
-struct Known<'a> {
+/// Messages and their classification, indexed from the events that the decisions are read from.
+struct MessageIndex<'a> {
     kinds: BTreeMap<&'a MessageId, MessageKind>,
     continuations: BTreeMap<&'a MessageId, &'a ContinuationResolved>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> MessageIndex<'a> {
     fn of(events: &'a [EventRecord]) -> Self {
         let mut known = Self {
             kinds: BTreeMap::new(),
@@ -83,24 +83,24 @@ impl<'a> Known<'a> {
         known
     }
 
-    fn words(&self, event: &Event) -> Option<Words> {
+    fn words(&self, event: &Event) -> Option<DecisionText> {
         match event {
             Event::SchedulerDecision(choice) => Some(self.choice(choice)),
-            Event::SystemTickEmitted(tick) => Some(tick_sent(tick)),
-            Event::SystemTickSuppressed(tick) => Some(tick_held(tick)),
-            Event::WakeHintTriggered(hint) => Some(woken(hint)),
-            Event::TimerFired(fired) => Some(timer_fired(fired)),
-            Event::WaitingIntentCreated(wait) => Some(wait_begun(wait)),
-            Event::WaitingIntentEnded(wait) => Some(wait_ended(wait)),
-            Event::WorkItemWritten(item) if item.action == "stalled" => Some(stalled(item)),
+            Event::SystemTickEmitted(tick) => Some(describe_tick(tick)),
+            Event::SystemTickSuppressed(tick) => Some(describe_held_tick(tick)),
+            Event::WakeHintTriggered(hint) => Some(describe_hint(hint)),
+            Event::TimerFired(fired) => Some(describe_fire(fired)),
+            Event::WaitingIntentCreated(wait) => Some(describe_wait(wait)),
+            Event::WaitingIntentEnded(wait) => Some(describe_wait_end(wait)),
+            Event::WorkItemWritten(item) if item.action == "stalled" => Some(describe_stall(item)),
             _ => None,
         }
     }
 
-    fn choice(&self, choice: &SchedulerDecision) -> Words {
+    fn choice(&self, choice: &SchedulerDecision) -> DecisionText {
         let message = choice.message_id.as_ref();
         let named = message.map_or_else(String::new, |id| match self.kinds.get(id) {
-            Some(kind) => format!(" {id} ({})", spelled(kind)),
+            Some(kind) => format!(" {id} ({})", wire_name(kind)),
             None => format!(" {id}"),
         });
         let what = match choice.decision {
@@ -121,25 +121,25 @@ impl<'a> Known<'a> {
                 .and_then(|id| self.continuations.get(id))
                 .map(|resolved| continuation(resolved)),
         );
-        Words {
+        DecisionText {
             message_id: choice.message_id.clone(),
             evidence,
-            ..Words::new(&spelled(&choice.decision), what)
+            ..DecisionText::new(&wire_name(&choice.decision), what)
         }
     }
 }
 
-/// How a message related to what the agent did before it.
+/// Describes how a message related to the closure before it.
 fn continuation(resolved: &ContinuationResolved) -> String {
     let before = match resolved.prior_waiting_reason {
         Some(reason) => format!(
             "before it the agent was {} ({})",
-            spelled(&resolved.prior_closure_outcome),
-            spelled(&reason)
+            wire_name(&resolved.prior_closure_outcome),
+            wire_name(&reason)
         ),
         None => format!(
             "before it the agent was {}",
-            spelled(&resolved.prior_closure_outcome)
+            wire_name(&resolved.prior_closure_outcome)
         ),
     };
     let matched = if resolved.matched_waiting_reason {
@@ -149,107 +149,107 @@ fn continuation(resolved: &ContinuationResolved) -> String {
     };
     format!(
         "{} is {}; {before}{matched}",
-        spelled(&resolved.trigger_kind),
-        spelled(&resolved.class)
+        wire_name(&resolved.trigger_kind),
+        wire_name(&resolved.class)
     )
 }
 
-fn tick_sent(tick: &SystemTickEmitted) -> Words {
+fn describe_tick(tick: &SystemTickEmitted) -> DecisionText {
     let item = tick
         .work_item_id
         .as_ref()
         .map_or_else(String::new, |item| format!(" for {item}"));
     let what = format!("the runtime sent a tick{item} ({})", tick.subsystem);
-    Words {
+    DecisionText {
         message_id: Some(tick.message_id.clone()),
         work_item_id: tick.work_item_id.clone(),
         evidence: vec![format!("planned for {}", tick.planned_at)],
-        ..Words::new("EmitSystemTick", what)
+        ..DecisionText::new("EmitSystemTick", what)
     }
 }
 
-fn tick_held(tick: &SystemTickSuppressed) -> Words {
+fn describe_held_tick(tick: &SystemTickSuppressed) -> DecisionText {
     let until = tick
         .until
         .map_or_else(String::new, |until| format!(" before {until}"));
     let what = format!("no tick{until} ({}): {}", tick.subsystem, tick.reason);
     let item = tick.work_item_id.iter();
-    Words {
+    DecisionText {
         work_item_id: tick.work_item_id.clone(),
         evidence: item
             .map(|item| format!("the last turns changed nothing about {item}"))
             .collect(),
-        ..Words::new("system_tick_suppressed", what)
+        ..DecisionText::new("system_tick_suppressed", what)
     }
 }
 
-fn woken(hint: &WakeHintTriggered) -> Words {
+fn describe_hint(hint: &WakeHintTriggered) -> DecisionText {
     let why = hint.reason.as_deref().unwrap_or("something changed");
     let what = format!("was woken through {}: {why}", hint.key);
     let ended = hint.wait_ids.iter().map(|wait| format!("it ended {wait}"));
     let joined = (hint.count > 1).then(|| format!("wake {} since the last tick", hint.count));
-    Words {
+    DecisionText {
         evidence: joined.into_iter().chain(ended).collect(),
-        ..Words::new("wake_hint_triggered", what)
+        ..DecisionText::new("wake_hint_triggered", what)
     }
 }
 
-fn timer_fired(fired: &TimerFired) -> Words {
+fn describe_fire(fired: &TimerFired) -> DecisionText {
     let what = match &fired.message_id {
         Some(_) => format!("the timer {} fired", fired.timer_id),
         None => format!("the timer {} passed over missed slots", fired.timer_id),
     };
     let missed = (fired.missed > 0).then(|| format!("{} slots were missed", fired.missed));
-    Words {
+    DecisionText {
         message_id: fired.message_id.clone(),
         evidence: std::iter::once(format!("planned for {}", fired.planned_at))
             .chain(missed)
             .collect(),
-        ..Words::new("timer_fired", what)
+        ..DecisionText::new("timer_fired", what)
     }
 }
 
-fn wait_begun(wait: &WaitingIntentCreated) -> Words {
+fn describe_wait(wait: &WaitingIntentCreated) -> DecisionText {
     let until = wait
         .due_at
         .map(|due| format!("it ends at {due} at the latest"));
-    Words {
+    DecisionText {
         work_item_id: wait.work_item_id.clone(),
         evidence: until.into_iter().collect(),
-        ..Words::new(
+        ..DecisionText::new(
             "waiting_intent_created",
             format!("began to wait for: {} ({})", wait.waiting_for, wait.wait_id),
         )
     }
 }
 
-fn wait_ended(wait: &WaitingIntentEnded) -> Words {
-    Words {
+fn describe_wait_end(wait: &WaitingIntentEnded) -> DecisionText {
+    DecisionText {
         work_item_id: wait.work_item_id.clone(),
         evidence: vec![wait.ended_by.clone()],
-        ..Words::new(
+        ..DecisionText::new(
             "waiting_intent_ended",
             format!(
                 "the wait {} is over: {}",
                 wait.wait_id,
-                spelled(&wait.status)
+                wire_name(&wait.status)
             ),
         )
     }
 }
 
-fn stalled(item: &WorkItemWritten) -> Words {
-    Words {
+fn describe_stall(item: &WorkItemWritten) -> DecisionText {
+    DecisionText {
         work_item_id: Some(item.work_item_id.clone()),
-        ..Words::new(
+        ..DecisionText::new(
             "work_item_stalled",
             format!("{} stalled: {}", item.work_item_id, item.objective),
         )
     }
 }
 
-/// How one of our enums is spelled on the wire.
-fn spelled(value: &impl Serialize) -> String {
+/// Returns the wire spelling of an enum value.
+fn wire_name(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         Ok(other) => other.to_string(),

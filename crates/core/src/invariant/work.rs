@@ -1,4 +1,4 @@
-//! What must hold of an agent's work: the counts and pointers in its row against the rows they speak of.
+//! Invariants of an agent's work: counts and pointers in its row agree with the rows of items, waits, timers and hints.
 
 use super::Violation;
 use crate::tick;
@@ -8,21 +8,19 @@ use holon_domain::timer::{DueId, TimerRecord};
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState, WorkItemState};
 
-/// The rows about an agent's work.
+/// Stored rows about an agent's work.
 #[derive(Debug, Clone, Default)]
 pub struct StoredWork {
-    /// Its items, open or completed.
+    /// Work items, open or completed.
     pub items: Vec<WorkItemRecord>,
-    /// Its active waits.
     pub waits: Vec<WaitRecord>,
-    /// Its active timers.
     pub timers: Vec<TimerRecord>,
-    /// How many wake hints are pending.
+    /// Number of pending wake hints.
     pub hints: usize,
 }
 
 impl StoredWork {
-    /// The due entries that items, waits and timers wait for.
+    /// Lists the due entries that items, waits and timers wait for.
     pub(super) fn due(&self) -> Vec<DueId> {
         let rechecks = self
             .items
@@ -37,7 +35,7 @@ impl StoredWork {
         self.items.iter().find(|item| item.id == *id)
     }
 
-    /// What the counts should be.
+    /// Counts the items by scheduling state.
     fn recount(&self, wake_count: u64) -> ItemCounts {
         let mut counts = ItemCounts::default();
         for item in &self.items {
@@ -48,7 +46,7 @@ impl StoredWork {
         counts
     }
 
-    /// Timers and waits whose time came and that nothing has made up for.
+    /// Counts the timers and waits whose time came while the agent was stopped and that were not handled since.
     fn parked(&self) -> usize {
         let waits = self.waits.iter();
         let waits = waits.filter(|wait| wait.due.is_none() && wait.due_at.is_some());
@@ -57,7 +55,7 @@ impl StoredWork {
     }
 }
 
-/// Checks the work in an agent's row against the rows.
+/// Checks the work in an agent's row against the stored rows.
 pub(super) fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredWork) -> Vec<Violation> {
     let mut found = check_counts(agent, stored);
     found.extend(check_pointers(agent, stored));
@@ -151,7 +149,7 @@ fn check_pointers(agent: &AgentRecord, stored: &StoredWork) -> Vec<Violation> {
     found
 }
 
-/// Items and waits name each other, one wait each.
+/// Checks that items and waits refer to each other, at most one wait per item.
 fn check_waits(stored: &StoredWork) -> Vec<Violation> {
     let waiting = stored.items.iter().filter_map(|item| {
         let wait = item.wait.as_ref()?;
@@ -185,7 +183,7 @@ fn check_waits(stored: &StoredWork) -> Vec<Violation> {
     found
 }
 
-/// Whether an agent at rest has overlooked something it should do.
+/// Checks the agent's own wait and its pauses, and that an agent at rest has no work left to be ticked for.
 fn check_rest(agent: &AgentRecord, queue: &QueueView, stored: &StoredWork) -> Vec<Violation> {
     let work = &agent.work;
     let mut found = Vec::new();

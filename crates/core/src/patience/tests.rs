@@ -1,4 +1,4 @@
-//! The policy of patience as tables.
+//! Tests of the suspension policy as tables.
 
 use super::*;
 use holon_domain::limits::{PROVIDER_PATIENCE_MS, RENEWAL_PATIENCE_MS, SUSPENSION_PAUSE_MAX_MS};

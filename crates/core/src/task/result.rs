@@ -1,4 +1,4 @@
-//! The end of a task: which of the four it is, what stays on record, and the message that tells it.
+//! The end of a task: its final status, the stored record and the message that reports it.
 
 use crate::admission::{self, Provenance};
 use crate::draft::Draft;
@@ -17,8 +17,8 @@ use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskReport, Task
 use holon_domain::{Timestamp, limits, text};
 use std::fmt::Write as _;
 
-/// The end a task comes to. Only what a stop has ended is cancelled: a command that was done before one reached it has
-/// an end of its own.
+/// Derives the final status of a task. Only a command that a stop has ended is cancelled; one that ended before the
+/// stop reached it has its own status.
 const fn status(report: &TaskReport) -> TaskStatus {
     match report {
         TaskReport::Lost { .. } => TaskStatus::Interrupted,
@@ -32,7 +32,7 @@ const fn status(report: &TaskReport) -> TaskStatus {
     }
 }
 
-/// How a command's task ends and what stays on record of it.
+/// Builds the stored end of a command's task.
 pub(super) fn of_command(
     task: &TaskRecord,
     report: &TaskReport,
@@ -50,7 +50,7 @@ pub(super) fn of_command(
                 format!("; to run it again: {}", spec.cmd)
             });
             let summary = text::preview(&format!("{reason}{again}"), limits::FAILURE_SUMMARY_BYTES);
-            let said = last_words(stdout, stderr);
+            let said = output_tail(stdout, stderr);
             TaskEnd {
                 ended_at: now,
                 exit_status: None,
@@ -67,7 +67,7 @@ pub(super) fn of_command(
     (status, end)
 }
 
-/// How a child's task ends and what stays on record of it.
+/// Builds the stored end of a child's task.
 pub(super) fn of_child(
     task: &TaskRecord,
     child: &ChildEnd,
@@ -82,13 +82,13 @@ pub(super) fn of_child(
     };
     let end = TaskEnd {
         failure_artifact,
-        ..without_word(task, &summary, now)
+        ..without_output(task, &summary, now)
     };
     (status, end)
 }
 
-/// The end of a task that printed nothing.
-pub(super) fn without_word(task: &TaskRecord, summary: &str, now: Timestamp) -> TaskEnd {
+/// Builds the stored end of a task without output.
+pub(super) fn without_output(task: &TaskRecord, summary: &str, now: Timestamp) -> TaskEnd {
     TaskEnd {
         ended_at: now,
         exit_status: None,
@@ -152,7 +152,7 @@ fn of_ended(
         | TaskStatus::Completed
         | TaskStatus::Interrupted => None,
     };
-    let said = last_words(&output.stdout, &output.stderr);
+    let said = output_tail(&output.stdout, &output.stderr);
     TaskEnd {
         ended_at: now,
         exit_status: Some(exit_status),
@@ -182,14 +182,14 @@ fn artifact(
     }
 }
 
-/// The last words of both streams, the complaints after the output.
-struct LastWords {
+/// The last output of both streams, standard error after standard output.
+struct OutputTail {
     text: String,
-    /// Whether they said nothing before.
+    /// True if nothing was cut off before it.
     is_all: bool,
 }
 
-fn last_words(stdout: &CapturedStream, stderr: &CapturedStream) -> LastWords {
+fn output_tail(stdout: &CapturedStream, stderr: &CapturedStream) -> OutputTail {
     let both = [("", stdout), ("stderr:\n", stderr)];
     let printed: Vec<_> = both
         .iter()
@@ -204,22 +204,22 @@ fn last_words(stdout: &CapturedStream, stderr: &CapturedStream) -> LastWords {
     let captured = |stream: &CapturedStream| {
         !stream.lacks.missing && stream.total_bytes <= stream.last().len() as u64
     };
-    LastWords {
+    OutputTail {
         text: parts.join("\n"),
         is_all: both.iter().all(|(_, stream)| captured(stream))
             && printed.iter().all(|(_, words)| words.len() <= share),
     }
 }
 
-/// What a task left to be read beside its summary.
+/// Output of a task that is shown beside its summary.
 #[derive(Debug)]
 pub(super) enum LastOutput<'a> {
-    /// What its command printed last.
+    /// The last output of its command.
     Streams {
         stdout: &'a CapturedStream,
         stderr: &'a CapturedStream,
     },
-    /// There is none: the summary says it all.
+    /// There is no output beside the summary.
     None,
 }
 
@@ -232,22 +232,22 @@ impl<'a> LastOutput<'a> {
     }
 }
 
-/// Queues the message that tells a task's end.
+/// Queues the result message of an ended task.
 pub(super) fn queue(
     draft: &mut Draft<'_>,
     task: &TaskRecord,
     output: &LastOutput<'_>,
     resumes: Option<ResumeReason>,
 ) {
-    tell(draft, task, output, (admission::enqueue, resumes));
+    send_message(draft, task, output, admission::enqueue, resumes);
 }
 
-/// Holds the message that tells a task's end: the next turn hears of it, and none begins for it.
+/// Holds the result message of an ended task for the next turn, without beginning one.
 pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
-    tell(draft, task, output, (admission::hold, None));
+    send_message(draft, task, output, admission::hold, None);
 }
 
-/// Queues the message that tells the end of a task its agent stopped: it is on record, and opens no turn.
+/// Queues the status message of a task that its agent stopped. It is recorded and opens no turn.
 pub(super) fn queue_status(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
     let status = message(draft, task, output, MessageKind::TaskStatus);
     let provenance = Provenance {
@@ -258,17 +258,18 @@ pub(super) fn queue_status(draft: &mut Draft<'_>, task: &TaskRecord, output: &La
     admission::enqueue(draft, status, provenance);
 }
 
-/// How a message comes to its agent.
-type Admit = fn(&mut Draft<'_>, Ingress, Provenance) -> QueueEntry;
+/// A function that queues or holds a message for its agent.
+type AdmitFn = fn(&mut Draft<'_>, Ingress, Provenance) -> QueueEntry;
 
-fn tell(
+fn send_message(
     draft: &mut Draft<'_>,
     task: &TaskRecord,
     output: &LastOutput<'_>,
-    (admit, resumes): (Admit, Option<ResumeReason>),
+    admit: AdmitFn,
+    resumes: Option<ResumeReason>,
 ) {
     let result = message(draft, task, output, MessageKind::TaskResult);
-    let provenance = Provenance::itself(authority(task)).resuming(resumes);
+    let provenance = Provenance::self_caused(authority(task)).with_resumes(resumes);
     let entry = admit(draft, result, provenance);
     draft.event(Event::TaskResultReceived(TaskResultReceived {
         task_id: task.id.clone(),
@@ -290,7 +291,7 @@ fn message(
             task_id: task.id.clone(),
         },
         priority: self_caused_priority(&draft.agent, Priority::Next),
-        body: Body::text(words(task, output)),
+        body: Body::text(message_text(task, output)),
         metadata: None,
         delivery_surface: DeliverySurface::TaskRejoin,
         admission_context: AdmissionContext::RuntimeOwned,
@@ -300,15 +301,15 @@ fn message(
     }
 }
 
-/// What a turn began is worth no more than the turn was.
+/// Returns the authority of a task's result: at most that of the turn that started the task.
 fn authority(task: &TaskRecord) -> AuthorityClass {
     let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);
     let authority = begun_on.map_or_else(AuthorityClass::weakest, AuthorityClass::from);
     authority.weaker(AuthorityClass::RuntimeInstruction)
 }
 
-/// Which task came to which end, and what it ran.
-fn first_words(task: &TaskRecord) -> String {
+/// Formats the first line of a result: the task, its end and its command.
+fn headline(task: &TaskRecord) -> String {
     let name = match task.status {
         TaskStatus::Completed => "completed",
         TaskStatus::Failed => "failed",
@@ -317,7 +318,7 @@ fn first_words(task: &TaskRecord) -> String {
         TaskStatus::Queued | TaskStatus::Running | TaskStatus::Cancelling => "goes on",
     };
     let mut told = format!("Task {} {name}", task.id);
-    // Writing to a string cannot fail, so the results are of no interest.
+    // Writing to a string cannot fail, so the results are ignored.
     if let Some(end) = &task.end {
         write!(told, ": {}", end.result_summary).ok();
     }
@@ -328,7 +329,7 @@ fn first_words(task: &TaskRecord) -> String {
     told
 }
 
-/// Why it ended, where the agent cannot know.
+/// Explains an end that the agent did not cause and cannot know about.
 fn stopped_with_agent(task: &TaskRecord) -> &'static str {
     if !task.stop.is_some_and(|order| order.with_agent) {
         return "";
@@ -344,14 +345,14 @@ fn stopped_with_agent(task: &TaskRecord) -> &'static str {
     }
 }
 
-fn words(task: &TaskRecord, last: &LastOutput<'_>) -> String {
-    let mut told = first_words(task);
+fn message_text(task: &TaskRecord, last: &LastOutput<'_>) -> String {
+    let mut told = headline(task);
     told.push_str(stopped_with_agent(task));
     let LastOutput::Streams { stdout, stderr } = last else {
         return told;
     };
-    let LastWords { text: said, is_all } = last_words(stdout, stderr);
-    let unread = unread(stdout, stderr);
+    let OutputTail { text: said, is_all } = output_tail(stdout, stderr);
+    let unread = unread_notes(stdout, stderr);
     let bytes = task.end.as_ref().map_or(0, |end| end.output_bytes);
     match (said.is_empty(), is_all) {
         (true, _) if !unread.is_empty() => {}
@@ -372,8 +373,8 @@ fn words(task: &TaskRecord, last: &LastOutput<'_>) -> String {
     told
 }
 
-/// What is said of files of which nothing could be read.
-fn unread(stdout: &CapturedStream, stderr: &CapturedStream) -> Vec<String> {
+/// Returns a note for each output file that could not be read.
+fn unread_notes(stdout: &CapturedStream, stderr: &CapturedStream) -> Vec<String> {
     let both = [("output", stdout), ("stderr", stderr)];
     both.into_iter()
         .filter(|(_, stream)| stream.last().is_empty())

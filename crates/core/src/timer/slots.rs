@@ -1,16 +1,16 @@
-//! The slots of a schedule: which comes next, and which passed unnoticed. Pure functions of times on the wall.
+//! Computes the slots of a schedule: the next one, and those that passed unnoticed. Pure functions of wall-clock times.
 //!
-//! Cron slots are read on the clock of their time zone. A local time that a change of the clock skips has no slot that
-//! day; one that is repeated has its slot once, at its first occurrence, unless the expression fires every hour.
+//! Cron slots are read in their time zone. A local time that a clock change skips has no slot that day; a repeated one
+//! has its slot once, at its first occurrence, unless the expression fires every hour.
 
 use cronexpr::{Crontab, MakeTimestamp, parse_crontab};
 use holon_domain::timer::TimerSchedule;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::{Timestamp, limits};
 
-/// Why a schedule cannot be used.
+/// The reason for which a schedule cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unusable {
+pub(crate) enum ScheduleError {
     PastTime { at: Timestamp, now: Timestamp },
     TooFar,
     NoInterval,
@@ -19,7 +19,7 @@ pub(crate) enum Unusable {
 }
 
 /// Refuses a schedule that is malformed or has no slot left.
-pub(crate) fn check(schedule: &TimerSchedule, now: Timestamp) -> Result<(), Unusable> {
+pub(crate) fn check(schedule: &TimerSchedule, now: Timestamp) -> Result<(), ScheduleError> {
     let (first, interval) = match schedule {
         TimerSchedule::Once { at } => (*at, None),
         TimerSchedule::Every {
@@ -28,44 +28,45 @@ pub(crate) fn check(schedule: &TimerSchedule, now: Timestamp) -> Result<(), Unus
         } => (*first_at, Some(*interval_ms)),
         TimerSchedule::Cron { .. } => {
             let crontab = parse(schedule)?;
-            return match after(&crontab, now) {
+            return match slot_after(&crontab, now) {
                 Some(_) => Ok(()),
-                None => Err(Unusable::NeverFires),
+                None => Err(ScheduleError::NeverFires),
             };
         }
     };
     if first < now {
-        return Err(Unusable::PastTime { at: first, now });
+        return Err(ScheduleError::PastTime { at: first, now });
     }
     let too_long = |ms: u64| ms > limits::TIMER_MAX_MS;
     if too_long(first.millis_since(now)) || interval.is_some_and(too_long) {
-        return Err(Unusable::TooFar);
+        return Err(ScheduleError::TooFar);
     }
     match interval {
-        Some(0) => Err(Unusable::NoInterval),
+        Some(0) => Err(ScheduleError::NoInterval),
         Some(_) | None => Ok(()),
     }
 }
 
-/// A cron expression that was read.
+/// A parsed cron expression.
 struct Cron {
     crontab: Crontab,
-    /// Whether its hours are fixed. One that fires every hour fires in both hours that a change of the clock repeats.
+    /// True if its hours are fixed. An expression that fires every hour fires in both hours that a clock change
+    /// repeats.
     fixed_hours: bool,
 }
 
-fn parse(schedule: &TimerSchedule) -> Result<Cron, Unusable> {
+fn parse(schedule: &TimerSchedule) -> Result<Cron, ScheduleError> {
     let TimerSchedule::Cron {
         expression,
         time_zone,
     } = schedule
     else {
-        return Err(Unusable::NeverFires);
+        return Err(ScheduleError::NeverFires);
     };
     let parsed = parse_crontab(&format!("{expression} {time_zone}"));
     let crontab = parsed.map_err(|error| {
         let reason = error.to_string();
-        Unusable::BadExpression { reason }
+        ScheduleError::BadExpression { reason }
     })?;
     let hours = expression.split_whitespace().nth(1);
     Ok(Cron {
@@ -74,10 +75,10 @@ fn parse(schedule: &TimerSchedule) -> Result<Cron, Unusable> {
     })
 }
 
-/// The first slot strictly after a time.
-fn after(cron: &Cron, time: Timestamp) -> Option<Timestamp> {
+/// Returns the first slot strictly after a time.
+fn slot_after(cron: &Cron, time: Timestamp) -> Option<Timestamp> {
     let mut from = time;
-    // A repeated hour holds one slot for each of its minutes at most.
+    // A repeated hour holds at most one slot for each of its minutes.
     for _ in 0..=60 {
         let start = jiff::Timestamp::from_millisecond(from.as_millis()).ok()?;
         let slot = cron.crontab.find_next(MakeTimestamp(start)).ok()?;
@@ -90,7 +91,7 @@ fn after(cron: &Cron, time: Timestamp) -> Option<Timestamp> {
     None
 }
 
-/// Whether a local time came before, in the hour that a change of the clock repeats.
+/// Returns true if a local time is the second occurrence in an hour that a clock change repeats.
 fn is_repeated(slot: &jiff::Zoned) -> bool {
     let zone = slot.time_zone();
     match zone.to_ambiguous_timestamp(slot.datetime()).offset() {
@@ -101,41 +102,42 @@ fn is_repeated(slot: &jiff::Zoned) -> bool {
     }
 }
 
-/// The first slot of a new timer.
+/// Returns the first slot of a new timer.
 pub(crate) fn next(schedule: &TimerSchedule, now: Timestamp) -> Option<Timestamp> {
     match schedule {
         TimerSchedule::Once { at } => Some(*at),
         TimerSchedule::Every { first_at, .. } => Some(*first_at),
-        TimerSchedule::Cron { .. } => after(&parse(schedule).ok()?, now),
+        TimerSchedule::Cron { .. } => slot_after(&parse(schedule).ok()?, now),
     }
 }
 
 /// The slots between a planned slot and now, and the first one after now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Passed {
-    /// How many passed, the planned one not counted. Of a cron expression at most the bound is counted.
+pub(crate) struct PassedSlots {
+    /// Number of passed slots without the planned one. For a cron expression, counted up to a bound.
     pub(crate) count: u64,
-    /// The newest of them, oldest first, at most `limits::MISSED_SLOTS`. Of a cron expression only when asked for.
+    /// The newest of them, oldest first, at most `limits::MISSED_SLOTS`. For a cron expression, only if the caller asks
+    /// for them.
     pub(crate) newest: Vec<Timestamp>,
     pub(crate) next: Option<Timestamp>,
 }
 
-/// What lies between the slot that came and now.
+/// Computes the slots between the planned slot and now.
 pub(crate) fn passed(
     schedule: &TimerSchedule,
     planned: Timestamp,
     now: Timestamp,
     wants_newest: bool,
-) -> Passed {
+) -> PassedSlots {
     match schedule {
-        TimerSchedule::Once { .. } => Passed {
+        TimerSchedule::Once { .. } => PassedSlots {
             count: 0,
             newest: Vec::new(),
             next: None,
         },
         TimerSchedule::Every { interval_ms, .. } => passed_on_grid(*interval_ms, planned, now),
         TimerSchedule::Cron { .. } => parse(schedule).map_or_else(
-            |_| Passed {
+            |_| PassedSlots {
                 count: 0,
                 newest: Vec::new(),
                 next: None,
@@ -145,12 +147,12 @@ pub(crate) fn passed(
     }
 }
 
-fn passed_on_grid(interval_ms: u64, planned: Timestamp, now: Timestamp) -> Passed {
+fn passed_on_grid(interval_ms: u64, planned: Timestamp, now: Timestamp) -> PassedSlots {
     let interval = interval_ms.max(1);
     let count = now.millis_since(planned) / interval;
     let kept = count.min(u64::from(limits::MISSED_SLOTS));
     let newest = (count - kept + 1..=count).map(|n| planned.plus_millis(n * interval));
-    Passed {
+    PassedSlots {
         count,
         newest: newest.collect(),
         next: Some(planned.plus_millis((count + 1) * interval)),
@@ -162,7 +164,7 @@ fn passed_of_cron(
     planned: Timestamp,
     now: Timestamp,
     wants_newest: bool,
-) -> Passed {
+) -> PassedSlots {
     let bound = limits::MISSED_SLOTS as usize;
     let oldest = slots_between(crontab, planned, now, bound);
     let count = oldest.len() as u64;
@@ -173,32 +175,32 @@ fn passed_of_cron(
     } else {
         Vec::new()
     };
-    Passed {
+    PassedSlots {
         count,
         newest,
-        next: after(crontab, now.max(planned)),
+        next: slot_after(crontab, now.max(planned)),
     }
 }
 
-/// The first slots after one time and up to another, at most so many.
+/// Returns the first slots after one time and up to another, at most `bound` of them.
 fn slots_between(
     crontab: &Cron,
     from: Timestamp,
     until: Timestamp,
     bound: usize,
 ) -> Vec<Timestamp> {
-    let slots = std::iter::successors(after(crontab, from), |slot| after(crontab, *slot));
+    let slots = std::iter::successors(slot_after(crontab, from), |slot| slot_after(crontab, *slot));
     slots
         .take_while(|slot| *slot <= until)
         .take(bound)
         .collect()
 }
 
-/// How often the time since the planned slot is halved: what is left of a year is then less than ten minutes.
+/// Number of times the period since the planned slot is halved. After that, less than ten minutes of a year are left.
 const HALVINGS: u32 = 16;
 
-/// The newest slots up to now, of which there are more than the bound since the planned one. A cron expression is only
-/// read forward, so this looks for a time from which on there are few more than the bound.
+/// Returns the newest slots up to now, when more than the bound have passed. A cron expression can only be read
+/// forward, so this searches for a time after which few more than the bound follow.
 fn newest_of_cron(crontab: &Cron, planned: Timestamp, now: Timestamp) -> Vec<Timestamp> {
     let bound = limits::MISSED_SLOTS as usize;
     let (mut enough, mut too_few) = (planned, now);
@@ -216,23 +218,23 @@ fn newest_of_cron(crontab: &Cron, planned: Timestamp, now: Timestamp) -> Vec<Tim
     slots
 }
 
-/// The refusal of a schedule, with the next step.
-pub(crate) fn refused(unusable: Unusable) -> ToolError {
+/// Builds the refusal of a schedule, with the next step.
+pub(crate) fn refusal(unusable: ScheduleError) -> ToolError {
     let invalid = |message: String| ToolError::new(ToolErrorKind::InvalidToolInput, message);
     match unusable {
-        Unusable::PastTime { at, now } => {
+        ScheduleError::PastTime { at, now } => {
             invalid(format!("the time {at} has passed; it is {now} now")).hint("name a later time")
         }
-        Unusable::TooFar => invalid("the delay or interval is longer than ten years".to_owned())
+        ScheduleError::TooFar => invalid("the delay or interval is longer than ten years".to_owned())
             .hint("name a shorter one"),
-        Unusable::NoInterval => invalid("interval_ms must be at least 1".to_owned())
+        ScheduleError::NoInterval => invalid("interval_ms must be at least 1".to_owned())
             .hint("leave it out for a timer that fires once"),
-        Unusable::BadExpression { reason } => {
+        ScheduleError::BadExpression { reason } => {
             invalid(format!("the cron expression or time zone cannot be used: {reason}")).hint(
                 "use five fields (minute hour day month weekday) and an IANA zone such as Europe/Berlin",
             )
         }
-        Unusable::NeverFires => invalid("the schedule has no slot after now".to_owned())
+        ScheduleError::NeverFires => invalid("the schedule has no slot after now".to_owned())
             .hint("check day and month: for example 30 February does not exist"),
     }
 }
@@ -320,16 +322,16 @@ mod tests {
         };
         assert!(matches!(
             check(&once(now.minus_millis(1)), now),
-            Err(Unusable::PastTime { .. })
+            Err(ScheduleError::PastTime { .. })
         ));
         assert_eq!(
             check(&once(now.plus_millis(limits::TIMER_MAX_MS + 1)), now),
-            Err(Unusable::TooFar)
+            Err(ScheduleError::TooFar)
         );
-        assert_eq!(check(&every(0), now), Err(Unusable::NoInterval));
+        assert_eq!(check(&every(0), now), Err(ScheduleError::NoInterval));
         assert_eq!(
             check(&cron("0 0 30 2 *", "UTC"), now),
-            Err(Unusable::NeverFires)
+            Err(ScheduleError::NeverFires)
         );
         for (expression, zone) in [
             ("0 0 * *", "UTC"),
@@ -338,7 +340,7 @@ mod tests {
         ] {
             let refused = check(&cron(expression, zone), now);
             assert!(
-                matches!(refused, Err(Unusable::BadExpression { .. })),
+                matches!(refused, Err(ScheduleError::BadExpression { .. })),
                 "{expression} {zone}"
             );
         }

@@ -1,15 +1,15 @@
-//! The calls of a round: run in order, one at a time. What the kernel can decide itself is decided in the commit;
-//! what needs the world becomes an effect; what needs another agent becomes a send. Every call gets exactly one result.
+//! Runs the tool calls of a round in order, one at a time. The kernel answers some calls in the commit; a call that
+//! needs the host becomes an effect, and one that needs another agent a send. Every call gets exactly one result.
 
 use super::end;
-use super::ending::{Ending, Rest};
-use super::finish::{finish_call, in_hand};
+use super::ending::{Ending, RestRequest};
+use super::finish::{finish_call, running_call};
+use super::kernel_calls::{self, CallRoute};
 use super::request;
 use super::round::{is_owed_words, rounds_so_far};
-use super::settled::{self, Taken};
 use super::work_calls;
 use crate::draft::Draft;
-use crate::input::{Planned, Reply, RoundInHand, Stamp};
+use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
 use crate::{task, work};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
@@ -23,11 +23,11 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase, Speech, TerminalReason};
 use serde_json::json;
 
-/// Runs the calls of a round from number `from` on, until one needs the world or another agent, or none is left.
+/// Runs the calls of a round from index `from` on, until one needs the host or another agent, or none is left.
 pub(super) fn run_calls(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    round: &RoundInHand,
+    round: &CurrentRound,
     from: usize,
 ) {
     let alone = round.calls().count() == 1;
@@ -36,8 +36,8 @@ pub(super) fn run_calls(
             round_entry: round.entry,
             call_index,
         };
-        let taken = match refusal(call_index, planned) {
-            Err(error) => Taken::Settled(ToolEnvelope::failure(&call.name, error)),
+        let taken = match check_call(call_index, planned) {
+            Err(error) => CallRoute::Settled(ToolEnvelope::failure(&call.name, error)),
             Ok(Intent::Sleep {
                 reason,
                 duration_ms,
@@ -45,43 +45,43 @@ pub(super) fn run_calls(
                 if is_owed_words(&turn, round) {
                     return refuse_silent_sleep(draft, turn, call);
                 }
-                let envelope = slept(call, reason.as_deref(), *duration_ms);
+                let envelope = sleep_result(call, reason.as_deref(), *duration_ms);
                 finish_call(draft, &turn, call, envelope, 0);
-                let rest = Rest {
+                let rest = RestRequest {
                     reason: reason.clone(),
                     duration_ms: *duration_ms,
                 };
                 return end::end(draft, &turn, Ending::slept(round, rest));
             }
             Ok(Intent::WaitFor(new)) if alone => {
-                match work_calls::waited(draft, &mut turn, call, new) {
+                match work_calls::declare_wait(draft, &mut turn, call, new) {
                     Ok((envelope, wait)) => {
                         finish_call(draft, &turn, call, envelope, 0);
                         return end::end(draft, &turn, Ending::waits(round, &wait));
                     }
-                    Err(error) => Taken::Settled(ToolEnvelope::failure(&call.name, error)),
+                    Err(error) => CallRoute::Settled(ToolEnvelope::failure(&call.name, error)),
                 }
             }
             Ok(Intent::Sleep { .. } | Intent::WaitFor(_)) => {
-                Taken::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
+                CallRoute::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
             }
-            Ok(intent) => settled::take(draft, &mut turn, (call, round), intent),
+            Ok(intent) => kernel_calls::route_call(draft, &mut turn, call, round, intent),
         };
         match taken {
-            Taken::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
-            Taken::Act => {
+            CallRoute::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
+            CallRoute::Act => {
                 request::record_commands(draft, &turn, call, planned);
                 return start_call(draft, turn, place);
             }
-            Taken::Message {
+            CallRoute::Message {
                 agent_id,
                 text,
                 priority,
-            } => return send_message(draft, turn, place, (agent_id, text, priority)),
+            } => return send_message(draft, turn, place, agent_id, text, priority),
         }
     }
     work::promote(draft, &mut turn, round);
-    // Only a wait that was refused gets here on the last round: nothing is left to ask for another.
+    // Only a refused wait reaches this point on the last round; no round is left to ask for another.
     if turn.rounds >= turn.max_rounds {
         let rounds = rounds_so_far(draft, &turn);
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
@@ -89,7 +89,8 @@ pub(super) fn run_calls(
     next_round(draft, turn);
 }
 
-/// A turn that owes an operator words does not rest before it has said any. The model is told, once; then the turn fails.
+/// Refuses a rest of a turn that owes an operator an answer and has none yet. The model is told once; then the turn
+/// fails.
 fn refuse_silent_sleep(draft: &mut Draft<'_>, mut turn: OpenTurn, call: &ToolCall) {
     let refused = ToolEnvelope::failure(&call.name, sleep_without_answer());
     finish_call(draft, &turn, call, refused, 0);
@@ -100,8 +101,8 @@ fn refuse_silent_sleep(draft: &mut Draft<'_>, mut turn: OpenTurn, call: &ToolCal
     next_round(draft, turn);
 }
 
-/// What a call asks for, or why it is not run at all.
-fn refusal(index: usize, planned: Option<&Planned>) -> Result<&Intent, ToolError> {
+/// Returns the intent of a call, or the reason for which it is not run.
+fn check_call(index: usize, planned: Option<&CallIntent>) -> Result<&Intent, ToolError> {
     if index >= limits::CALLS_PER_ROUND {
         return Err(too_many_calls());
     }
@@ -112,7 +113,7 @@ fn refusal(index: usize, planned: Option<&Planned>) -> Result<&Intent, ToolError
     }
 }
 
-/// Asks for the turn's next round.
+/// Begins the next round of the turn.
 pub(crate) fn next_round(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     let effect = draft.open_effect(Effect::CallModel {
         turn_index: turn.turn_index,
@@ -140,12 +141,14 @@ fn start_call(draft: &mut Draft<'_>, mut turn: OpenTurn, place: CallPlace) {
     draft.agent.open_turn = Some(turn);
 }
 
-/// Sends a message to another agent; the call stays open until the verdict is back.
+/// Sends a message to another agent. The call stays open until the verdict arrives.
 fn send_message(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
     place: CallPlace,
-    (to, text, priority): (AgentId, String, Priority),
+    to: AgentId,
+    text: String,
+    priority: Priority,
 ) {
     let send = draft.next_effect();
     let message = AgentSend::Message {
@@ -164,15 +167,15 @@ fn send_message(
     draft.agent.open_turn = Some(turn);
 }
 
-/// The receiver of a send has accepted or refused it: the call gets its result, and the round goes on.
-pub(crate) fn verdict(draft: &mut Draft<'_>, id: SendId, verdict: &Verdict) -> Reply {
+/// Handles the verdict of a receiver: the call gets its result, and the round continues.
+pub(crate) fn handle_verdict(draft: &mut Draft<'_>, id: SendId, verdict: &Verdict) -> Reply {
     let waits =
         |turn: &mut OpenTurn| matches!(turn.phase, Phase::Sending { send, .. } if send == id);
-    // A turn that was called off meanwhile has closed the call.
+    // A turn that was cancelled meanwhile has already closed the call.
     let Some(turn) = draft.agent.open_turn.take_if(waits) else {
         return Reply::Unchanged;
     };
-    go_on(draft, turn, 0, |call| match verdict {
+    continue_calls(draft, turn, 0, |call| match verdict {
         Verdict::Accepted { message_id } => ToolEnvelope::success(
             &call.name,
             "the message was delivered",
@@ -188,8 +191,8 @@ pub(crate) fn verdict(draft: &mut Draft<'_>, id: SendId, verdict: &Verdict) -> R
     })
 }
 
-/// A call came to its end.
-pub(crate) fn tool_finished(
+/// Handles the end of the running call.
+pub(crate) fn handle_tool_end(
     draft: &mut Draft<'_>,
     stamp: Stamp,
     consequence: &Consequence,
@@ -214,7 +217,7 @@ pub(crate) fn tool_finished(
     conclude_call(draft, turn, consequence, duration_ms)
 }
 
-/// Gives the call that a turn runs what it comes to, and goes on with the calls behind it.
+/// Applies the consequence of the running call, and continues with the calls behind it.
 pub(crate) fn conclude_call(
     draft: &mut Draft<'_>,
     turn: OpenTurn,
@@ -237,18 +240,18 @@ pub(crate) fn conclude_call(
             let round = place.and_then(|place| draft.round(place.round_entry));
             let made = match (place, round) {
                 (Some(place), Some(round)) => {
-                    work_calls::created(draft, &mut turn, &round, place, plan)
+                    work_calls::create_item(draft, &mut turn, &round, place, plan)
                 }
                 (Some(_) | None, Some(_) | None) => None,
             };
             made.unwrap_or_else(|| ToolEnvelope::failure("CreateWorkItem", not_interpreted()))
         }
     };
-    go_on(draft, turn, duration_ms, |_| envelope.clone())
+    continue_calls(draft, turn, duration_ms, |_| envelope.clone())
 }
 
-/// Gives the call that was under way its result and runs the ones behind it.
-fn go_on(
+/// Writes the result of the running call and runs the calls behind it.
+fn continue_calls(
     draft: &mut Draft<'_>,
     turn: OpenTurn,
     duration_ms: u64,
@@ -257,7 +260,7 @@ fn go_on(
     let place = turn.phase.call();
     let round = place.and_then(|place| draft.round(place.round_entry));
     let (Some(place), Some(round)) = (place, round) else {
-        // The round is not in the log where the turn says it is: nothing can be told to a model about its calls.
+        // The log does not hold the round that the turn names, so its calls cannot get results.
         let summary = "the round whose calls ran is missing from the log";
         end::fail(
             draft,
@@ -275,25 +278,26 @@ fn go_on(
     Reply::Done
 }
 
-/// Whether the call a turn runs may be performed again.
-pub(crate) fn takes_up(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
-    in_hand(draft, turn).is_some_and(|(_, action)| action.restart_policy() == RestartPolicy::Repeat)
+/// Returns true if the running call may be performed again.
+pub(crate) fn can_repeat_call(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
+    running_call(draft, turn)
+        .is_some_and(|(_, action)| action.restart_policy() == RestartPolicy::Repeat)
 }
 
-/// Performs the call a turn runs again: whatever it began is found.
-pub(crate) fn take_up_call(draft: &mut Draft<'_>, turn: OpenTurn) {
+/// Performs the running call again. Its executor finds what the first attempt started.
+pub(crate) fn repeat_call(draft: &mut Draft<'_>, turn: OpenTurn) {
     match turn.phase.call() {
         Some(place) => start_call(draft, turn, place),
         None => next_round(draft, turn),
     }
 }
 
-/// Whether a call changed files, which is progress of the work it belongs to.
+/// Returns true if a call changed files, which counts as progress of its work item.
 fn is_successful_patch(envelope: &ToolEnvelope) -> bool {
     envelope.tool_name == "ApplyPatch" && envelope.error().is_none()
 }
 
-fn slept(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>) -> ToolEnvelope {
+fn sleep_result(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>) -> ToolEnvelope {
     let summary = match duration_ms {
         Some(ms) => format!("resting for {ms} ms or until something arrives"),
         None => "resting until something arrives".to_owned(),
@@ -333,7 +337,7 @@ fn too_many_calls() -> ToolError {
     .retryable()
 }
 
-/// Every call gets a result, also one the shell said nothing about.
+/// Error for a call that the shell did not interpret, because every call needs a result.
 fn not_interpreted() -> ToolError {
     ToolError::new(
         ToolErrorKind::ToolExecutionFailed,

@@ -1,10 +1,10 @@
-//! The end of a turn: its record, its one outcome, and what the agent does next.
+//! Ends a turn: writes its record and its one outcome, and lets the agent continue.
 //!
-//! Every operator message the turn owes is settled here by one brief, in the commit of the end. A failed turn
-//! leaves a failure brief, a log entry and an event. No call leaves a turn without a result.
+//! One brief settles every operator message that the turn owes, in the commit of the end. A failed turn leaves a
+//! failure brief, a log entry and an event. No call is left without a result.
 
 use super::ending::{Ending, Failure};
-use super::finish::{close_unfinished, failing, take_over};
+use super::finish::{close_unfinished, error_result, take_over};
 use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
@@ -29,7 +29,7 @@ use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, Terminal
 use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{BriefId, limits, text};
 
-/// Ends a turn.
+/// Ends an open turn.
 pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if let Some(failure) = &ending.failure {
         record_failure(draft, turn, failure, ending.reason);
@@ -37,10 +37,10 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if turn.failed_attempts > 0 {
         draft.clear_attempts();
     }
-    settle(draft, turn, &ending);
+    settle_messages(draft, turn, &ending);
     close_message(draft, turn, &ending);
     record_terminal(draft, turn, &ending);
-    work::turn_ended(draft, turn, ending.reason);
+    work::handle_turn_end(draft, turn, ending.reason);
     let completed = ending.kind() == TerminalKind::Completed;
     if let Some(rest) = ending.rest {
         rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);
@@ -52,9 +52,9 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     draft.note_end_of_turn();
 }
 
-/// Tells the operator whose message was answered that work goes on without a word of theirs.
+/// Tells the operator whose message was answered that the agent continues to work without a further message.
 fn acknowledge_work(draft: &mut Draft<'_>, turn: &OpenTurn) {
-    let Some(closure) = assess(draft.standing()).closure else {
+    let Some(closure) = assess(draft.assessment_facts()).closure else {
         return;
     };
     let words = match (closure.work_signal, closure.waiting_reason) {
@@ -79,7 +79,7 @@ fn record_failure(
     failure: &Failure,
     reason: TerminalReason,
 ) {
-    // Counts what was answered before, too: a turn that fails in its last round has paid for all of them.
+    // Includes the rounds answered before: a turn that fails in its last round has used tokens for all of them.
     let usage = (turn.usage != TokenUsage::default()).then_some(turn.usage);
     let artifact = failure.artifact.clone();
     draft.event(Event::RuntimeError(RuntimeError {
@@ -114,29 +114,29 @@ fn record_failure(
     );
 }
 
-/// Writes the one brief, if there is anything to say or anyone to say it to, and settles what is owed.
-fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
-    let asks = question(draft, turn, ending);
+/// Writes the brief of the turn, if it has content or a recipient, and settles the owed messages.
+fn settle_messages(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
+    let asks = requested_action(draft, turn, ending);
     let is_silent = ending.failure.is_none() && ending.words().is_none() && asks.is_none();
     if turn.owes.is_empty() && is_silent {
         return;
     }
     let (kind, words, preview) = match (&ending.failure, &ending.last_round) {
-        (Some(failure), _) => said(BriefKind::Failure, failure.artifact.summary.clone()),
+        (Some(failure), _) => runtime_brief(BriefKind::Failure, failure.artifact.summary.clone()),
         (None, Some((entry, first))) if ending.words().is_some() => {
             (BriefKind::Result, BriefText::Round(*entry), first.clone())
         }
         (None, last) => match (turn.delivery, &asks, last) {
-            // The report of the work that this turn completed is the outcome.
+            // The completion report of this turn is its outcome.
             (Some(entry), None, _) => {
                 let preview = "the work is completed; its report stands in the log".to_owned();
                 (BriefKind::Result, BriefText::Round(entry), preview)
             }
-            (_, Some(asks), _) => said(BriefKind::Result, ending.waiting_for(asks)),
+            (_, Some(asks), _) => runtime_brief(BriefKind::Result, ending.waiting_for(asks)),
             (None, None, Some((entry, _))) => {
                 (BriefKind::Result, BriefText::Round(*entry), String::new())
             }
-            (None, None, None) => said(BriefKind::Result, String::new()),
+            (None, None, None) => runtime_brief(BriefKind::Result, String::new()),
         },
     };
     let seq = draft.next_brief();
@@ -180,14 +180,14 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     draft.agent.last_brief_at = Some(draft.now);
 }
 
-/// A brief of words of the runtime.
-fn said(kind: BriefKind, words: String) -> (BriefKind, BriefText, String) {
+/// Builds a brief with text of the runtime.
+fn runtime_brief(kind: BriefKind, words: String) -> (BriefKind, BriefText, String) {
     (kind, BriefText::Words(words.clone()), words)
 }
 
-/// What the operator is asked for by a turn that ends waiting for them: by its wait, or because the plan of its item needs
-/// their input.
-fn question(draft: &Draft<'_>, turn: &OpenTurn, ending: &Ending) -> Option<ActionRequired> {
+/// Returns the action requested of the operator by a turn that ends waiting for them: by its wait, or because the plan
+/// of its item needs input.
+fn requested_action(draft: &Draft<'_>, turn: &OpenTurn, ending: &Ending) -> Option<ActionRequired> {
     if ending.failure.is_some() || ending.asks.is_some() {
         return ending.asks.clone();
     }
@@ -219,9 +219,9 @@ fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     }
 }
 
-/// Where the message of a turn goes with it. The result of a task is owed to the agent until a model has answered it: a
-/// turn that is called off before leaves it to another, and where no model could be asked it is kept for the next. One
-/// that no model takes is given up, since every turn that held it would fail.
+/// Returns the final queue status of the turn's message. The result of a task is owed to the agent until a model has
+/// answered it: a cancelled turn leaves it to another one, and if no model could be asked it is held for the next turn.
+/// A result that no model accepts is dropped, since every turn with it would fail.
 fn destination(turn: &OpenTurn, ending: &Ending) -> QueueStatus {
     let untold = turn.message_kind == MessageKind::TaskResult && turn.rounds == 0;
     match (ending.reason, ending.kind()) {
@@ -237,7 +237,7 @@ fn destination(turn: &OpenTurn, ending: &Ending) -> QueueStatus {
     }
 }
 
-/// Whether a turn failed because no model takes its request.
+/// Returns true if a turn failed because no model accepts its request.
 fn is_refused(ending: &Ending) -> bool {
     let kind = ending.failure.as_ref().and_then(|failure| failure.provider);
     kind.is_some_and(ModelFailureKind::refuses_request)
@@ -277,7 +277,7 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
 }
 
 fn record_closure(draft: &mut Draft<'_>) {
-    let assessment = assess(draft.standing());
+    let assessment = assess(draft.assessment_facts());
     if let Some(closure) = assessment.closure {
         draft.event(Event::ClosureDecided(ClosureDecided {
             outcome: closure.outcome,
@@ -287,7 +287,7 @@ fn record_closure(draft: &mut Draft<'_>) {
     }
 }
 
-/// Calls off the open turn, if there is one: by a stop or a removal. What it waited for is let go.
+/// Cancels the open turn, if there is one, for a stop or a removal, and releases what it waited for.
 pub(crate) fn abort(
     draft: &mut Draft<'_>,
     reason: TerminalReason,
@@ -304,7 +304,7 @@ pub(crate) fn abort(
         "the run was aborted before this call began",
     );
     take_over(draft, &turn);
-    close_unfinished(draft, &turn, failing(running), &unstarted);
+    close_unfinished(draft, &turn, error_result(running), &unstarted);
     let run_id = turn.run_id.clone();
     draft.event(Event::CurrentRunAborted(CurrentRunAborted {
         run_id: run_id.clone(),
@@ -314,7 +314,7 @@ pub(crate) fn abort(
     Some(run_id)
 }
 
-/// Fails a turn that was taken out of the agent already.
+/// Fails a turn that was already taken out of the agent.
 pub(crate) fn fail(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -329,14 +329,14 @@ pub(crate) fn fail(
     );
 }
 
-/// The runtime broke a rule of its own while deciding about this agent: the turn is given up, the agent goes on.
+/// Handles a decision that broke an invariant: the turn is given up, and the agent continues.
 pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
     let Some(turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
     release(draft, &turn.phase);
     detached::next_generation(draft);
-    task::follow_anew(draft, None);
+    task::supervise_again(draft, None);
     take_over(draft, &turn);
     let lost = ToolError::new(
         ToolErrorKind::OutcomeUnknown,
@@ -346,7 +346,7 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
         ToolErrorKind::NotStarted,
         "the runtime failed before this call began",
     );
-    close_unfinished(draft, &turn, failing(lost), &unstarted);
+    close_unfinished(draft, &turn, error_result(lost), &unstarted);
     let summary = format!("the runtime gave up this turn because of a fault of its own: {message}");
     fail(
         draft,
@@ -358,7 +358,7 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
     Reply::Done
 }
 
-/// Lets go of what the turn waited for.
+/// Releases what the turn waited for.
 pub(crate) fn release(draft: &mut Draft<'_>, phase: &Phase) {
     match phase {
         Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => {
@@ -369,7 +369,7 @@ pub(crate) fn release(draft: &mut Draft<'_>, phase: &Phase) {
                 draft.clear_due(due);
             }
         }
-        // What was sent cannot be called back; its verdict comes to nothing.
+        // A send cannot be cancelled; its verdict will be ignored.
         Phase::Sending { .. } => {}
     }
 }

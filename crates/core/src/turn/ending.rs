@@ -1,7 +1,7 @@
-//! How a turn ends and what is said of it: the words, the failure, the rest. Writes nothing; `end` does.
+//! Describes the end of a turn: its last text, its failure or its rest. `end` writes it.
 
 use super::work_calls::asks_operator;
-use crate::input::RoundInHand;
+use crate::input::CurrentRound;
 use holon_domain::attempt::AttemptTimeline;
 use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
@@ -10,33 +10,33 @@ use holon_domain::turn::{LogSeq, OpenTurn, TerminalKind, TerminalReason};
 use holon_domain::wait::WaitRecord;
 use holon_domain::{limits, text};
 
-/// A rest the model asked for.
-pub(crate) struct Rest {
+/// A rest that the model requested.
+pub(crate) struct RestRequest {
     pub(crate) reason: Option<String>,
     pub(crate) duration_ms: Option<u64>,
 }
 
-/// How and why a turn ends, and what is said of it.
+/// The reason for the end of a turn, with its text, failure and rest.
 pub(crate) struct Ending {
     pub(super) reason: TerminalReason,
-    /// The last round, whose words are the terminal message; and the first of them.
+    /// The last round, whose text is the terminal message, and the beginning of that text.
     pub(super) last_round: Option<(LogSeq, String)>,
     pub(super) failure: Option<Failure>,
-    pub(super) rest: Option<Rest>,
-    /// What the operator is asked for, if the turn ended to wait for them.
+    pub(super) rest: Option<RestRequest>,
+    /// Action requested of the operator, if the turn ended to wait for them.
     pub(super) asks: Option<ActionRequired>,
 }
 
-/// Why a turn failed.
+/// Description of a failed turn.
 pub(crate) struct Failure {
     pub(super) artifact: FailureArtifact,
     pub(super) timeline: Option<AttemptTimeline>,
-    /// What the provider did, if it was one.
+    /// Kind of the provider's failure; `None` if the runtime failed.
     pub(super) provider: Option<ModelFailureKind>,
 }
 
 impl Ending {
-    pub(super) fn finished(round: &RoundInHand) -> Self {
+    pub(super) fn finished(round: &CurrentRound) -> Self {
         let last_round = Some((round.entry, round.words()));
         Self {
             reason: TerminalReason::Finished,
@@ -47,7 +47,7 @@ impl Ending {
         }
     }
 
-    pub(super) fn slept(round: &RoundInHand, rest: Rest) -> Self {
+    pub(super) fn slept(round: &CurrentRound, rest: RestRequest) -> Self {
         Self {
             reason: TerminalReason::Slept,
             rest: Some(rest),
@@ -55,9 +55,9 @@ impl Ending {
         }
     }
 
-    /// The model declared what it waits for.
-    pub(super) fn waits(round: &RoundInHand, wait: &WaitRecord) -> Self {
-        let rest = Rest {
+    /// Ends a turn in which the model declared a wait.
+    pub(super) fn waits(round: &CurrentRound, wait: &WaitRecord) -> Self {
+        let rest = RestRequest {
             reason: Some(wait.waiting_for.clone()),
             duration_ms: None,
         };
@@ -71,7 +71,7 @@ impl Ending {
         }
     }
 
-    pub(super) fn max_rounds(round: &RoundInHand, rounds: u64) -> Self {
+    pub(super) fn max_rounds(round: &CurrentRound, rounds: u64) -> Self {
         let summary = format!(
             "stopped after {}, the most this request allowed; allow more with --max-turns",
             text::pluralize(rounds, "model round")
@@ -125,13 +125,13 @@ impl Ending {
         Self::failed(reason, Failure::runtime("run_aborted", summary))
     }
 
-    /// The first of the turn's last words; none when its last round said nothing or it failed before one.
+    /// Returns the beginning of the last round's text; `None` if it had none or the turn failed before one.
     pub(super) fn words(&self) -> Option<&str> {
         let (_, words) = self.last_round.as_ref()?;
         Some(words.as_str()).filter(|words| !words.is_empty())
     }
 
-    /// What the turn waits for, for a brief of a turn that said nothing.
+    /// Describes the wait for the brief of a turn without text.
     pub(super) fn waiting_for(&self, asks: &ActionRequired) -> String {
         let reason = self.rest.as_ref().and_then(|rest| rest.reason.clone());
         reason.unwrap_or_else(|| asks.next_step.clone())
@@ -205,7 +205,7 @@ impl Failure {
     }
 }
 
-/// The models that were asked, each with why it failed last.
+/// Lists the models that were asked, each with its last failure.
 fn failures(timeline: &AttemptTimeline) -> Vec<String> {
     let mut last: Vec<(&str, &str)> = Vec::new();
     for attempt in &timeline.attempts {

@@ -1,10 +1,10 @@
-//! How calls come to an end: each gets its one result in the log, and an event that tells of it.
+//! Finishes tool calls: each gets its one result in the log and an event.
 //!
-//! Decides nothing about what the turn does next. Invariant: a turn that is let go leaves no call without a result, no
-//! command that nobody follows and no patch that nobody finishes.
+//! This module does not decide how the turn continues. Invariant: a released turn leaves no call without a result, no
+//! command without a task and no patch without an effect that finishes it.
 
 use crate::draft::Draft;
-use crate::input::RoundInHand;
+use crate::input::CurrentRound;
 use crate::{detached, task};
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
@@ -16,8 +16,8 @@ use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase};
 use holon_domain::{CallId, limits, text};
 
-/// The call the shell runs for a turn, and what it was asked to do for it.
-pub(super) fn in_hand(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCall, HostAction)> {
+/// Returns the call that the shell runs for a turn, and its action.
+pub(super) fn running_call(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCall, HostAction)> {
     let Phase::RunningTool {
         round_entry,
         call_index,
@@ -36,10 +36,10 @@ pub(super) fn in_hand(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCall, H
     Some((call.clone(), intent.action(place)?))
 }
 
-/// The turn lets go of its call. A command that runs for it is stopped as a task; a patch is never broken off, so an
-/// effect of its own stays open until it is through. Either is found again after a crash.
+/// Hands the running call over when its turn is released. A command is stopped as a task. A patch is never interrupted:
+/// a detached effect stays open until it is complete. Recovery finds either of them after a crash.
 pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
-    let Some((call, action)) = in_hand(draft, turn) else {
+    let Some((call, action)) = running_call(draft, turn) else {
         return;
     };
     match action {
@@ -59,7 +59,7 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
         HostAction::ApplyPatch(_) => {
             detached::open(draft, Effect::FinishPatch { call_id: call.id });
         }
-        // Nothing of these goes on without the call.
+        // These actions leave nothing running without their call.
         HostAction::TaskInput(_)
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
@@ -71,7 +71,7 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
 pub(super) fn refuse_all(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
-    round: &RoundInHand,
+    round: &CurrentRound,
     error: impl Fn() -> ToolError,
 ) {
     for (call, _) in round.calls() {
@@ -85,13 +85,13 @@ pub(super) fn refuse_all(
     }
 }
 
-/// A call that came to nothing but this error.
-pub(crate) fn failing(error: ToolError) -> impl FnOnce(&ToolCall) -> ToolEnvelope {
+/// Returns a function that builds a failed result with this error.
+pub(crate) fn error_result(error: ToolError) -> impl FnOnce(&ToolCall) -> ToolEnvelope {
     move |call| ToolEnvelope::failure(&call.name, error)
 }
 
-/// Closes the calls a turn leaves unfinished: the one that runs with `running`, the ones behind it with `unstarted`.
-/// Returns which were which.
+/// Closes the unfinished calls of a turn: the running one with `running`, the ones behind it with `unstarted`. Returns
+/// the calls of both kinds.
 pub(crate) fn close_unfinished(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -119,7 +119,7 @@ pub(crate) fn close_unfinished(
     (cut, never_run)
 }
 
-/// Gives a call its one result.
+/// Writes the result of a call to the log, with its event.
 pub(super) fn finish_call(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,

@@ -1,9 +1,9 @@
-//! Notices: briefs about a turn that has not ended, because its prompt waits for a provider or needs an operator.
+//! Notices: briefs about an open turn whose prompt waits for a provider or needs an operator.
 //!
-//! Neither settles anything. The one outcome of each prompt is still to come.
+//! A notice settles nothing. Each prompt still gets its one outcome.
 
-use super::failed::FailedRound;
-use super::suspended::Decisive;
+use super::failure::FailedRound;
+use super::suspension::DecisiveFailure;
 use crate::draft::Draft;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
@@ -12,8 +12,8 @@ use holon_domain::queue::MessageSeq;
 use holon_domain::turn::{OpenTurn, SuspensionReason};
 use holon_domain::{BriefId, MessageId, Timestamp, limits, text};
 
-/// Tells the operator of each prompt that will have waited a minute when this pause ends what it waits for, once. Also of
-/// prompts that are queued behind the turn, because the trouble keeps them waiting too.
+/// Tells operators once about each prompt that will have waited a minute when this pause ends. This includes prompts
+/// queued behind the turn, because the outage delays them too.
 pub(super) fn acknowledge(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -37,11 +37,12 @@ pub(super) fn acknowledge(
     write(draft, turn, told, BriefKind::Ack, &words, None);
 }
 
-/// Tells the operator that the turn cannot go on without them, once until they mend something or the reason changes. No outcome, so it is no failure.
+/// Tells the operator that the turn cannot continue without them, once until they act or the reason changes. It is not
+/// an outcome and not a failure.
 pub(super) fn request_action(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    told: &Decisive,
+    told: &DecisiveFailure,
     reason: SuspensionReason,
 ) {
     if turn.patience.action_requested.replace(reason) == Some(reason) {
@@ -100,8 +101,8 @@ fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> Actio
     }
 }
 
-/// The prompts that wait and were not told of: those the turn owes an outcome, those that had joined the request, and
-/// those that stand behind it in the queue. They count as told of from now on.
+/// Returns the waiting prompts without a notice: those the turn owes an outcome, those that joined the request and
+/// those queued behind it. They count as acknowledged from now on.
 fn take_unacknowledged(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -176,7 +177,7 @@ fn write(
     draft.agent.last_brief_at = Some(draft.now);
 }
 
-/// Tells the operator of something only they can mend, without settling anything.
+/// Tells the operator about a problem that only they can solve, without settling any message.
 pub(crate) fn write_notice(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -186,12 +187,12 @@ pub(crate) fn write_notice(
     write(draft, turn, Vec::new(), BriefKind::Ack, words, Some(action));
 }
 
-/// Tells the operator that work goes on after the turn that answered them.
+/// Tells the operator that work continues after the turn that answered them.
 pub(super) fn write_progress(draft: &mut Draft<'_>, turn: &OpenTurn, words: &str) {
     write(draft, turn, Vec::new(), BriefKind::Ack, words, None);
 }
 
-/// A provider's sentence without its full stop, to go on after it.
+/// Removes the final full stop of a provider's sentence, so that text can follow it.
 fn trimmed(sentence: &str) -> &str {
     sentence.trim_end_matches(['.', ' '])
 }

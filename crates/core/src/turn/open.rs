@@ -1,4 +1,4 @@
-//! Opening a turn: the message is taken up, the run gets its name, the first round is asked for.
+//! Opens a turn: takes up a message, names the run and asks for the first round.
 
 use crate::assess::is_self_caused;
 use crate::draft::Draft;
@@ -13,7 +13,7 @@ use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Phase, ResumeMark, Speech};
 use holon_domain::{RunId, limits};
 
-/// Opens the turn of a message that was just taken from the queue.
+/// Opens the turn of a message that was just dequeued.
 pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let self_caused = is_self_caused(&entry.envelope);
     draft.agent.self_caused_turns = if self_caused {
@@ -44,7 +44,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         turn_index,
         attempt: 1,
     });
-    let owes = owed(seq, &envelope);
+    let owes = owed_messages(seq, &envelope);
     draft.agent.open_turn = Some(OpenTurn {
         run_id,
         turn_index,
@@ -84,7 +84,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     });
 }
 
-/// Records that the agent's newest turn takes a message up.
+/// Records that the newest turn took up a message.
 fn record_start(
     draft: &mut Draft<'_>,
     seq: MessageSeq,
@@ -110,8 +110,8 @@ fn record_start(
     }));
 }
 
-/// What the turn's end must settle of the message it answers.
-fn owed(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<OwedOutcome> {
+/// Lists the messages that the end of the turn must settle.
+fn owed_messages(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<OwedOutcome> {
     if !envelope.owes_outcome() {
         return Vec::new();
     }
@@ -119,8 +119,8 @@ fn owed(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<OwedOutcome> {
     vec![OwedOutcome { seq, id }]
 }
 
-/// Whether somebody waits on the line: a one-shot run holds its caller until the end, unless the caller leaves or the
-/// host dies. What is taken up is no longer remembered as left.
+/// Returns true if a caller waits for the turn: a one-shot run holds its connection until the end, unless the caller
+/// leaves or the host dies. Removes the message from the remembered ones whose caller left.
 pub(super) fn is_attended(draft: &mut Draft<'_>, entry: &QueueEntry) -> bool {
     let message = &entry.envelope;
     let left = &mut draft.agent.left_by_caller;
@@ -131,12 +131,12 @@ pub(super) fn is_attended(draft: &mut Draft<'_>, entry: &QueueEntry) -> bool {
     let holds = message.delivery_surface == DeliverySurface::RunOnce
         && message.created_at >= draft.host.started_at
         && was_left.is_none();
-    // An agent that was made for one run has a caller who waits for all of it.
+    // The caller of a one-run agent waits for all of its turns.
     holds || draft.agent.is_one_run()
 }
 
-/// The caller of a run no longer waits: its turn outlives its provider's trouble from now on.
-pub(crate) fn caller_left(draft: &mut Draft<'_>, seq: MessageSeq) -> Reply {
+/// Handles a caller that stopped waiting: its turn is suspended on provider failures from now on.
+pub(crate) fn handle_caller_left(draft: &mut Draft<'_>, seq: MessageSeq) -> Reply {
     if draft.agent.is_one_run() {
         return Reply::Unchanged;
     }
@@ -154,8 +154,8 @@ pub(crate) fn caller_left(draft: &mut Draft<'_>, seq: MessageSeq) -> Reply {
     Reply::Done
 }
 
-/// The bound of a message's turn: what its sender set. The result of a task has no sender, so its turn may take what is
-/// left of the agent's run.
+/// Returns the round limit that the sender of a message set. The result of a task has no sender, so its turn may take
+/// the rounds left of the agent's run.
 pub(crate) fn rounds_left(agent: &AgentRecord, entry: &QueueEntry) -> Option<u32> {
     match entry.envelope.kind {
         MessageKind::TaskResult => agent.run_rounds_left(),
@@ -173,7 +173,7 @@ pub(crate) fn rounds_left(agent: &AgentRecord, entry: &QueueEntry) -> Option<u32
     }
 }
 
-/// The rounds a message's turn may take: what its sender allowed, within what any turn may.
+/// Returns the round limit of a turn: what the sender allowed, within the general limit.
 pub(super) fn rounds_allowed(wanted: Option<u32>) -> u32 {
     wanted.map_or(limits::ROUNDS_PER_TURN, |max| {
         max.min(limits::ROUNDS_PER_TURN)

@@ -1,21 +1,21 @@
-//! The events that tell of commands before they are started, in the commit that asks for them.
+//! Records events about requested commands, in the commit that requests them.
 //!
-//! Decides nothing. Whether a command was started is told by the result of its call.
+//! The result of a call says whether its command was started.
 
 use crate::draft::Draft;
-use crate::input::Planned;
+use crate::input::CallIntent;
 use holon_domain::block::ToolCall;
 use holon_domain::event::{Event, ProcessExecutionRequested};
 use holon_domain::intent::{BatchItem, ExecCommand, HostAction, Intent};
 use holon_domain::turn::OpenTurn;
 use holon_domain::{limits, text};
 
-/// Records each command that a call asks for: one, or the items of a batch in their order.
+/// Records each command that a call requests: one, or the items of a batch in their order.
 pub(super) fn record_commands(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
     call: &ToolCall,
-    planned: Option<&Planned>,
+    planned: Option<&CallIntent>,
 ) {
     let Some(Ok(Intent::Host(action))) = planned else {
         return;

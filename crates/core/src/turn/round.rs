@@ -1,16 +1,16 @@
-//! A provider round that was answered: the answer becomes log entries and the next thing to wait for.
+//! Handles an answered provider round: writes the answer to the log and continues the turn.
 //!
-//! What the request held (interjections) is consumed here, in the commit of its outcome, never before.
+//! The commit of the answer consumes what the request held, such as interjections, and never earlier.
 
 use super::calls::{next_round, run_calls};
 use super::end;
 use super::ending::Ending;
-use super::failed::{awaited_answer, learn};
+use super::failure::{awaited_answer, learn};
 use super::finish;
 use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
-use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
+use crate::input::{CurrentRound, Reply, RoundAnswer, Stamp};
 use crate::work;
 use holon_domain::attempt::{RoundAttempts, TokenUsage};
 use holon_domain::block::{calls_of, chars_of, text_beginning};
@@ -28,8 +28,8 @@ use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Speech};
 use holon_domain::{limits, text};
 use std::sync::Arc;
 
-/// A model answered.
-pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundAnswer) -> Reply {
+/// Handles the answer of a model to the open round.
+pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundAnswer) -> Reply {
     let awaited = awaited_answer(draft);
     if !draft.accept(stamp, awaited) {
         return Reply::Unchanged;
@@ -42,10 +42,10 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: &Round
     turn.patience = Patience::default();
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, answer);
-    work::request_answered(draft, &mut turn, answer);
+    work::handle_answered_request(draft, &mut turn, answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
     let tries = close_tries(draft, &mut turn, answer.timing);
-    account(draft, &mut turn, answer.usage);
+    add_usage(draft, &mut turn, answer.usage);
     emit_round(draft, &turn, answer, &tries);
     let entry = draft.log(
         turn.turn_index,
@@ -59,13 +59,18 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: &Round
         },
     );
     let (blocks, intents) = (Arc::clone(&answer.blocks), Arc::clone(&answer.intents));
-    let round = RoundInHand::new(entry, blocks, intents);
-    follow(draft, turn, answer.stop_reason, &round);
+    let round = CurrentRound::new(entry, blocks, intents);
+    continue_turn(draft, turn, answer.stop_reason, &round);
     Reply::Done
 }
 
-/// What the turn does after an answer.
-fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &RoundInHand) {
+/// Continues the turn after an answer.
+fn continue_turn(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    stop: StopReason,
+    round: &CurrentRound,
+) {
     let bound_reached = turn.rounds >= turn.max_rounds;
     let cut_off = stop == StopReason::MaxOutputTokens;
     turn.output_limit_hits = if cut_off {
@@ -77,8 +82,8 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     if !round.words().is_empty() {
         turn.speech = Speech::Spoken;
     }
-    // What asks for another round meets the bound; a rest ends the turn by itself.
-    if bound_reached && (cut_off || has_calls && !rests(round)) {
+    // The round limit applies to answers that need another round; a rest ends the turn by itself.
+    if bound_reached && (cut_off || has_calls && !is_rest(round)) {
         let rounds = rounds_so_far(draft, &turn);
         finish::refuse_all(draft, &turn, round, || round_bound_error(rounds));
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
@@ -94,28 +99,28 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     if has_calls {
         return run_calls(draft, turn, round, 0);
     }
-    // An operator's words are taken in before the turn ends. The result of a task waits for a turn of its own: what the
-    // model has just said is the answer somebody is owed.
+    // An operator's message joins before the turn ends. The result of a task waits for a turn of its own, because this
+    // answer is owed to an operator.
     if !bound_reached && !turn.closed_to_joining && draft.operator_interjects() {
         return next_round(draft, turn);
     }
     if is_owed_words(&turn, round) {
-        // A model that refuses the request refuses it again.
+        // A model that refused the request would refuse it again.
         let asks_again = stop != StopReason::Refusal && !bound_reached;
-        return answer_was_empty(draft, turn, asks_again);
+        return handle_empty_answer(draft, turn, asks_again);
     }
     end::end(draft, &turn, Ending::finished(round));
 }
 
-/// Whether the turn may not end with this round, because it says nothing and an operator is owed words: the outcome of a
-/// prompt is what the last round says, or the report of the work that the turn completed. A tick, an event or a result may
-/// be finished in silence.
-pub(super) fn is_owed_words(turn: &OpenTurn, round: &RoundInHand) -> bool {
+/// Returns true if the turn may not end with this round, because it has no text and an operator is owed an answer: the
+/// text of the last round, or the report of completed work. A turn for a tick, an event or a result may end without
+/// text.
+pub(super) fn is_owed_words(turn: &OpenTurn, round: &CurrentRound) -> bool {
     !turn.owes.is_empty() && turn.delivery.is_none() && round.words().is_empty()
 }
 
-/// The model has ended the turn without a word. It is asked once more, and then the turn fails.
-fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, asks_again: bool) {
+/// Handles an empty last answer: the model is asked once more, and then the turn fails.
+fn handle_empty_answer(draft: &mut Draft<'_>, mut turn: OpenTurn, asks_again: bool) {
     if !asks_again || turn.speech == Speech::AskedAgain {
         return end::end(draft, &turn, Ending::empty_answer(&turn));
     }
@@ -131,7 +136,7 @@ fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, asks_again: bool)
     next_round(draft, turn);
 }
 
-/// The rounds of the request that set the bound, over however many turns it took.
+/// Counts the rounds of the request that set the limit, over all of its turns.
 pub(super) fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
     if draft.agent.is_one_run() {
         draft.agent.totals.model_rounds
@@ -140,8 +145,8 @@ pub(super) fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
     }
 }
 
-/// Whether the round is nothing but a call to rest.
-fn rests(round: &RoundInHand) -> bool {
+/// Returns true if the only call of the round is a rest.
+fn is_rest(round: &CurrentRound) -> bool {
     let mut calls = round.calls();
     let first = calls.next();
     let ends = matches!(
@@ -175,7 +180,7 @@ fn ask_to_go_on(draft: &mut Draft<'_>, turn: OpenTurn, had_calls: bool) {
         run_id: Some(turn.run_id.clone()),
         message_seq: Some(turn.message_seq),
     }));
-    // A cut-off call is answered by its error already; words need to be asked for.
+    // A cut-off call already has its error as a result; cut-off text needs a request to continue.
     if !had_calls {
         draft.log(
             turn.turn_index,
@@ -251,15 +256,15 @@ fn consume_interjections(
                 pending_tool_call_count: 0,
             },
         ));
-        // Somebody waits on the line only as long as that holds for every prompt the turn owes an answer.
+        // The turn stays attended only while a caller waits for every prompt it owes an answer.
         turn.attended &= is_attended(draft, entry);
-        // What was said before was not said to this prompt.
+        // Earlier text of the turn does not answer this prompt.
         turn.speech = Speech::Silent;
         turn.owes.push(OwedOutcome {
             seq: entry.seq,
             id: entry.envelope.id.clone(),
         });
-        turn.max_rounds = widest(
+        turn.max_rounds = joined_round_limit(
             turn.max_rounds,
             rounds_allowed(entry.max_rounds),
             turn.rounds,
@@ -267,7 +272,7 @@ fn consume_interjections(
     }
 }
 
-/// The result of a task joins the turn that runs: nobody is owed an answer, and no bound is widened.
+/// Adds the result of a task to the open turn. It is owed no answer and does not raise the round limit.
 fn record_result(draft: &mut Draft<'_>, turn: &OpenTurn, entry: &QueueEntry) {
     draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
         message_id: entry.envelope.id.clone(),
@@ -277,12 +282,12 @@ fn record_result(draft: &mut Draft<'_>, turn: &OpenTurn, entry: &QueueEntry) {
     }));
 }
 
-/// A bound holds for its own message: one who joins gets its share on top of the rounds so far.
-fn widest(turn: u32, joined: u32, rounds: u32) -> u32 {
+/// Computes the round limit after a message joined: its own limit is added to the rounds so far.
+fn joined_round_limit(turn: u32, joined: u32, rounds: u32) -> u32 {
     turn.max(rounds.saturating_sub(1).saturating_add(joined))
 }
 
-fn account(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
+fn add_usage(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
     turn.usage.add(usage);
     draft.agent.totals.usage.add(usage);
     draft.agent.totals.model_rounds += 1;

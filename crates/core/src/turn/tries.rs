@@ -1,4 +1,4 @@
-//! The account of a round's tries: what is kept of each failed one, and how it is closed when the round is answered.
+//! The record of a round's failed tries: stores each one, and closes the record when the round is answered.
 
 use crate::attempt::{Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
@@ -9,12 +9,12 @@ use holon_domain::attempt::{
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::turn::OpenTurn;
 
-/// Which try of its model is in hand, from 1.
+/// Returns the number of the current try of the turn's model, counted from 1.
 pub(crate) fn current_try(turn: &OpenTurn) -> u32 {
     turn.tries.saturating_add(1)
 }
 
-/// How the answered round came about. The account of its tries is closed.
+/// Returns the timeline of the answered round, and closes the record of its tries.
 pub(super) fn close_tries(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
@@ -35,7 +35,7 @@ pub(super) fn close_tries(
     }
 }
 
-/// What is kept of a failed try.
+/// Builds the stored record of a failed try.
 pub(super) fn attempt_record(
     turn: &OpenTurn,
     failure: &ModelFailure,
@@ -72,7 +72,7 @@ pub(super) fn attempt_record(
     }
 }
 
-/// Adds to the account. Of many tries without a network in a row only the first and the last are kept.
+/// Adds a failed try to the record. Of many tries without a network in a row, only the first and the last are kept.
 pub(super) fn keep(draft: &mut Draft<'_>, turn: &mut OpenTurn, record: AttemptRecord) {
     let offline = |attempt: &AttemptRecord| {
         attempt.has_disposition(AttemptDisposition::WaitForNetwork)

@@ -1,10 +1,10 @@
-//! Calls about work that the kernel decides in the commit of the round: what they change and what they answer.
+//! Calls about work items, waits and timers, which the kernel answers in the commit of the round.
 
 use crate::draft::Draft;
-use crate::input::RoundInHand;
+use crate::input::CurrentRound;
 use crate::{timer, wait, work};
 use holon_domain::block::ToolCall;
-use holon_domain::intent::{Intent, NewTimer, NewWait, NewWorkItem, WorkIntent, WorkItemChange};
+use holon_domain::intent::{Intent, NewTimer, NewWait, WorkIntent, WorkItemChange};
 use holon_domain::timer::TimerSchedule;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn};
@@ -12,32 +12,33 @@ use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::{
     PlanArtifact, TodoState, ViewContext, WorkItemProvenance, WorkItemRecord, WorkItemView,
 };
-use holon_domain::{Timestamp, WorkItemId, limits, text};
+use holon_domain::{WorkItemId, limits, text};
 use serde_json::{Value, json};
 
-/// Unfinished entries of a checklist that a warning names.
+/// Number of unfinished checklist entries that a warning names.
 const SAMPLE: usize = 3;
 
 const BINDING_NOTE: &str = "later calls of this turn are about this item unless they name another";
 
 /// Performs a call that changes work.
-pub(super) fn take(
+pub(super) fn apply_call(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    (call, round): (&ToolCall, &RoundInHand),
+    call: &ToolCall,
+    round: &CurrentRound,
     intent: &WorkIntent,
 ) -> ToolEnvelope {
     let done = match intent {
         WorkIntent::Pick {
             work_item_id,
             reason,
-        } => picked(draft, turn, call, work_item_id, reason.as_deref()),
+        } => pick_item(draft, turn, call, work_item_id, reason.as_deref()),
         WorkIntent::Update {
             work_item_id,
             change,
-        } => updated(draft, turn, call, (work_item_id, change)),
+        } => update_item(draft, turn, call, work_item_id, change),
         WorkIntent::Complete { work_item_id } => {
-            completed(draft, turn, (call, round), work_item_id)
+            complete_item(draft, turn, call, round, work_item_id)
         }
         WorkIntent::CancelWait { wait_id } => {
             let ended = wait::cancel(draft, wait_id, "the agent cancelled it");
@@ -58,7 +59,7 @@ pub(super) fn take(
                 )
             })
         }
-        WorkIntent::CreateTimer(new) => timer_made(draft, turn, call, new),
+        WorkIntent::CreateTimer(new) => create_timer(draft, turn, call, new),
         WorkIntent::CreateTimerAfter {
             delay_ms,
             interval_ms,
@@ -66,11 +67,14 @@ pub(super) fn take(
             summary,
         } => {
             let new = NewTimer {
-                schedule: schedule_after(draft.now.plus_millis(*delay_ms), *interval_ms),
+                schedule: TimerSchedule::starting_at(
+                    draft.now.plus_millis(*delay_ms),
+                    *interval_ms,
+                ),
                 missed: *missed,
                 summary: summary.clone(),
             };
-            timer_made(draft, turn, call, &new)
+            create_timer(draft, turn, call, &new)
         }
         WorkIntent::CancelTimer { timer_id } => {
             let unknown = || {
@@ -92,28 +96,29 @@ pub(super) fn take(
                 })
         }
     };
-    done.unwrap_or_else(|error| work::refused(call, error))
+    done.unwrap_or_else(|error| work::refuse(call, error))
 }
 
-fn updated(
+fn update_item(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
     call: &ToolCall,
-    (id, change): (&WorkItemId, &WorkItemChange),
+    id: &WorkItemId,
+    change: &WorkItemChange,
 ) -> Result<ToolEnvelope, ToolError> {
     let updated = work::update(draft, id, change, turn.authority)?;
     turn.progress |= updated.changed;
     let item = &updated.item;
     let summary = format!("work item {} is at revision {}", item.id, item.revision);
     let result = json!({
-        "work_item": view(draft, item),
+        "work_item": item_view(draft, item),
         "warnings": updated.warnings,
         "changed": updated.changed,
     });
     Ok(ToolEnvelope::success(&call.name, summary, result))
 }
 
-fn timer_made(
+fn create_timer(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
     call: &ToolCall,
@@ -131,17 +136,7 @@ fn timer_made(
     ))
 }
 
-fn schedule_after(first: Timestamp, interval_ms: Option<u64>) -> TimerSchedule {
-    match interval_ms {
-        None => TimerSchedule::Once { at: first },
-        Some(interval_ms) => TimerSchedule::Every {
-            first_at: first,
-            interval_ms,
-        },
-    }
-}
-
-fn picked(
+fn pick_item(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
     call: &ToolCall,
@@ -157,8 +152,8 @@ fn picked(
         .collect();
     let summary = format!("work item {} has the focus", picked.current.id);
     let result = json!({
-        "previous_work_item": picked.previous.as_ref().map(|item| view(draft, item)),
-        "current_work_item": view(draft, &picked.current),
+        "previous_work_item": picked.previous.as_ref().map(|item| item_view(draft, item)),
+        "current_work_item": item_view(draft, &picked.current),
         "current_work_item_id": picked.current.id,
         "transition": "picked",
         "binding_note": BINDING_NOTE,
@@ -167,17 +162,18 @@ fn picked(
     Ok(ToolEnvelope::success(&call.name, summary, result))
 }
 
-fn completed(
+fn complete_item(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    (call, round): (&ToolCall, &RoundInHand),
+    call: &ToolCall,
+    round: &CurrentRound,
     id: &WorkItemId,
 ) -> Result<ToolEnvelope, ToolError> {
     let (item, warnings) = work::complete(draft, turn, id)?;
     turn.progress = true;
     let mut warnings: Vec<Value> = warnings
         .iter()
-        .map(|message| unfinished(&item, message))
+        .map(|message| unfinished_warning(&item, message))
         .collect();
     if round.report().is_empty() {
         warnings.push(json!({
@@ -186,7 +182,7 @@ fn completed(
         }));
     }
     let result = json!({
-        "work_item": view(draft, &item),
+        "work_item": item_view(draft, &item),
         "warnings": warnings,
         "completed_transition": true,
     });
@@ -194,8 +190,8 @@ fn completed(
     Ok(ToolEnvelope::success(&call.name, summary, result))
 }
 
-/// The warning about entries of the checklist that a completed item leaves open.
-fn unfinished(item: &WorkItemRecord, message: &str) -> Value {
+/// Builds the warning about checklist entries that a completed item leaves open.
+fn unfinished_warning(item: &WorkItemRecord, message: &str) -> Value {
     let open = item
         .todo_list
         .iter()
@@ -213,11 +209,11 @@ fn unfinished(item: &WorkItemRecord, message: &str) -> Value {
     })
 }
 
-/// The plan file of a new item is written: the row makes the item exist.
-pub(super) fn created(
+/// Creates the row of a new item after its plan file was written.
+pub(super) fn create_item(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    round: &RoundInHand,
+    round: &CurrentRound,
     place: CallPlace,
     plan: &PlanArtifact,
 ) -> Option<ToolEnvelope> {
@@ -241,17 +237,12 @@ pub(super) fn created(
         "work item {} is made; PickWorkItem gives it the focus",
         item.id
     );
-    let result = json!({ "work_item": view(draft, &item) });
+    let result = json!({ "work_item": item_view(draft, &item) });
     Some(ToolEnvelope::success(&call.name, summary, result))
 }
 
-/// Whether a new item may be made at all, before its plan file is written.
-pub(super) fn check_new(draft: &Draft<'_>, _new: &NewWorkItem) -> Result<(), ToolError> {
-    work::has_room(draft)
-}
-
-/// Declares a wait and answers its call; the turn ends with it.
-pub(super) fn waited(
+/// Declares a wait and answers its call. The turn ends with it.
+pub(super) fn declare_wait(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
     call: &ToolCall,
@@ -267,14 +258,14 @@ pub(super) fn waited(
     Ok((envelope, wait))
 }
 
-/// Whether only an operator's answer or a time ends this wait.
+/// Returns true if an operator's message ends this wait.
 pub(super) fn asks_operator(wait: &WaitRecord) -> bool {
     wait.wake_sources
         .iter()
         .any(|source| matches!(source, WakeSource::OperatorInput))
 }
 
-fn view(draft: &Draft<'_>, item: &WorkItemRecord) -> WorkItemView {
+fn item_view(draft: &Draft<'_>, item: &WorkItemRecord) -> WorkItemView {
     item.view(ViewContext {
         agent_home: &draft.agent.agent_home,
         current: draft.agent.work.current.as_ref().map(|current| &current.id),

@@ -1,6 +1,6 @@
-//! Declaring a wait: what it may name, when it ends at the latest, and what it replaces.
+//! Declares a wait: checks its sources, sets its due time and replaces an older wait.
 
-use super::{end_of_agent, end_of_item};
+use super::{end_agent_wait, end_item_wait};
 use crate::draft::Draft;
 use crate::work;
 use holon_domain::agent::AgentWait;
@@ -62,7 +62,7 @@ pub(crate) fn declare(
     Ok(wait)
 }
 
-/// Refuses a wait that could never end, or for which there is no room. Nothing has changed by then.
+/// Refuses a wait that could never end, or for which there is no room. Called before any change.
 fn check(draft: &Draft<'_>, new: &NewWait, item: Option<&WorkItemRecord>) -> Result<(), ToolError> {
     if new.wake_on.is_empty() && new.recheck_after_ms.is_none() {
         return Err(ToolError::new(
@@ -84,7 +84,7 @@ fn check(draft: &Draft<'_>, new: &NewWait, item: Option<&WorkItemRecord>) -> Res
     Ok(())
 }
 
-/// Refuses a task that is over or unknown, and a time that has passed.
+/// Refuses a task that has ended or is unknown, and a time that has passed.
 fn check_source(draft: &Draft<'_>, on: &WakeCondition) -> Result<(), ToolError> {
     match on {
         WakeCondition::Task { task_id } => {
@@ -127,17 +127,17 @@ fn replace_older(draft: &mut Draft<'_>, item: Option<WorkItemRecord>) -> Option<
     let by = "a newer wait replaced it";
     match item {
         Some(mut item) => {
-            end_of_item(draft, &mut item, WaitStatus::Cancelled, by);
+            end_item_wait(draft, &mut item, WaitStatus::Cancelled, by);
             Some(item)
         }
         None => {
-            end_of_agent(draft, WaitStatus::Cancelled, by);
+            end_agent_wait(draft, WaitStatus::Cancelled, by);
             None
         }
     }
 }
 
-/// The row of a wait, with its due entry.
+/// Builds the row of a wait and sets its due entry.
 fn record(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -171,7 +171,7 @@ fn record(
     }
 }
 
-/// A time that the agent named is a slot on the wall; a delay is a pause.
+/// Sets the due entry of a wait. A time that the agent named is a slot on the wall clock; a delay is a pause.
 fn set_due(draft: &mut Draft<'_>, id: &WaitId, new: &NewWait, at: Timestamp) -> DueId {
     let due = DueAction::WaitOver {
         wait_id: id.clone(),

@@ -1,16 +1,16 @@
-//! What calls about work items answer: refusals with their next step.
+//! Refusals of calls about work items, each with its next step.
 
 use holon_domain::block::ToolCall;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{WorkItemId, limits, text};
 use serde_json::json;
 
-/// The failed result of a call.
-pub(crate) fn refused(call: &ToolCall, error: ToolError) -> ToolEnvelope {
+/// Builds the failed result of a call.
+pub(crate) fn refuse(call: &ToolCall, error: ToolError) -> ToolEnvelope {
     ToolEnvelope::failure(&call.name, error)
 }
 
-/// The refusal of an id that this agent has no item for.
+/// Builds the refusal of an id that this agent has no item for.
 pub(super) fn unknown(id: &WorkItemId) -> ToolError {
     let id = text::preview(id.as_str(), limits::EVENT_PREVIEW_BYTES);
     ToolError::new(
@@ -21,7 +21,7 @@ pub(super) fn unknown(id: &WorkItemId) -> ToolError {
     .hint("ListWorkItems shows the items of this agent with their ids")
 }
 
-/// The refusal of an item that is completed.
+/// Builds the refusal of an item that is completed.
 pub(super) fn completed(id: &WorkItemId) -> ToolError {
     ToolError::new(
         ToolErrorKind::WorkItemCompleted,

@@ -1,4 +1,4 @@
-//! Bounds on what an operator's command may hold. A call of the agent meets the same bounds when it is interpreted.
+//! Limits on the texts of an operator's command. A call of the agent meets the same limits when it is interpreted.
 
 use crate::input::WorkCommand;
 use crate::rejection::Rejection;
@@ -7,7 +7,7 @@ use holon_domain::limits;
 use holon_domain::timer::TimerSchedule;
 use holon_domain::work_item::TodoItem;
 
-/// The longest cron expression or name of a zone, in bytes.
+/// Maximum length of a cron expression or a time zone name, in bytes.
 const CRON_BYTES: usize = 256;
 
 /// Refuses a command with empty or overlong texts.
@@ -47,7 +47,7 @@ fn check_change(change: &WorkItemChange) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Bounds the texts of a schedule. Whether it has a slot is decided where the time is known.
+/// Checks the texts of a schedule. `timer` checks whether it has a slot.
 fn check_schedule(schedule: &TimerSchedule) -> Result<(), Rejection> {
     match schedule {
         TimerSchedule::Cron {

@@ -1,6 +1,7 @@
-//! What an operator does with an agent's work, past the agent's own calls; and what a start makes up for.
+//! Commands of an operator about an agent's work, and the makeup of missed timers and waits at a start.
 
-use super::{check, complete_item, create, has_room, open_item, touch, update, write};
+use super::complete::complete_item;
+use super::{check, create, has_room, open_item, touch, update, write};
 use crate::draft::Draft;
 use crate::input::{Reply, WorkCommand};
 use crate::rejection::Rejection;
@@ -13,14 +14,14 @@ use holon_domain::timer::{DueAction, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
 
-/// Performs an operator's command about work. A stopped agent takes none, so that nothing waits unseen.
+/// Performs an operator's command about work. A stopped agent refuses it, so that no change waits unseen.
 pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Reply, Rejection> {
     admission::judge_lifecycle(&draft.agent)?;
     check::command(command)?;
     let authority = AuthorityClass::OperatorInstruction;
     match command {
         WorkCommand::Create(new) => {
-            has_room(draft).map_err(refused)?;
+            has_room(draft).map_err(to_rejection)?;
             let provenance = WorkItemProvenance {
                 authority,
                 turn_index: None,
@@ -41,15 +42,15 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
                         .to_owned(),
                 });
             }
-            let updated = update(draft, work_item_id, change, authority).map_err(refused)?;
+            let updated = update(draft, work_item_id, change, authority).map_err(to_rejection)?;
             Ok(Reply::WorkItem(Box::new(updated.item)))
         }
         WorkCommand::Complete { work_item_id } => {
-            let (item, _, _) = complete_item(draft, work_item_id).map_err(refused)?;
+            let (item, _, _) = complete_item(draft, work_item_id).map_err(to_rejection)?;
             Ok(Reply::WorkItem(Box::new(item)))
         }
         WorkCommand::Resume { work_item_id } => {
-            let mut item = open_item(draft, work_item_id).map_err(refused)?;
+            let mut item = open_item(draft, work_item_id).map_err(to_rejection)?;
             touch(draft, &mut item);
             write(draft, item.clone(), "resumed", Vec::new());
             Ok(Reply::WorkItem(Box::new(item)))
@@ -60,7 +61,7 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
             Ok(Reply::Wait(Box::new(wait)))
         }
         WorkCommand::CreateTimer(new) => {
-            let timer = timer::create(draft, new, authority).map_err(refused)?;
+            let timer = timer::create(draft, new, authority).map_err(to_rejection)?;
             Ok(Reply::Timer(Box::new(timer)))
         }
         WorkCommand::CreateTimerAfter {
@@ -75,7 +76,7 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
                 missed: *missed,
                 summary: summary.clone(),
             };
-            let timer = timer::create(draft, &new, authority).map_err(refused)?;
+            let timer = timer::create(draft, &new, authority).map_err(to_rejection)?;
             Ok(Reply::Timer(Box::new(timer)))
         }
         WorkCommand::CancelTimer { timer_id } => {
@@ -85,8 +86,8 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
     }
 }
 
-/// The refusal of a command, from the refusal that a call of the agent would get.
-fn refused(error: ToolError) -> Rejection {
+/// Converts the refusal that a call of the agent would get to the refusal of a command.
+fn to_rejection(error: ToolError) -> Rejection {
     match error.kind {
         ToolErrorKind::UnknownWorkItem => Rejection::NoSuchWorkItem,
         ToolErrorKind::WorkItemCompleted => Rejection::WorkItemCompleted,
@@ -96,31 +97,31 @@ fn refused(error: ToolError) -> Rejection {
                 None => error.message,
             },
         },
-        // The hints of other refusals name tools of the agent.
+        // The hints of other refusals name tools of the agent, which an operator does not have.
         _ => Rejection::InvalidWork {
             reason: error.message,
         },
     }
 }
 
-/// The agent may run again: what came while it was stopped is looked at next.
-pub(crate) fn agent_started(draft: &mut Draft<'_>) {
+/// Prepares the agent's work after a start, so that missed timers and waits are handled next.
+pub(crate) fn handle_agent_start(draft: &mut Draft<'_>) {
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
     if may_run && draft.agent.work.parked > 0 && draft.agent.work.unpark.is_none() {
         draft.agent.work.unpark = Some(draft.set_due(draft.now, DueAction::Unpark));
     }
 }
 
-/// Timers and waits whose time came while the agent was stopped are made up for, a page at a time.
+/// Handles one page of the timers and waits whose time came while the agent was stopped.
 pub(crate) fn unpark(draft: &mut Draft<'_>) -> Reply {
     draft.agent.work.unpark = None;
     if draft.agent.lifecycle != Lifecycle::Runnable {
         return Reply::Unchanged;
     }
     let done = wait::unpark(draft) + timer::unpark(draft);
-    // A page that holds nothing ends it, whatever the count says.
+    // An empty page ends the makeup even if the count says otherwise.
     let left = draft.agent.work.parked.saturating_sub(done);
     draft.agent.work.parked = if done == 0 { 0 } else { left };
-    agent_started(draft);
+    handle_agent_start(draft);
     Reply::Done
 }

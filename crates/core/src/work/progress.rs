@@ -1,7 +1,7 @@
-//! What a turn means for the work it was about: progress, an idle turn, or a stall.
+//! Judges each turn against its work item: progress, an idle turn, or a stall.
 //!
-//! A turn that the agent itself caused by a tick and that changed no fact about the work counts against its item. The next
-//! tick waits longer each time, and after three the item is stalled and one brief asks the operator to act.
+//! A turn that a tick began and that changed nothing about the work counts against its item. The backoff before the
+//! next tick grows each time. After three idle turns the item is stalled, and one brief asks the operator to act.
 
 use super::{no_idle_turns, store, write};
 use crate::draft::Draft;
@@ -19,14 +19,18 @@ use holon_domain::work_item::{
 };
 use holon_domain::{WorkItemId, limits, text};
 
-/// A request was answered: what it showed of due rechecks is consumed, and a plan that it found changed is noted.
-pub(crate) fn request_answered(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer) {
+/// Handles an answered request: consumes the due rechecks that it showed, and records a changed plan.
+pub(crate) fn handle_answered_request(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    answer: &RoundAnswer,
+) {
     if turn.rounds == 1 && draft.agent.work.due_rechecks > 0 {
         let due = draft.due_rechecks().into_iter();
-        // No more than a tick names, so that this decision still knows what the next tick would name.
+        // At most as many as one tick names, so that this decision still knows the items of the next tick.
         let shown = due.filter(|item| answer.shown_items.contains(&item.id));
         let shown: Vec<_> = shown.take(limits::RECHECKS_PER_TICK).collect();
-        // Reminders for which the request had no place come with the next tick.
+        // Reminders for which the request had no room follow with the next tick.
         draft.agent.work.rechecks_told &= shown.is_empty();
         for item in shown {
             consume_recheck(draft, item);
@@ -66,7 +70,7 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
         updated_at: draft.now,
         ..plan.clone()
     });
-    // The first request of a turn finds what happened before the turn; that makes the item's idle turns void too.
+    // The first request of a turn shows changes from before the turn, which also void the item's idle turns.
     turn.progress |= turn.rounds > 1;
     item.idle_turns = no_idle_turns(draft);
     super::end_tick_pause(draft);
@@ -80,8 +84,8 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
     store(draft, item);
 }
 
-/// Counts a turn that ended for this reason against the item it was about, where it changed nothing.
-pub(crate) fn turn_ended(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
+/// Counts a turn against its item if it changed nothing.
+pub(crate) fn handle_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
     if turn.progress {
         for id in [&turn.work_item_id, &turn.ticked_item]
             .into_iter()
@@ -94,7 +98,7 @@ pub(crate) fn turn_ended(draft: &mut Draft<'_>, turn: &OpenTurn, reason: Termina
     let Some(id) = &turn.ticked_item else {
         return;
     };
-    // The same request would be too long again, whatever began this turn.
+    // The same request would be too long again, regardless of what began this turn.
     let too_long = reason == TerminalReason::ContextLengthExceeded;
     if !(too_long || is_own_tick(draft, turn)) || was_called_off(reason) {
         return;
@@ -120,7 +124,7 @@ pub(crate) fn turn_ended(draft: &mut Draft<'_>, turn: &OpenTurn, reason: Termina
     }
 }
 
-/// The turn changed something that the item's record does not show, a file or a task: idle turns before it are void.
+/// Voids the idle turns of an item after a turn that changed a file or a task, which the item's record does not show.
 fn forget_idle_turns(draft: &mut Draft<'_>, id: &WorkItemId) {
     let current = draft.agent.work.current.as_ref();
     if current.is_some_and(|current| current.id == *id && current.idle_turns == 0) {
@@ -135,12 +139,12 @@ fn forget_idle_turns(draft: &mut Draft<'_>, id: &WorkItemId) {
     write(draft, item, "progress", Vec::new());
 }
 
-/// Whether a tick that nothing but the agent itself caused began the turn in hand.
+/// Returns true if a self-caused tick began the open turn.
 fn is_own_tick(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
     turn.message_kind == MessageKind::SystemTick && draft.agent.self_caused_turns > 0
 }
 
-/// Asks the operator to act, once: from now on nothing but a change takes the item up again.
+/// Asks the operator to act, once. From now on only a change makes the item runnable again.
 fn tell_stalled(draft: &mut Draft<'_>, turn: &OpenTurn, item: &WorkItemRecord, too_long: bool) {
     let why = if too_long {
         "its request is longer than the model takes".to_owned()
@@ -166,7 +170,7 @@ fn tell_stalled(draft: &mut Draft<'_>, turn: &OpenTurn, item: &WorkItemRecord, t
     }));
 }
 
-/// Whether a turn ended because an operator or a crash ended it, which says nothing about the work.
+/// Returns true if an operator or a crash ended the turn, which is no evidence about the work.
 const fn was_called_off(reason: TerminalReason) -> bool {
     match reason {
         TerminalReason::OperatorAborted | TerminalReason::AgentStopped => true,

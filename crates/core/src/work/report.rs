@@ -2,7 +2,7 @@
 
 use super::write;
 use crate::draft::Draft;
-use crate::input::RoundInHand;
+use crate::input::CurrentRound;
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
@@ -11,13 +11,13 @@ use holon_domain::event::{
 use holon_domain::turn::{Completion, OpenTurn};
 use holon_domain::{BriefId, limits, text};
 
-/// What the agent is told that completed an item in silence.
+/// Warning for an agent that completed an item without a report.
 pub(crate) const MISSING_REPORT: &str =
     "completed without a report: the completing message held no text";
 
-/// Promotes the text of a round whose calls are all done. Exactly one completed item that had the focus gets it;
-/// where several were completed, the runtime does not guess which one the text is about.
-pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &RoundInHand) {
+/// Stores the text of a finished round as the report of the one completed item that had the focus. If several items
+/// were completed, the runtime does not guess which one the text is about.
+pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &CurrentRound) {
     let completions = std::mem::take(&mut turn.completions);
     let focused: Vec<&Completion> = completions.iter().filter(|one| one.focused).collect();
     let [completion] = focused.as_slice() else {

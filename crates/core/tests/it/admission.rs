@@ -1,4 +1,4 @@
-//! The door: bindings, sizes, order. What a message is worth there stands in `provenance`.
+//! Tests of admission: bindings, sizes and order. Tests of authority are in `provenance`.
 
 use crate::world::World;
 use crate::{make, states};
@@ -83,7 +83,7 @@ pub(crate) fn ingress(
     }
 }
 
-/// What the door makes of it: the authority of the message, or why it was refused.
+/// Returns the authority of an admitted message, or its refusal.
 pub(crate) fn verdict(ingress: Ingress) -> Result<AuthorityClass, Rejection> {
     let mut world = states::booting();
     admitted(&mut world, ingress).map(|message| message.authority_class)
@@ -341,7 +341,7 @@ fn ids_and_names_over_their_limit_are_refused_wherever_they_stand() {
     }
 }
 
-/// Every origin once for each of its strings, with that string of the given length.
+/// Returns every origin once for each of its strings, with that string of the given length.
 fn long_origins(bytes: usize) -> Vec<(MessageKind, Origin)> {
     let (long, short) = ("x".repeat(bytes), "c".to_owned());
     let origin = |channel_id: &String, sender_id: &String| Origin::Channel {
@@ -376,7 +376,7 @@ fn long_origins(bytes: usize) -> Vec<(MessageKind, Origin)> {
     ]
 }
 
-/// What a message comes to when this many wait already.
+/// Returns the reply to a message when this many are already queued.
 fn verdict_behind(pending: u64, ingress: Ingress) -> Result<Reply, Rejection> {
     let world = states::booting();
     let sent = make::admit(ingress);
@@ -405,7 +405,7 @@ fn a_queue_that_outsiders_filled_keeps_room_for_operators() {
     let refused = Err(Rejection::QueueFullForOthers { agent_id });
     assert!(verdict_behind(full - 1, event()).is_ok());
     assert_eq!(verdict_behind(full, event()), refused);
-    // Also above the whole bound the caller is told which bound is its own.
+    // Above the whole bound too, the caller is told its own bound.
     assert_eq!(verdict_behind(limits::QUEUE_ENTRIES, event()), refused);
     for priority in Priority::ALL {
         assert!(verdict_behind(full, make::prompt(priority)).is_ok());
@@ -494,8 +494,8 @@ fn messages_are_taken_by_band_and_inside_a_band_in_their_order() {
     let mut taken = Vec::new();
     while let Some(turn) = &world.agent.open_turn {
         taken.push(turn.message_seq);
-        // Interjections would join the running turn; a stop of the agent's words ends each turn alone.
-        world.send(make::Said::calls(vec![make::sleep(None)]).to(&world));
+        // Interjections would join the open turn; a sleep call ends each turn by itself.
+        world.send(make::ModelAnswer::calls(vec![make::sleep(None)]).to(&world));
     }
     assert_eq!(taken, [5, 8, 3, 6, 2, 4, 1, 7]);
     assert_eq!(world.in_status(QueueStatus::Processed).len(), 8);

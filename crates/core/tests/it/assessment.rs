@@ -1,13 +1,13 @@
-//! Where an agent stands, for every combination of the facts it follows from.
+//! Tests of the assessment for every combination of the facts it is computed from.
 //!
-//! A fact that makes no difference stands as `*`; facts that make the same difference stand together.
+//! A fact that makes no difference is shown as `*`; values that make the same difference are shown together.
 
-use crate::make::{self, Said, T0};
+use crate::make::{self, ModelAnswer, T0};
 use crate::render::spelled;
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{Assessment, Next, Standing, assess};
+use holon_core::assess::{Assessment, AssessmentFacts, NextAction, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::ClosureOutcome;
@@ -19,7 +19,7 @@ use holon_domain::turn::{
     OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason, TerminalRecord,
 };
 
-/// The values of one fact, and how each is set on an agent and its queue.
+/// Sets one value of a fact on an agent and its queue.
 type Change = Box<dyn Fn(&mut AgentRecord, &mut QueueView)>;
 struct Dimension {
     name: &'static str,
@@ -182,14 +182,14 @@ fn dimensions() -> Vec<Dimension> {
 
 fn text(standing: &Assessment) -> String {
     let next = match &standing.next {
-        Next::Stay => "stay".to_owned(),
-        Next::Boot => "boot".to_owned(),
-        Next::Turn => "turn".to_owned(),
-        Next::Take => "take".to_owned(),
-        Next::Pace { until } => format!("pace +{}", until.millis_since(T0)),
-        Next::Tick(cause) => format!("tick for {cause:?}").to_lowercase(),
-        Next::RestUntil { until } => format!("rest +{}", until.millis_since(T0)),
-        Next::Rest => "rest".to_owned(),
+        NextAction::Stay => "stay".to_owned(),
+        NextAction::Boot => "boot".to_owned(),
+        NextAction::Turn => "turn".to_owned(),
+        NextAction::Take => "take".to_owned(),
+        NextAction::Pace { until } => format!("pace +{}", until.millis_since(T0)),
+        NextAction::Tick(cause) => format!("tick for {cause:?}").to_lowercase(),
+        NextAction::RestUntil { until } => format!("rest +{}", until.millis_since(T0)),
+        NextAction::Rest => "rest".to_owned(),
     };
     let posture = &standing.posture;
     let wakes = posture
@@ -213,13 +213,16 @@ fn text(standing: &Assessment) -> String {
     )
 }
 
-/// Facts, and the reading they lead to.
+/// Facts and the assessment they lead to.
 type Row = (Vec<String>, String);
 
-/// The rows of the facts from here on, with values that lead to the same rows put together.
+/// Builds the rows for the remaining facts, joining values that lead to the same rows.
 fn rows(rest: &[Dimension], agent: &AgentRecord, queue: &QueueView) -> Vec<Row> {
     let Some((first, others)) = rest.split_first() else {
-        return vec![(Vec::new(), text(&assess(Standing::new(agent, queue))))];
+        return vec![(
+            Vec::new(),
+            text(&assess(AssessmentFacts::new(agent, queue))),
+        )];
     };
     let mut groups: Vec<(Vec<&str>, Vec<Row>)> = Vec::new();
     for (value, change) in &first.values {
@@ -271,7 +274,7 @@ fn for_all(
     check: &dyn Fn(&AgentRecord, &QueueView, &Assessment),
 ) {
     let Some((first, others)) = rest.split_first() else {
-        return check(agent, queue, &assess(Standing::new(agent, queue)));
+        return check(agent, queue, &assess(AssessmentFacts::new(agent, queue)));
     };
     for (_, change) in &first.values {
         let (mut agent, mut queue) = (agent.clone(), queue.clone());
@@ -288,7 +291,7 @@ fn the_four_readings_never_disagree() {
         &agent,
         &QueueView::default(),
         &|agent, queue, standing| {
-            let runs = standing.next == Next::Turn;
+            let runs = standing.next == NextAction::Turn;
             assert_eq!(
                 standing.closure.is_none(),
                 runs,
@@ -304,7 +307,7 @@ fn the_four_readings_never_disagree() {
                 assert_eq!(closure.waiting_reason.is_some(), waits);
                 assert!(!closure.evidence.is_empty());
             }
-            if matches!(standing.next, Next::Take | Next::Pace { .. }) {
+            if matches!(standing.next, NextAction::Take | NextAction::Pace { .. }) {
                 assert!(queue.pending > 0 && agent.lifecycle == Lifecycle::Runnable);
             }
         },
@@ -316,7 +319,7 @@ fn an_agent_whose_home_could_not_be_made_is_not_shown_as_stopped_by_an_operator(
     let mut world = states::booting();
     let stamp = world.stamp().expect("its home is being made");
     world.send(make::home_prepared(stamp, Err("disk full")));
-    let standing = assess(Standing::new(&world.agent, &world.queue()));
+    let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
     insta::assert_snapshot!(text(&standing), @"stay | stopped | idle: stopped because its home could not be made; a start tries again | failed, sleeping");
 }
 
@@ -326,7 +329,7 @@ fn a_closure_that_failed_says_how() {
     let stamp = world.stamp().expect("a model is asked");
     let refused = ModelFailureKind::InvalidRequest;
     world.send(make::failed(refused, stamp, world.now));
-    let standing = assess(Standing::new(&world.agent, &world.queue()));
+    let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
     let closure = standing.closure.expect("it stands somewhere");
     assert_eq!(closure.outcome, ClosureOutcome::Failed);
     insta::assert_snapshot!(closure.evidence.join("; "), @"turn 1 ended: ProviderFailed (invalid_request: the provider said no)");
@@ -335,9 +338,9 @@ fn a_closure_that_failed_says_how() {
 #[test]
 fn an_agent_that_rests_beside_tasks_says_so_and_what_wakes_it() {
     let mut world = states::beside_tasks(2);
-    world.send(Said::calls(vec![make::sleep(None)]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::sleep(None)]).to(&world));
     let reason = |world: &World| {
-        assess(Standing::new(&world.agent, &world.queue()))
+        assess(AssessmentFacts::new(&world.agent, &world.queue()))
             .posture
             .reason
     };

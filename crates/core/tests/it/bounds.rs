@@ -1,6 +1,6 @@
-//! The bounds of a turn: rounds, and answers cut off by the output limit.
+//! Tests of the limits of a turn: rounds, and answers cut off by the output limit.
 
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_domain::brief::BriefKind;
@@ -17,9 +17,9 @@ fn bounded(max_rounds: u32) -> World {
 #[test]
 fn calls_in_the_last_round_are_refused_and_the_turn_is_cut_off() {
     let mut world = bounded(2);
-    world.send(Said::calls(vec![make::agent_get()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
     assert_eq!(world.ended_as(), None);
-    world.send(Said::calls(vec![make::exec(), make::sleep(None)]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::exec(), make::sleep(None)]).to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::MaxRounds));
     assert_eq!(world.results(), ["ok", "run_aborted", "run_aborted"]);
     assert_eq!(
@@ -32,11 +32,11 @@ fn calls_in_the_last_round_are_refused_and_the_turn_is_cut_off() {
 #[test]
 fn an_answer_or_a_rest_in_the_last_round_is_in_time() {
     let mut world = bounded(1);
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
 
     let mut world = bounded(1);
-    world.send(Said::calls(vec![make::sleep(None)]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::sleep(None)]).to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::Slept));
     assert_eq!(world.results(), ["ok"]);
 }
@@ -44,9 +44,9 @@ fn an_answer_or_a_rest_in_the_last_round_is_in_time() {
 #[test]
 fn a_cut_off_answer_does_not_outrun_the_bound() {
     for said in [
-        Said::words("once upon a").cut_off(),
-        Said::calls(vec![make::exec()]).cut_off(),
-        Said::calls(vec![make::sleep(None)]).cut_off(),
+        ModelAnswer::words("once upon a").cut_off(),
+        ModelAnswer::calls(vec![make::exec()]).cut_off(),
+        ModelAnswer::calls(vec![make::sleep(None)]).cut_off(),
     ] {
         let mut world = bounded(1);
         world.send(said.to(&world));
@@ -62,7 +62,7 @@ fn a_cut_off_answer_does_not_outrun_the_bound() {
 fn an_interjection_at_the_bound_gets_a_turn_of_its_own() {
     let mut world = bounded(1);
     world.send(make::admit(make::prompt(Priority::Interject)));
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(world.messages[&1].outcome, Some(1));
     assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
 }
@@ -71,10 +71,14 @@ fn an_interjection_at_the_bound_gets_a_turn_of_its_own() {
 fn who_joins_a_bounded_turn_gets_its_own_share_of_rounds() {
     let bound_after_joining = |ingress| {
         let mut world = bounded(3);
-        world.send(Said::calls(vec![make::agent_get()]).to(&world));
+        world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
         world.send(make::admit(ingress));
         let held = world.interjections();
-        world.send(Said::calls(vec![make::agent_get()]).after(held).to(&world));
+        world.send(
+            ModelAnswer::calls(vec![make::agent_get()])
+                .after(held)
+                .to(&world),
+        );
         world.agent.open_turn.expect("a turn").max_rounds
     };
     let joining = |max_rounds| holon_core::Ingress {
@@ -102,10 +106,10 @@ fn who_joins_a_bounded_turn_gets_its_own_share_of_rounds() {
 fn answers_cut_off_in_a_row_are_continued_twice_and_then_end_the_turn() {
     let mut world = states::calling_model();
     for _ in 0..limits::OUTPUT_LIMIT_RECOVERIES {
-        world.send(Said::words("once upon a").cut_off().to(&world));
+        world.send(ModelAnswer::words("once upon a").cut_off().to(&world));
         assert_eq!(world.ended_as(), None);
     }
-    world.send(Said::words("once upon a").cut_off().to(&world));
+    world.send(ModelAnswer::words("once upon a").cut_off().to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::OutputLimit));
     assert_eq!(world.messages[&1].outcome, Some(1));
 }
@@ -114,9 +118,9 @@ fn answers_cut_off_in_a_row_are_continued_twice_and_then_end_the_turn() {
 fn an_answer_that_came_through_begins_the_count_anew() {
     let mut world = states::calling_model();
     for _ in 0..5 {
-        world.send(Said::words("once upon a").cut_off().to(&world));
-        world.send(Said::words("once upon a").cut_off().to(&world));
-        world.send(Said::calls(vec![make::agent_get()]).to(&world));
+        world.send(ModelAnswer::words("once upon a").cut_off().to(&world));
+        world.send(ModelAnswer::words("once upon a").cut_off().to(&world));
+        world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
     }
     assert_eq!(world.ended_as(), None);
 }
@@ -130,11 +134,11 @@ fn a_cut_off_call_is_answered_by_its_error_and_words_by_a_request_to_go_on() {
             .count()
     };
     let mut world = states::calling_model();
-    world.send(Said::calls(vec![make::exec()]).cut_off().to(&world));
+    world.send(ModelAnswer::calls(vec![make::exec()]).cut_off().to(&world));
     assert_eq!(
         (world.results(), prompts(&world)),
         (vec!["truncated_tool_call".to_owned()], 0)
     );
-    world.send(Said::words("once upon a").cut_off().to(&world));
+    world.send(ModelAnswer::words("once upon a").cut_off().to(&world));
     assert_eq!(prompts(&world), 1);
 }

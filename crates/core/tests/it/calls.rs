@@ -1,6 +1,6 @@
-//! The calls of a round: order, limits, follow-ups, rests.
+//! Tests of the calls of a round: order, limits, follow-ups and rests.
 
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_domain::authority::AuthorityClass;
@@ -24,15 +24,15 @@ fn what_a_turn_queues_has_never_more_authority_than_what_caused_it() {
     ];
     for (ingress, expected) in cases {
         let mut world = states::calling_model_for(ingress);
-        world.send(Said::calls(vec![make::enqueue(Priority::Normal)]).to(&world));
+        world.send(ModelAnswer::calls(vec![make::enqueue(Priority::Normal)]).to(&world));
         let message = &world.messages[&2].entry.envelope;
         assert_eq!(message.authority_class, expected);
         let cause = world.messages[&1].entry.envelope.id.to_string();
         assert_eq!(message.causation_id, Some(cause));
 
-        // And what the follow-up queues in turn is capped by the follow-up.
-        world.send(Said::words("done").to(&world));
-        world.send(Said::calls(vec![make::enqueue(Priority::Normal)]).to(&world));
+        // A follow-up of the follow-up is capped by it as well.
+        world.send(ModelAnswer::words("done").to(&world));
+        world.send(ModelAnswer::calls(vec![make::enqueue(Priority::Normal)]).to(&world));
         assert_eq!(world.messages[&3].entry.envelope.authority_class, expected);
     }
 }
@@ -42,7 +42,7 @@ fn a_turn_queues_only_so_many_follow_ups() {
     let mut world = states::calling_model();
     let max = limits::FOLLOWUPS_PER_TURN as usize;
     let calls = vec![make::enqueue(Priority::Normal); max + 2];
-    world.send(Said::calls(calls).to(&world));
+    world.send(ModelAnswer::calls(calls).to(&world));
     let results = world.results();
     assert!(results[..max].iter().all(|result| result == "ok"));
     assert_eq!(results[max..], ["limit_reached", "limit_reached"]);
@@ -60,7 +60,7 @@ fn sleep_ends_the_turn_only_when_it_stands_alone() {
     );
 
     world.send(make::admit(make::prompt(Priority::Normal)));
-    let said = Said::calls(vec![make::agent_get(), make::sleep(None)]);
+    let said = ModelAnswer::calls(vec![make::agent_get(), make::sleep(None)]);
     world.send(said.to(&world));
     assert_eq!(world.results(), ["ok", "ok", "sleep_not_alone"]);
     assert!(
@@ -92,7 +92,7 @@ fn a_rest_that_is_over_wakes_the_agent_once_with_its_own_reason() {
 #[test]
 fn the_end_of_a_rest_is_worth_no_more_than_the_turn_that_asked_for_it() {
     let mut world = states::calling_model_for(make::channel_event("news", Priority::Normal));
-    world.send(Said::calls(vec![make::sleep(Some(5_000))]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::sleep(Some(5_000))]).to(&world));
     world.let_due_come();
     let tick = &world.messages[&2].entry.envelope;
     assert_eq!(tick.authority_class, AuthorityClass::ExternalEvidence);
@@ -102,7 +102,7 @@ fn the_end_of_a_rest_is_worth_no_more_than_the_turn_that_asked_for_it() {
 fn calls_beyond_the_limit_of_a_round_get_an_error_each() {
     let mut world = states::calling_model();
     let calls = vec![make::agent_get(); limits::CALLS_PER_ROUND + 2];
-    world.send(Said::calls(calls).to(&world));
+    world.send(ModelAnswer::calls(calls).to(&world));
     let results = world.results();
     let (run, refused) = results.split_at(limits::CALLS_PER_ROUND);
     assert!(run.iter().all(|result| result == "ok"));
@@ -118,7 +118,7 @@ fn calls_run_in_order_and_one_at_a_time() {
         make::agent_get(),
         make::exec(),
     ];
-    world.send(Said::calls(calls).to(&world));
+    world.send(ModelAnswer::calls(calls).to(&world));
     let running = |world: &World| {
         let phase = &world.agent.open_turn.as_ref()?.phase;
         phase.call().map(|place| place.call_index)
@@ -135,7 +135,7 @@ fn calls_run_in_order_and_one_at_a_time() {
 fn a_call_nobody_interpreted_still_gets_a_result() {
     let mut world = states::calling_model();
     let stamp = world.stamp().expect("a model is asked");
-    let said = Said::calls(vec![make::agent_get(), make::agent_get()]);
+    let said = ModelAnswer::calls(vec![make::agent_get(), make::agent_get()]);
     let mut answer = said.answer(stamp.effect, world.now);
     answer.intents = vec![Ok(Intent::AgentGet)].into();
     let answer = Box::new(answer);

@@ -1,10 +1,10 @@
-//! Which model a turn asks: fallbacks, waits for network and allowance, and what errors teach.
+//! Tests of the choice of models: fallbacks, waits for the network and for allowances, and learned limits.
 
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{Standing, assess};
+use holon_core::assess::{AssessmentFacts, assess};
 use holon_domain::attempt::{AttemptOutcome, AttemptTimeline};
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
@@ -15,7 +15,7 @@ use holon_domain::{Timestamp, limits};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// An agent that asks `a/1`, then `b/1`, then `c/1`, and is asked something.
+/// Builds an agent with the models `a/1`, `b/1` and `c/1` and an open turn.
 fn asking(surface: DeliverySurface) -> World {
     let mut world = states::idle();
     world.host.models = ModelChain {
@@ -93,7 +93,7 @@ fn each_model_gets_its_tries_and_then_the_next_is_asked_in_the_same_round() {
     assert_eq!(asked(&world), "b/1");
     fail_as(&mut world, ModelFailureKind::Auth);
     assert_eq!(asked(&world), "c/1");
-    world.send(Said::words("here").to(&world));
+    world.send(ModelAnswer::words("here").to(&world));
     let Some((
         _,
         LogEntry::AssistantRound {
@@ -123,9 +123,9 @@ fn each_model_gets_its_tries_and_then_the_next_is_asked_in_the_same_round() {
 fn the_rest_of_the_turn_stays_on_the_model_that_won_and_the_next_turn_begins_anew() {
     let mut world = unattended();
     fail_as(&mut world, ModelFailureKind::Auth);
-    world.send(Said::calls(vec![make::agent_get()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
     assert_eq!(asked(&world), "b/1");
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     world.send(make::admit(make::prompt(Priority::Normal)));
     assert_eq!(asked(&world), "a/1");
 }
@@ -192,7 +192,7 @@ fn a_used_up_allowance_of_the_last_model_suspends_the_turn_visibly_until_it_is_r
     let mut world = without_fallbacks(unattended());
     fail(&mut world, used_up(HOUR_MS));
     let renewed = world.now.plus_millis(HOUR_MS);
-    let standing = assess(Standing::new(&world.agent, &world.queue()));
+    let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
     assert_eq!(standing.posture.wakes_at, Some(renewed));
     assert!(
         standing.posture.reason.contains("allowance of a/1"),
@@ -201,7 +201,7 @@ fn a_used_up_allowance_of_the_last_model_suspends_the_turn_visibly_until_it_is_r
     );
     world.let_due_come();
     assert_eq!(world.now, renewed);
-    world.send(Said::words("back again").to(&world));
+    world.send(ModelAnswer::words("back again").to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
 }
 
@@ -280,7 +280,7 @@ fn what_an_error_teaches_is_kept_for_the_model_it_speaks_of() {
 #[test]
 fn an_effort_holds_for_the_model_it_was_chosen_with() {
     let mut world = unattended();
-    world.send(Said::words("hello").to(&world));
+    world.send(ModelAnswer::words("hello").to(&world));
     world.send(Input::Configure {
         workspace: None,
         model: Some(ModelChoice::Use {
@@ -312,7 +312,7 @@ fn the_allowance_that_is_renewed_first_is_waited_for_and_then_all_are_asked_anew
         fail(&mut world, used_up(HOUR_MS));
         assert_eq!(asked(&world), "c/1");
         fail(&mut world, last);
-        let standing = assess(Standing::new(&world.agent, &world.queue()));
+        let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
         assert_eq!(
             standing.posture.wakes_at,
             Some(world.now.plus_millis(HOUR_MS))
@@ -321,7 +321,7 @@ fn the_allowance_that_is_renewed_first_is_waited_for_and_then_all_are_asked_anew
         assert_eq!(asked(&world), "a/1", "the first again");
         fail_as(&mut world, ModelFailureKind::Auth);
         assert_eq!(asked(&world), "b/1", "the others too");
-        world.send(Said::words("back again").to(&world));
+        world.send(ModelAnswer::words("back again").to(&world));
         assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
     }
 }
@@ -332,7 +332,7 @@ fn without_a_network_a_model_on_this_machine_is_asked_at_once() {
     world.host.models.local_providers = vec!["c".to_owned()];
     fail_as(&mut world, ModelFailureKind::Network);
     assert_eq!(asked(&world), "c/1");
-    world.send(Said::words("here").to(&world));
+    world.send(ModelAnswer::words("here").to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
 }
 
@@ -352,7 +352,7 @@ fn an_operators_message_ends_a_wait_at_once_and_an_outsiders_does_not() {
         assert_eq!(asked(&world), "a/1");
         assert!(world.due.is_empty());
         let waiting = world.interjections();
-        world.send(Said::words("both").after(waiting).to(&world));
+        world.send(ModelAnswer::words("both").after(waiting).to(&world));
         assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
     }
 }

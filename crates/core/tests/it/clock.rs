@@ -1,4 +1,4 @@
-//! A wall clock that is set back: in every kind of pause, no pause gets longer.
+//! Tests of a wall clock that is set back: no kind of pause gets longer.
 
 use crate::world::World;
 use crate::{make, states};
@@ -10,7 +10,7 @@ use holon_domain::timer::{DueTime, Pause};
 const HOUR: u64 = 3_600_000;
 const YEAR: u64 = 365 * 24 * HOUR;
 
-/// A world in each kind of pause.
+/// Builds a world in each kind of pause.
 fn pausing() -> [(&'static str, World); 5] {
     let mut removed = states::deleting();
     let stamp = removed.stamp().expect("its home is being removed");
@@ -36,7 +36,7 @@ fn running(world: &World) -> Vec<RunningPause> {
     rows.collect()
 }
 
-/// The one pause there is, as the due-queue has it.
+/// Returns the only pause in the due queue.
 fn only(world: &World) -> Pause {
     let running = running(world);
     assert_eq!(running.len(), 1, "{running:?}");

@@ -1,4 +1,4 @@
-//! Commands and tasks: the calls that make and use them, and what is reported of them.
+//! Builds calls about commands and tasks, and reports of their ends.
 
 use crate::world::{World, stamp_of};
 use holon_core::{Input, Stamp};
@@ -16,8 +16,8 @@ use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{CallId, TaskId};
 use serde_json::json;
 
-/// A call and what it asks for.
-pub(crate) type Planned = (&'static str, Result<Intent, ToolError>);
+/// A tool name and the intent of its call.
+pub(crate) type PlannedCall = (&'static str, Result<Intent, ToolError>);
 
 pub(crate) fn command(cmd: &str) -> ExecCommand {
     ExecCommand {
@@ -33,12 +33,12 @@ pub(crate) fn command(cmd: &str) -> ExecCommand {
     }
 }
 
-pub(crate) fn exec(cmd: &str) -> Planned {
+pub(crate) fn exec(cmd: &str) -> PlannedCall {
     let action = HostAction::ExecCommand(command(cmd));
     ("ExecCommand", Ok(Intent::Host(action)))
 }
 
-pub(crate) fn batch(cmds: &[&str]) -> Planned {
+pub(crate) fn batch(cmds: &[&str]) -> PlannedCall {
     let action = HostAction::ExecCommandBatch(ExecCommandBatch {
         items: cmds
             .iter()
@@ -49,28 +49,28 @@ pub(crate) fn batch(cmds: &[&str]) -> Planned {
     ("ExecCommandBatch", Ok(Intent::Host(action)))
 }
 
-/// A call that is not performed again after a restart.
-pub(crate) fn patch() -> Planned {
+/// Builds a call that is not performed again after a restart.
+pub(crate) fn patch() -> PlannedCall {
     let digest = "f00d".to_owned();
     let action = HostAction::ApplyPatch(ApplyPatch { digest });
     ("ApplyPatch", Ok(Intent::Host(action)))
 }
 
-pub(crate) fn task_list() -> Planned {
+pub(crate) fn task_list() -> PlannedCall {
     ("TaskList", Ok(Intent::TaskList))
 }
 
-pub(crate) fn task_status(task_id: &TaskId) -> Planned {
+pub(crate) fn task_status(task_id: &TaskId) -> PlannedCall {
     let task_id = task_id.clone();
     ("TaskStatus", Ok(Intent::TaskStatus { task_id }))
 }
 
-pub(crate) fn task_stop(task_id: &TaskId) -> Planned {
+pub(crate) fn task_stop(task_id: &TaskId) -> PlannedCall {
     let task_id = task_id.clone();
     ("TaskStop", Ok(Intent::TaskStop { task_id }))
 }
 
-pub(crate) fn task_input(task_id: &TaskId) -> Planned {
+pub(crate) fn task_input(task_id: &TaskId) -> PlannedCall {
     let intent = Intent::TaskInput {
         task_id: task_id.clone(),
         input: "yes\n".to_owned(),
@@ -79,7 +79,7 @@ pub(crate) fn task_input(task_id: &TaskId) -> Planned {
     ("TaskInput", Ok(intent))
 }
 
-pub(crate) fn task_output(task_id: &TaskId) -> Planned {
+pub(crate) fn task_output(task_id: &TaskId) -> PlannedCall {
     let intent = Intent::TaskOutput(TaskOutput {
         task_id: task_id.clone(),
         wait_ms: None,
@@ -91,12 +91,12 @@ pub(crate) fn task_output(task_id: &TaskId) -> Planned {
     ("TaskOutput", Ok(intent))
 }
 
-/// A task nobody has.
-pub(crate) fn nobody() -> TaskId {
+/// Returns a task id that no agent has.
+pub(crate) fn unknown_task() -> TaskId {
     TaskId::from_stored("task_nobody")
 }
 
-/// The call that runs, its action and where.
+/// Returns the running call, its action and its workspace.
 pub(crate) fn running(world: &World) -> Option<(ToolCall, HostAction, WorkspaceEntry)> {
     let Effect::RunTool {
         round_entry,
@@ -111,7 +111,7 @@ pub(crate) fn running(world: &World) -> Option<(ToolCall, HostAction, WorkspaceE
     Some((call, action?, turn.workspace.clone()))
 }
 
-/// The command of the call that runs, as the shell tells it when the command goes on.
+/// Returns the command of the running call, as the shell describes it when it becomes a task.
 pub(crate) fn running_spec(world: &World) -> Option<CommandTaskSpec> {
     let (call, action, workspace) = running(world)?;
     let HostAction::ExecCommand(command) = action else {
@@ -125,7 +125,7 @@ pub(crate) fn running_spec(world: &World) -> Option<CommandTaskSpec> {
     })
 }
 
-/// A command of a call nobody made.
+/// Builds the command of a call that does not exist.
 pub(crate) fn strange_spec() -> CommandTaskSpec {
     let call = CallId::from_stored("call_strange");
     CommandTaskSpec::of(
@@ -135,7 +135,7 @@ pub(crate) fn strange_spec() -> CommandTaskSpec {
     )
 }
 
-/// The call's command goes on without it.
+/// Builds the input that promotes a call's command to a task.
 pub(crate) fn goes_on(stamp: Stamp, spec: CommandTaskSpec) -> Input {
     Input::ToolFinished {
         stamp,
@@ -151,7 +151,7 @@ pub(crate) fn goes_on(stamp: Stamp, spec: CommandTaskSpec) -> Input {
     }
 }
 
-/// The command of the call that runs goes on without it.
+/// Builds the input that promotes the running call's command to a task.
 pub(crate) fn promotion(world: &World) -> Input {
     let spec = running_spec(world).expect("a command runs");
     goes_on(world.stamp().expect("a command runs"), spec)
@@ -177,7 +177,7 @@ pub(crate) fn ended(end: CommandEnd) -> TaskReport {
     })
 }
 
-/// It ended because it was told to.
+/// Builds the report of a command that a stop ended.
 pub(crate) fn stopped() -> TaskReport {
     match ended(CommandEnd::Signalled { signal: 15 }) {
         TaskReport::Ended(output) => TaskReport::Ended(CommandOutput {
@@ -200,7 +200,7 @@ pub(crate) fn lost() -> TaskReport {
     }
 }
 
-/// Every report there is, by name.
+/// Returns every kind of report by name.
 pub(crate) fn reports() -> [(&'static str, TaskReport); 6] {
     [
         ("exit 0", exited(0)),
@@ -220,13 +220,13 @@ pub(crate) fn task_ended(stamp: Stamp, task_id: TaskId, report: TaskReport) -> I
     }
 }
 
-/// What follows the task reports this of it.
+/// Builds the report of a task by the effect that watches or stops it.
 pub(crate) fn reported(world: &World, task: &TaskRecord, report: TaskReport) -> Input {
     let following = world.following(task).expect("a task that is followed");
     task_ended(stamp_of(following), task.id.clone(), report)
 }
 
-/// Every patch whose turn was called off comes to its end.
+/// Finishes every patch whose turn was cancelled.
 pub(crate) fn finish_patches(world: &mut World) {
     while let Some(stamp) = world.patches().first().map(|open| stamp_of(open)) {
         world.send(Input::PatchFinished { stamp });

@@ -1,4 +1,4 @@
-//! What each trigger means in each closure.
+//! Tests of the classification of each trigger in each closure.
 
 use crate::render::spelled;
 use holon_core::continuation::{Trigger, resolve};

@@ -1,7 +1,7 @@
-//! What an agent does with what another agent's decision sends it, and with the verdicts on its own sends.
+//! Tests of sends between agents: received messages, ends of children, and verdicts on own sends.
 
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::{Input, Rejection, Reply};
@@ -19,7 +19,7 @@ fn bob() -> AgentId {
     AgentId::parse("bob").expect("a good name")
 }
 
-/// An agent whose first call sends a message; a command follows it in the round.
+/// Builds an agent whose first call sends a message; a command follows it in the round.
 fn sending() -> (World, SendId) {
     let mut world = states::calling_model();
     let intent = Intent::Message {
@@ -27,7 +27,7 @@ fn sending() -> (World, SendId) {
         text: "hello".to_owned(),
         priority: Priority::Next,
     };
-    world.send(Said::calls(vec![("Message", Ok(intent)), make::exec()]).to(&world));
+    world.send(ModelAnswer::calls(vec![("Message", Ok(intent)), make::exec()]).to(&world));
     let [(to, AgentSend::Message { send, .. })] = world.sends.as_slice() else {
         panic!("one message: {:?}", world.sends);
     };
@@ -122,13 +122,13 @@ fn a_stopped_agent_takes_no_message_and_a_second_stop_is_no_news() {
     assert_eq!(stop.reply, Ok(Reply::Unchanged));
 }
 
-/// A parent with a task that stands for a child.
+/// Builds a parent with a task that represents a child.
 fn with_child() -> (World, TaskId) {
     let mut world = states::with_task();
     let task = &mut world.tasks[0];
     task.kind = TaskKind::ChildAgentTask;
     let id = task.id.clone();
-    // Nothing watches a child: it sends its end itself.
+    // No effect watches a child, because it sends its own end.
     let watch = task.effect.take().expect("a command is watched");
     world.effects.remove(&watch);
     (world, id)
@@ -197,7 +197,7 @@ fn a_parent_that_is_removed_does_not_wait_for_its_child() {
     assert_eq!(late, Err(Rejection::NoSuchTask));
 }
 
-/// A parent whose child was interrupted, as a restart leaves it: the row is closed and not counted.
+/// Builds a parent whose child was interrupted, as a restart leaves it: the row is closed and not counted.
 fn with_interrupted_child() -> (World, TaskId) {
     let (mut world, id) = with_child();
     world.tasks[0].status = TaskStatus::Interrupted;
@@ -221,12 +221,12 @@ fn an_interrupted_child_can_still_come_to_its_end() {
 fn an_interrupted_child_can_be_stopped_once() {
     let (mut world, id) = with_interrupted_child();
     world.send(make::admit(make::prompt(Priority::Normal)));
-    world.send(Said::calls(vec![commands::task_stop(&id)]).to(&world));
+    world.send(ModelAnswer::calls(vec![commands::task_stop(&id)]).to(&world));
     assert_eq!(world.tasks[0].status, TaskStatus::Cancelled);
     assert_eq!(world.agent.active_tasks, 0);
     assert_eq!(world.violations(), []);
     let over = world.tasks[0].clone();
-    world.send(Said::calls(vec![commands::task_stop(&id)]).to(&world));
+    world.send(ModelAnswer::calls(vec![commands::task_stop(&id)]).to(&world));
     assert_eq!(world.tasks[0], over);
     let late = world.send(child_ended(&id, true)).reply;
     assert_eq!(late, Err(Rejection::NoSuchTask));
@@ -236,7 +236,7 @@ fn an_interrupted_child_can_be_stopped_once() {
 fn the_end_of_a_child_nobody_knows_is_refused() {
     let mut world = states::with_task();
     let command = world.tasks[0].id.clone();
-    for id in [command, commands::nobody()] {
+    for id in [command, commands::unknown_task()] {
         let reply = world.send(child_ended(&id, true)).reply;
         assert_eq!(reply, Err(Rejection::NoSuchTask));
     }

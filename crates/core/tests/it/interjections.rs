@@ -1,6 +1,6 @@
-//! Operator messages that enter a running turn: when they are consumed and what they change.
+//! Tests of operator messages that join an open turn: when they are consumed and what they change.
 
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::log::LogEntry;
@@ -11,7 +11,7 @@ use holon_domain::queue::QueueStatus;
 #[test]
 fn an_interjection_is_consumed_by_the_answer_to_the_request_that_held_it_and_not_before() {
     let mut world = states::calling_model_with_interjection();
-    world.send(Said::words("first").to(&world));
+    world.send(ModelAnswer::words("first").to(&world));
     assert_eq!(
         world.interjections().len(),
         1,
@@ -20,7 +20,7 @@ fn an_interjection_is_consumed_by_the_answer_to_the_request_that_held_it_and_not
     assert_eq!(world.briefs.len(), 0, "so the turn goes on");
 
     let held = world.interjections();
-    world.send(Said::words("second").after(held).to(&world));
+    world.send(ModelAnswer::words("second").after(held).to(&world));
     assert_eq!(world.in_status(QueueStatus::Interjected)[0].seq, 2);
     assert_eq!(world.briefs.len(), 1);
     assert_eq!(world.briefs[0].settles.len(), 2, "one outcome names both");
@@ -48,7 +48,7 @@ fn an_interjection_waits_for_the_calls_in_hand() {
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
     let held = world.interjections();
-    world.send(Said::words("all done").after(held).to(&world));
+    world.send(ModelAnswer::words("all done").after(held).to(&world));
     let order: Vec<&str> = world
         .log
         .iter()
@@ -81,7 +81,7 @@ fn an_interjection_waits_for_the_calls_in_hand() {
 fn a_prompt_that_is_not_an_interjection_waits_for_the_turn_to_end() {
     let mut world = states::calling_model();
     world.send(make::admit(make::prompt(Priority::Next)));
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(world.briefs[0].settles.len(), 1);
     assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
 }
@@ -91,7 +91,7 @@ fn an_operator_who_joins_an_outsiders_turn_lends_it_no_authority() {
     let mut world = states::calling_model_for(make::channel_event("news", Priority::Normal));
     world.send(make::admit(make::prompt(Priority::Interject)));
     let held = world.interjections();
-    let said = Said::calls(vec![make::enqueue(Priority::Normal)]).after(held);
+    let said = ModelAnswer::calls(vec![make::enqueue(Priority::Normal)]).after(held);
     world.send(said.to(&world));
     assert_eq!(
         world.messages[&3].entry.envelope.authority_class,
@@ -102,7 +102,7 @@ fn an_operator_who_joins_an_outsiders_turn_lends_it_no_authority() {
 #[test]
 fn an_agent_cannot_interject_into_itself() {
     let mut world = states::calling_model();
-    world.send(Said::calls(vec![make::enqueue(Priority::Interject)]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::enqueue(Priority::Interject)]).to(&world));
     let message = &world.messages[&2].entry.envelope;
     assert_eq!(
         (message.priority, message.may_interject()),

@@ -1,4 +1,4 @@
-//! What holds of an agent's rows whatever happened to it.
+//! Assertions that hold for an agent's rows after any history.
 
 use crate::world::{Outcome, World};
 use holon_core::Reply;
@@ -17,7 +17,7 @@ use holon_domain::turn::Phase;
 use holon_domain::{TaskId, limits};
 use std::collections::BTreeMap;
 
-/// A stale outcome leaves one event and nothing else.
+/// Asserts that a stale outcome leaves one event and nothing else.
 pub(crate) fn assert_dropped(before: AgentRecord, after: &World, sent: &Outcome) {
     assert_eq!(sent.reply, Ok(Reply::Unchanged));
     let [Fact::EventRecorded { event, .. }] = sent.facts.as_slice() else {
@@ -29,7 +29,7 @@ pub(crate) fn assert_dropped(before: AgentRecord, after: &World, sent: &Outcome)
     assert_eq!(after.agent, expected);
 }
 
-/// Every operator message has no outcome while it waits or is worked on, and exactly one from then on.
+/// Asserts that an operator message has no outcome while it waits or is worked on, and exactly one afterwards.
 pub(crate) fn assert_outcomes(world: &World) {
     let owed: Vec<u64> = world
         .agent
@@ -51,7 +51,7 @@ pub(crate) fn assert_outcomes(world: &World) {
     assert_eq!(named, settled.count(), "a brief names what it settles");
 }
 
-/// Every call has exactly one result, in its own turn, unless it is still to run.
+/// Asserts that every call has exactly one result in its own turn, unless it is still to run.
 fn assert_results(world: &World) {
     let mut results: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (turn, entry) in &world.log {
@@ -77,10 +77,7 @@ fn assert_results(world: &World) {
             );
         }
     }
-    assert!(
-        results.is_empty(),
-        "results of calls nobody made: {results:?}"
-    );
+    assert!(results.is_empty(), "results of unknown calls: {results:?}");
 }
 
 pub(crate) fn assert_rows_agree(world: &World) {
@@ -109,7 +106,7 @@ pub(crate) fn assert_rows_agree(world: &World) {
     }));
 }
 
-/// Every task begins once and ends once at most; its result is queued when it ended and nobody stopped it, and once.
+/// Asserts that every task begins once and ends at most once, and that its result is queued once unless it was stopped.
 fn assert_tasks(world: &World) {
     let mut told: BTreeMap<String, (u32, u32, u32)> = BTreeMap::new();
     for event in &world.events {
@@ -130,7 +127,7 @@ fn assert_tasks(world: &World) {
         let goes = world.agent.lifecycle == Lifecycle::Deleting;
         let told_late = match (with_agent, goes) {
             (false, _) => 0,
-            // What ends while its agent goes is told nobody.
+            // A task that ends while its agent is being removed leaves no message.
             (true, true) => told.get(task.id.as_str()).map_or(0, |found| found.2),
             (true, false) => ends,
         };
@@ -148,10 +145,10 @@ fn assert_tasks(world: &World) {
         );
         assert_followed(world, task);
     }
-    assert!(told.is_empty(), "tasks nobody made: {told:?}");
+    assert!(told.is_empty(), "unknown tasks: {told:?}");
 }
 
-/// A command whose call was called off is a task, so that somebody ends it; and a home is used by none when it goes.
+/// Asserts that the command of a cancelled call is a task, and that no command uses a home that is being removed.
 fn assert_no_command_is_left(world: &World) {
     for (_, entry) in &world.log {
         let LogEntry::ToolResult {
@@ -175,8 +172,8 @@ fn assert_no_command_is_left(world: &World) {
     assert!(!(home_goes && world.agent.active_tasks > 0), "{world:?}");
 }
 
-/// Each patch whose turn was called off is finished once, under the generation whose outcomes are taken, and a home that
-/// holds its journal stays.
+/// Asserts that each patch of a cancelled turn has one effect of the current generation, and that the home with its
+/// journal stays.
 fn assert_patches_are_finished(world: &World) {
     let open = world.patches();
     for record in &open {
@@ -189,7 +186,7 @@ fn assert_patches_are_finished(world: &World) {
     assert!(open.is_empty() || !home_goes, "{world:?}");
 }
 
-/// A task that is not over is watched or stopped as its status says, under the generation whose reports are taken.
+/// Asserts that an active task is watched or stopped as its status says, by an effect of the current generation.
 fn assert_followed(world: &World, task: &TaskRecord) {
     let following = world.following(task);
     let by = following.map(|open| &open.effect);
@@ -210,7 +207,7 @@ fn assert_followed(world: &World, task: &TaskRecord) {
     }
 }
 
-/// What entered a turn on its way stands in the log once; nothing that was admitted is dropped.
+/// Asserts that a message that joined a turn is in the log once, and that no admitted message is dropped.
 fn assert_interjections(world: &World) {
     let mut entered: BTreeMap<u64, u32> = BTreeMap::new();
     for (_, entry) in &world.log {

@@ -1,10 +1,10 @@
-//! Making, starting, stopping and removing.
+//! Tests of creating, starting, stopping and removing an agent.
 
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
-use holon_core::assess::{Standing, assess};
+use holon_core::assess::{AssessmentFacts, assess};
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::BriefKind;
@@ -78,7 +78,7 @@ fn outcomes_of_before_a_stop_are_stale_after_it() {
         world.send(Input::Start);
         let before = world.clone();
         for late in [
-            Said::words("late").stamped(stamp, world.now),
+            ModelAnswer::words("late").stamped(stamp, world.now),
             make::tool_ok(stamp),
             make::home_prepared(stamp, Ok(())),
         ] {
@@ -132,7 +132,7 @@ fn a_home_that_cannot_be_removed_is_tried_again_after_growing_pauses_without_an_
         let stamp = world.stamp().expect("its home is being removed");
         world.send(make::home_removed(stamp, Err("busy")));
         assert_eq!(world.violations(), []);
-        let shown = assess(Standing::new(&world.agent, &world.queue())).posture;
+        let shown = assess(AssessmentFacts::new(&world.agent, &world.queue())).posture;
         assert!(shown.reason.contains("tried again: busy"), "{shown:?}");
         let (&id, (time, due)) = world.due.first_key_value().expect("a pause");
         let (at, due) = (time.at(), due.clone());
@@ -148,7 +148,7 @@ fn a_home_that_cannot_be_removed_is_tried_again_after_growing_pauses_without_an_
     }
     assert_eq!(pauses[..3], [1_000, 2_000, 4_000]);
     assert_eq!(pauses.last(), Some(&limits::REMOVAL_PAUSE_MAX_MS));
-    // A boot asks at once, and the pause it finds is not left behind.
+    // A boot retries at once, and clears the pause that it finds.
     let stamp = world.stamp().expect("its home is being removed");
     world.send(make::home_removed(stamp, Err("busy")));
     world.recover(true);
@@ -179,7 +179,7 @@ fn a_generation_is_never_one_that_another_agent_of_the_host_has_had() {
     world.newest_generation = 40;
     world.send(Input::Stop);
     assert_eq!(world.agent.generation, 41);
-    // An agent of a build that counted for itself may be ahead.
+    // An agent of a build that counted per agent may be ahead.
     world.agent.generation = 90;
     world.send(Input::Delete);
     assert_eq!((world.agent.generation, world.newest_generation), (91, 91));
@@ -215,13 +215,13 @@ fn a_new_workspace_and_model_hold_from_the_next_turn_on() {
     let mut world = states::calling_model();
     let home = world.agent.workspace.clone();
     configured(&mut world);
-    world.send(Said::calls(vec![make::exec()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::exec()]).to(&world));
     let (_, _, workspace) = commands::running(&world).expect("a tool runs");
     assert_eq!(workspace, home, "the turn in hand stays where it is");
     let turn = world.agent.open_turn.clone().expect("a turn");
     assert_eq!(turn.model, Some(make::model("scripted/default")));
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(world.briefs[0].workspace_id, home.workspace_id);
 
     world.send(make::admit(make::prompt(Priority::Normal)));

@@ -1,7 +1,7 @@
-//! The rules of the core, as tables and as properties.
+//! Tests of the core as tables and properties.
 //!
-//! `world` is a small model of the store that applies decisions and refuses what no store could write;
-//! `make` and `commands` build inputs, `states` builds agents in named states, `render` prints steps for the tables.
+//! `world` is a small model of the store that applies decisions and panics on writes that no store could make. `make`
+//! and `commands` build inputs, `states` builds agents in named states, and `render` prints steps for the tables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 #![allow(

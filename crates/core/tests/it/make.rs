@@ -1,4 +1,4 @@
-//! Inputs and their parts.
+//! Builds inputs and their parts.
 
 use crate::commands;
 use crate::world::World;
@@ -25,7 +25,7 @@ use holon_domain::{AgentId, CallId, Timestamp, WorkItemId, WorkspaceId};
 use serde_json::json;
 use std::sync::Arc;
 
-/// When every test begins.
+/// Start time of every test.
 pub(crate) const T0: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 pub(crate) fn agent_id() -> AgentId {
@@ -36,7 +36,7 @@ pub(crate) fn model(text: &str) -> ModelRef {
     ModelRef::parse(text).expect("a model reference")
 }
 
-/// An agent's own choice of a model.
+/// Builds an agent's own choice of a model.
 pub(crate) fn choice(text: &str) -> ModelChoice {
     ModelChoice::Use {
         model: model(text),
@@ -72,7 +72,7 @@ pub(crate) fn temporary_agent() -> NewAgent {
     agent_for_run(None)
 }
 
-/// An agent that is made for one run of at most so many rounds.
+/// Builds a one-run agent with this round limit.
 pub(crate) fn agent_for_run(max_rounds: Option<u32>) -> NewAgent {
     NewAgent {
         run: Some(RunTerms::temporary(max_rounds)),
@@ -80,7 +80,7 @@ pub(crate) fn agent_for_run(max_rounds: Option<u32>) -> NewAgent {
     }
 }
 
-/// An operator's prompt through the control plane.
+/// Builds an operator's prompt through the control plane.
 pub(crate) fn prompt(priority: Priority) -> Ingress {
     Ingress::operator_prompt(
         "do this".to_owned(),
@@ -97,7 +97,7 @@ pub(crate) fn bounded_prompt(max_rounds: u32) -> Ingress {
     }
 }
 
-/// Something from outside, with or without words.
+/// Builds an external event, with or without text.
 pub(crate) fn channel_event(words: &str, priority: Priority) -> Ingress {
     Ingress {
         kind: MessageKind::ChannelEvent,
@@ -116,21 +116,21 @@ pub(crate) fn admit(ingress: Ingress) -> Input {
     Input::Admit(Box::new(ingress))
 }
 
-/// What a model answers.
+/// A model's answer under construction.
 #[derive(Debug, Clone)]
-pub(crate) struct Said {
+pub(crate) struct ModelAnswer {
     pub(crate) words: &'static str,
     pub(crate) calls: Vec<(&'static str, Result<Intent, ToolError>)>,
     pub(crate) stop: StopReason,
-    /// Queued messages its request held.
+    /// Queued messages that its request contained.
     pub(crate) interjected: Vec<QueueEntry>,
-    /// Work items its request showed.
+    /// Work items that its request showed.
     pub(crate) shown: Vec<WorkItemId>,
-    /// The plan file that its request found changed.
+    /// Changed plan file that its request found.
     pub(crate) plan: Option<(WorkItemId, PlanArtifact)>,
 }
 
-impl Said {
+impl ModelAnswer {
     pub(crate) fn words(words: &'static str) -> Self {
         Self {
             words,
@@ -164,7 +164,7 @@ impl Said {
         }
     }
 
-    /// The answer to an effect; its number keeps the ids of the calls apart.
+    /// Builds the answer to an effect; the effect's number keeps the call ids apart.
     pub(crate) fn answer(self, effect: u64, at: Timestamp) -> RoundAnswer {
         let words = Block::Text {
             text: self.words.to_owned(),
@@ -201,7 +201,7 @@ impl Said {
         }
     }
 
-    /// The input of this answer to the open effect.
+    /// Builds the input that answers the open effect.
     pub(crate) fn to(self, world: &World) -> Input {
         self.stamped(world.stamp().expect("a model is asked"), world.now)
     }

@@ -1,19 +1,19 @@
-//! An agent that keeps itself busy is slowed down, and nobody else waits for it.
+//! Tests of pacing: an agent that causes its own turns is slowed down, and other messages do not wait for it.
 
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{Next, Standing, assess};
+use holon_core::assess::{AssessmentFacts, NextAction, assess};
 use holon_domain::limits;
 use holon_domain::message::{Cause, Priority};
 use holon_domain::queue::QueueStatus;
 
-/// The turn in hand queues follow-ups and ends.
+/// Ends the open turn after it queued follow-ups.
 fn follow_up(world: &mut World, count: usize) {
     let calls = vec![make::enqueue(Priority::Next); count];
-    world.send(Said::calls(calls).to(world));
-    world.send(Said::words("more to come").to(world));
+    world.send(ModelAnswer::calls(calls).to(world));
+    world.send(ModelAnswer::words("more to come").to(world));
 }
 
 #[test]
@@ -22,14 +22,14 @@ fn the_first_turns_an_agent_causes_itself_follow_at_once_and_further_ones_wait_l
     let mut waits = Vec::new();
     for _ in 0..16 {
         follow_up(&mut world, 1);
-        let standing = assess(Standing::new(&world.agent, &world.queue()));
+        let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
         match standing.next {
-            Next::Pace { until } => {
+            NextAction::Pace { until } => {
                 waits.push(until.millis_since(world.now));
                 world.let_due_come();
             }
             other => {
-                assert_eq!(other, Next::Turn);
+                assert_eq!(other, NextAction::Turn);
                 waits.push(0);
             }
         }
@@ -54,7 +54,7 @@ fn rests_of_its_own_are_paced_like_follow_ups() {
     let mut world = states::calling_model();
     let mut paced = 0;
     for _ in 0..limits::UNPACED_TURNS + 3 {
-        world.send(Said::calls(vec![make::sleep(Some(1))]).to(&world));
+        world.send(ModelAnswer::calls(vec![make::sleep(Some(1))]).to(&world));
         world.let_due_come();
         if world.agent.pace.is_some() {
             paced += 1;
@@ -86,7 +86,7 @@ fn nobody_waits_behind_follow_ups_that_were_queued_before_the_pacing_began() {
     let mut world = states::calling_model();
     follow_up(&mut world, 16);
     while world.agent.open_turn.is_some() {
-        world.send(Said::words("one done").to(&world));
+        world.send(ModelAnswer::words("one done").to(&world));
     }
     assert!(
         world.agent.pace.is_some(),
@@ -119,7 +119,7 @@ fn nothing_is_dropped_by_pacing() {
     follow_up(&mut world, 16);
     loop {
         if world.agent.open_turn.is_some() {
-            world.send(Said::words("one done").to(&world));
+            world.send(ModelAnswer::words("one done").to(&world));
         } else if world.due.is_empty() {
             break;
         } else {
@@ -160,8 +160,8 @@ fn the_cause_of_every_message_is_settled_when_it_is_admitted() {
     let mut world = states::calling_model();
     world.send(make::admit(make::channel_event("news", Priority::Normal)));
     follow_up(&mut world, 1);
-    world.send(Said::words("read the news").to(&world));
-    world.send(Said::calls(vec![make::sleep(Some(1))]).to(&world));
+    world.send(ModelAnswer::words("read the news").to(&world));
+    world.send(ModelAnswer::calls(vec![make::sleep(Some(1))]).to(&world));
     world.let_due_come();
     let causes: Vec<_> = world
         .messages

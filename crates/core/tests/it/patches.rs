@@ -1,7 +1,7 @@
-//! Patches whose turn is called off: finished by an effect of their own, whatever happens to the agent meanwhile.
+//! Tests of patches whose turn is cancelled: a detached effect finishes them in every state of the agent.
 
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::{World, stamp_of};
 use holon_core::{Input, Reply, Stamp, needs};
@@ -26,13 +26,13 @@ const fn recover(clean_exit: bool) -> Input {
     }
 }
 
-/// The call that runs.
+/// Returns the id of the running call.
 fn running(world: &World) -> CallId {
     let (call, ..) = commands::running(world).expect("a call runs");
     call.id
 }
 
-/// The calls whose patches are being finished.
+/// Returns the calls whose patches are being finished.
 fn finishing(world: &World) -> Vec<CallId> {
     let open = world.patches().into_iter();
     let calls = open.filter_map(|open| match &open.effect {
@@ -76,7 +76,7 @@ fn letting_go_of_a_patch_leaves_an_effect_that_is_open_until_it_is_through() {
 #[test]
 fn a_patch_that_ended_before_its_turn_was_called_off_leaves_nothing_to_finish() {
     let mut world = states::calling_model();
-    world.send(Said::calls(vec![commands::patch(), make::exec()]).to(&world));
+    world.send(ModelAnswer::calls(vec![commands::patch(), make::exec()]).to(&world));
     world.send(make::tool_ok(world.stamp().expect("the patch is applied")));
     world.send(Input::Stop);
     assert_eq!(finishing(&world), []);
@@ -128,7 +128,7 @@ fn a_home_stays_until_the_patch_whose_journal_it_holds_is_through() {
 fn a_temporary_agent_that_goes_with_its_process_has_its_patch_finished_first() {
     let mut world = states::ready(World::with(make::temporary_agent()));
     world.send(make::admit(make::prompt(Priority::Normal)));
-    world.send(Said::calls(vec![commands::patch()]).to(&world));
+    world.send(ModelAnswer::calls(vec![commands::patch()]).to(&world));
     let call = running(&world);
     world.recover(false);
     assert_eq!(world.agent.lifecycle, Lifecycle::Deleting);
@@ -147,7 +147,7 @@ fn an_agent_that_is_started_again_works_beside_its_old_patch() {
     world.send(Input::Start);
     let mut world = states::ready(world);
     world.send(make::admit(make::prompt(Priority::Normal)));
-    world.send(Said::calls(vec![commands::patch()]).to(&world));
+    world.send(ModelAnswer::calls(vec![commands::patch()]).to(&world));
     let new = running(&world);
     assert_eq!(finishing(&world), old);
     world.send(Input::Stop);

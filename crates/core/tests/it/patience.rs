@@ -1,23 +1,25 @@
-//! Suspension: a turn that nobody waits for on the line outlives the trouble of its providers.
+//! Tests of suspension: an unattended turn outlives the outage of its providers.
+
+mod empty_answers;
 
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{Standing, assess};
+use holon_core::assess::{AssessmentFacts, assess};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{ActionCode, BriefKind, BriefRow};
 use holon_domain::closure::WaitingReason;
 use holon_domain::event::{Event, SuspensionEnd};
 use holon_domain::message::{DeliverySurface, Priority};
-use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind, StopReason};
+use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind};
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::{OpenTurn, Phase, SuspensionReason, TerminalReason};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// An agent with two models that was asked something over this surface.
+/// Builds an agent with two models that was prompted over this surface.
 fn asked_over(surface: DeliverySurface) -> World {
     let mut world = states::idle();
     world.host.models = ModelChain {
@@ -59,7 +61,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
     });
 }
 
-/// Lets every model of the chain fail until the turn is suspended or over. Returns how many requests that took.
+/// Fails every model of the chain until the turn is suspended or over. Returns the number of requests.
 fn fail_chain(world: &mut World, kind: ModelFailureKind) -> u64 {
     let mut requests = 0;
     while world.agent.open_turn.is_some() && !is_suspended(world) {
@@ -102,7 +104,7 @@ fn when_every_model_has_failed_the_turn_is_suspended_and_nothing_is_settled() {
     assert_eq!(reason, SuspensionReason::ProviderTrouble);
     assert_eq!(world.ended_as(), None);
     assert_eq!(world.in_status(QueueStatus::Queued).len(), 1);
-    let shown = assess(Standing::new(&world.agent, &world.queue()));
+    let shown = assess(AssessmentFacts::new(&world.agent, &world.queue()));
     assert_eq!(shown.status, AgentStatus::Asleep);
     assert_eq!(shown.posture.wakes_at, Some(pause.until));
     let closure = shown.closure.expect("it stands somewhere");
@@ -123,7 +125,7 @@ fn an_outage_of_two_hours_ends_with_one_answer_and_one_notice() {
         requests += fail_chain(&mut world, ModelFailureKind::ServerError);
         world.let_due_come();
     }
-    world.send(Said::words("here at last").to(&world));
+    world.send(ModelAnswer::words("here at last").to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
     assert_eq!(of_kind(&world, BriefKind::Result).len(), 1);
     assert_eq!(of_kind(&world, BriefKind::Failure).len(), 0);
@@ -163,7 +165,7 @@ fn a_short_pause_is_not_told_of() {
     let mut world = asked();
     fail(&mut world, ModelFailureKind::ServerError);
     world.let_due_come();
-    world.send(Said::words("here").to(&world));
+    world.send(ModelAnswer::words("here").to(&world));
     assert!(of_kind(&world, BriefKind::Ack).is_empty());
 }
 
@@ -187,7 +189,7 @@ fn when_its_patience_is_over_the_turn_stays_and_one_brief_asks_for_action() {
         actions.map(|action| action.code).collect()
     };
     assert_eq!(asked_for(&world), [ActionCode::ProviderUnavailable]);
-    let shown = assess(Standing::new(&world.agent, &world.queue()));
+    let shown = assess(AssessmentFacts::new(&world.agent, &world.queue()));
     let closure = shown.closure.expect("it stands somewhere");
     assert_eq!(
         closure.waiting_reason,
@@ -246,7 +248,7 @@ fn what_will_not_pass_suspends_at_once_and_any_act_of_an_operator_asks_again() {
         assert!(world.stamp().is_some());
         assert_eq!(ends(&world), [by]);
         let waiting = world.interjections();
-        world.send(Said::words("here").after(waiting).to(&world));
+        world.send(ModelAnswer::words("here").after(waiting).to(&world));
         assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
     }
 }
@@ -278,7 +280,7 @@ fn a_suspended_turn_survives_a_crash_and_counts_no_resumption() {
         assert!(is_suspended(&world));
     }
     world.let_due_come();
-    world.send(Said::words("here").to(&world));
+    world.send(ModelAnswer::words("here").to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
 }
 
@@ -291,7 +293,7 @@ fn a_run_fails_instead_unless_a_prompt_that_nobody_waits_for_has_joined_it() {
     let mut joined = asked_over(DeliverySurface::RunOnce);
     joined.send(make::admit(make::prompt(Priority::Interject)));
     let waiting = joined.interjections();
-    let calls = Said::calls(vec![make::agent_get()]);
+    let calls = ModelAnswer::calls(vec![make::agent_get()]);
     joined.send(calls.after(waiting).to(&joined));
     fail_chain(&mut joined, ModelFailureKind::ServerError);
     assert!(is_suspended(&joined));
@@ -306,7 +308,7 @@ fn a_refused_request_is_asked_once_more_without_what_had_joined_it() {
     fail(&mut world, ModelFailureKind::InvalidRequest);
     assert!(turn(&world).closed_to_joining);
     assert_eq!(turn(&world).model_ref(), "a/1");
-    world.send(Said::words("the first answer").to(&world));
+    world.send(ModelAnswer::words("the first answer").to(&world));
     let first = world.briefs.last().expect("an outcome");
     assert_eq!(
         first.settles.len(),
@@ -323,77 +325,6 @@ fn a_refused_request_is_asked_once_more_without_what_had_joined_it() {
     assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
     let last = world.briefs.last().expect("an outcome");
     assert_eq!((last.kind, last.settles.len()), (BriefKind::Failure, 1));
-}
-
-#[test]
-fn an_empty_answer_is_asked_for_again_once_where_an_operator_is_owed_words() {
-    let mut world = asked();
-    world.send(Said::words("").to(&world));
-    assert!(world.stamp().is_some(), "asked again");
-    let mut answered = world.clone();
-    answered.send(Said::words("here").to(&answered));
-    assert_eq!(answered.ended_as(), Some(TerminalReason::Finished));
-    world.send(Said::words(" ").to(&world));
-    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
-    let brief = world.briefs.last().expect("an outcome");
-    assert_eq!(brief.kind, BriefKind::Failure);
-    let failure = world.agent.last_failure.as_ref().expect("kept");
-    assert!(
-        failure.failure_artifact.summary.contains("without a word"),
-        "{}",
-        failure.failure_artifact.summary
-    );
-}
-
-#[test]
-fn an_empty_answer_finishes_what_owes_nobody_words() {
-    let mut event = states::idle();
-    event.send(make::admit(make::channel_event("news", Priority::Normal)));
-    event.send(Said::words("").to(&event));
-    assert_eq!(event.ended_as(), Some(TerminalReason::Finished));
-
-    let mut asleep = states::idle();
-    asleep.send(make::admit(make::channel_event("news", Priority::Normal)));
-    asleep.send(silent_sleep().to(&asleep));
-    assert_eq!(asleep.ended_as(), Some(TerminalReason::Slept));
-}
-
-/// A round that is nothing but a call to rest.
-fn silent_sleep() -> Said {
-    Said {
-        words: "",
-        ..Said::calls(vec![make::sleep(Some(5_000))])
-    }
-}
-
-#[test]
-fn a_prompt_is_settled_by_words_of_the_last_round_and_not_by_a_silent_one() {
-    for silent in [Said::words(""), silent_sleep()] {
-        let mut world = asked();
-        let calls = Said::calls(vec![make::agent_get()]);
-        world.send(calls.to(&world));
-        world.send(silent.clone().to(&world));
-        assert_eq!(world.ended_as(), None, "the model is asked again");
-        let mut answered = world.clone();
-        answered.send(Said::words("here").to(&answered));
-        assert_eq!(answered.ended_as(), Some(TerminalReason::Finished));
-        world.send(silent.to(&world));
-        let brief = world.briefs.last().expect("an outcome");
-        assert_eq!((brief.kind, brief.settles.len()), (BriefKind::Failure, 1));
-        assert_eq!(world.agent.rest, None, "a turn that failed does not rest");
-    }
-}
-
-#[test]
-fn a_refusal_without_words_is_a_failure_and_is_not_asked_for_again() {
-    let mut world = asked();
-    let refusal = Said {
-        stop: StopReason::Refusal,
-        ..Said::words("")
-    };
-    world.send(refusal.to(&world));
-    let brief = world.briefs.last().expect("an outcome");
-    assert_eq!((brief.kind, brief.settles.len()), (BriefKind::Failure, 1));
 }
 
 #[test]
@@ -415,8 +346,8 @@ fn a_prompt_that_is_queued_behind_the_trouble_is_told_of_its_wait_once() {
         .map(|seq| world.messages[seq].entry.envelope.id.clone())
         .collect();
     assert_eq!(told, prompts, "both prompts, once each, and not the event");
-    world.send(Said::words("the first").to(&world));
-    world.send(Said::words("the second").to(&world));
+    world.send(ModelAnswer::words("the first").to(&world));
+    world.send(ModelAnswer::words("the second").to(&world));
     assert!(world.agent.acknowledged.is_empty(), "both are settled");
 }
 
@@ -430,7 +361,7 @@ fn an_answer_that_cannot_be_read_is_asked_for_once_more_while_a_caller_waits() {
     assert_eq!(world.ended_as(), None);
     world.let_due_come();
     let mut answered = world.clone();
-    answered.send(Said::words("here").to(&answered));
+    answered.send(ModelAnswer::words("here").to(&answered));
     assert_eq!(answered.ended_as(), Some(TerminalReason::Finished));
     fail(&mut world, ModelFailureKind::InvalidResponse);
     assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
@@ -461,7 +392,7 @@ fn a_model_that_is_chosen_in_mid_turn_is_asked_from_the_next_turn_on() {
         "the turn's own chain again"
     );
     assert_eq!(turn(&refused).requested_model, None);
-    refused.send(Said::words("the first").to(&refused));
+    refused.send(ModelAnswer::words("the first").to(&refused));
     assert_eq!(turn(&refused).model_ref(), "d/1", "the next turn");
 
     let mut suspended = asked();
@@ -489,7 +420,7 @@ fn a_result_and_an_event_wait_for_their_model_and_are_answered_after_the_outage(
     }
     while world.stamp().is_some() {
         let waiting = world.interjections();
-        world.send(Said::words("seen").after(waiting).to(&world));
+        world.send(ModelAnswer::words("seen").after(waiting).to(&world));
     }
     for status in [QueueStatus::Queued, QueueStatus::Held, QueueStatus::Aborted] {
         assert!(world.in_status(status).is_empty(), "{status:?}");
@@ -513,7 +444,7 @@ fn a_run_whose_caller_is_gone_is_suspended_like_any_prompt() {
     second.delivery_surface = DeliverySurface::RunOnce;
     queued.send(make::admit(second));
     queued.send(Input::CallerLeft { message_seq: 2 });
-    queued.send(Said::words("the first").to(&queued));
+    queued.send(ModelAnswer::words("the first").to(&queued));
     assert!(queued.agent.left_by_caller.is_empty(), "it is taken up");
     fail_chain(&mut queued, ModelFailureKind::ServerError);
     assert!(is_suspended(&queued));
@@ -526,7 +457,7 @@ fn a_run_that_was_admitted_before_the_host_started_is_suspended_too() {
     second.delivery_surface = DeliverySurface::RunOnce;
     world.send(make::admit(second));
     world.host.started_at = world.now.plus_millis(1);
-    world.send(Said::words("the first").to(&world));
+    world.send(ModelAnswer::words("the first").to(&world));
     fail_chain(&mut world, ModelFailureKind::ServerError);
     assert!(is_suspended(&world));
 }
@@ -554,7 +485,7 @@ fn a_message_that_one_model_refuses_does_not_hold_up_a_turn_whose_other_model_is
         }
     }
     assert!(turn(&world).closed_to_joining);
-    world.send(Said::words("the first").to(&world));
+    world.send(ModelAnswer::words("the first").to(&world));
     assert_eq!(
         world.briefs.last().map(|brief| brief.settles.len()),
         Some(1)

@@ -1,10 +1,10 @@
-//! What a message is worth: by its door, its origin and its kind.
+//! Tests of the authority of a message by its admission context, origin and kind.
 
 use crate::admission::{CONTEXTS, ingress, origins, verdict};
 use crate::render::spelled;
 use holon_core::Ingress;
 use holon_core::Rejection;
-use holon_core::admission::{authority_of, door_takes, door_takes_origin, kind_fits_origin};
+use holon_core::admission::{accepts_kind, accepts_origin, authority_of, kind_fits_origin};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{AdmissionContext, MessageKind, Priority};
 
@@ -77,9 +77,9 @@ fn a_kind_that_its_origin_cannot_have_is_refused_at_every_door() {
                 continue;
             }
             for context in CONTEXTS {
-                let expected = if !door_takes_origin(context, &origin) {
+                let expected = if !accepts_origin(context, &origin) {
                     Rejection::OriginNotPublic
-                } else if !door_takes(context, kind) {
+                } else if !accepts_kind(context, kind) {
                     Rejection::KindNotPublic
                 } else {
                     Rejection::KindOriginMismatch

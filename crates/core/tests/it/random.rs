@@ -1,8 +1,9 @@
-//! Random lives of an agent: after every step the rows agree with each other and with the core's own check.
+//! Property tests with random histories of an agent: after every step the rows agree with each other and with the
+//! core's invariants.
 
 use crate::commands;
 use crate::laws::{assert_dropped, assert_outcomes, assert_rows_agree};
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::{Outcome, World, stamp_of};
 use holon_core::{Input, Reply, Stamp};
@@ -14,7 +15,7 @@ use holon_domain::model::{ModelFailureKind, StopReason};
 use holon_domain::task::{TaskRecord, TaskReport};
 use proptest::prelude::*;
 
-/// One thing that happens.
+/// One random event in the life of an agent.
 #[derive(Debug, Clone)]
 enum Op {
     Prompt(Priority, Option<u32>),
@@ -22,13 +23,13 @@ enum Op {
     Answer(Shape, usize),
     Fail(ModelFailureKind),
     ToolEnds,
-    /// The call's command goes on, if it is one that can.
+    /// The command of the call becomes a task, if it can.
     Promote,
-    /// What follows one of the tasks reports its end.
+    /// The effect of an active task reports its end.
     TaskEnds(usize, TaskReport),
-    /// Somebody else does, of a task that is over or not.
+    /// A stale effect reports the end of a task, active or ended.
     StaleReport(usize, TaskReport),
-    /// A patch whose turn was called off comes to its end.
+    /// A patch of a cancelled turn is finished.
     PatchEnds,
     HomeEnds(Result<(), &'static str>),
     DueComes,
@@ -46,7 +47,7 @@ enum Op {
     StaleDue,
 }
 
-/// What an answer holds.
+/// The content of an answer.
 #[derive(Debug, Clone)]
 enum Shape {
     Words(&'static str),
@@ -135,13 +136,13 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// One of the tasks, over or not; one nobody has when there is none.
+/// Picks a task, active or ended; an unknown id if there is none.
 fn pick(world: &World, which: usize) -> TaskId {
     let known = which.checked_rem(world.tasks.len());
-    known.map_or_else(commands::nobody, |at| world.tasks[at].id.clone())
+    known.map_or_else(commands::unknown_task, |at| world.tasks[at].id.clone())
 }
 
-fn said(world: &World, shape: Shape) -> Said {
+fn said(world: &World, shape: Shape) -> ModelAnswer {
     let calls = |calls: Vec<Call>| {
         let made = calls.into_iter().map(|call| match call {
             Call::Exec => make::exec(),
@@ -160,17 +161,17 @@ fn said(world: &World, shape: Shape) -> Said {
         made.collect()
     };
     match shape {
-        Shape::Words(words) => Said::words(words),
-        Shape::Refusal => Said {
+        Shape::Words(words) => ModelAnswer::words(words),
+        Shape::Refusal => ModelAnswer {
             stop: StopReason::Refusal,
-            ..Said::words("I would rather not")
+            ..ModelAnswer::words("I would rather not")
         },
-        Shape::Calls(made) => Said::calls(calls(made)),
-        Shape::CutOff(made) => Said::calls(calls(made)).cut_off(),
+        Shape::Calls(made) => ModelAnswer::calls(calls(made)),
+        Shape::CutOff(made) => ModelAnswer::calls(calls(made)).cut_off(),
     }
 }
 
-/// The stamp of the open effect if it is of this name; of nothing in particular otherwise.
+/// Returns the stamp of the open effect if it has one of these names, and a stale stamp otherwise.
 fn stamp_for(world: &World, names: &[&str]) -> (Stamp, bool) {
     let open = world
         .effects
@@ -217,7 +218,7 @@ fn home_ends(world: &mut World, result: Result<(), &str>) -> (Outcome, bool) {
     (world.send(input), awaited)
 }
 
-/// One of the tasks that are not over ends; when there is none, one that is over is said to.
+/// Ends an active task; if there is none, reports the end of one that has ended.
 fn task_ends(world: &mut World, which: usize, report: TaskReport) -> (Outcome, bool) {
     let active: Vec<TaskRecord> = world.active_tasks().cloned().collect();
     let Some(at) = which.checked_rem(active.len()) else {
@@ -229,7 +230,7 @@ fn task_ends(world: &mut World, which: usize, report: TaskReport) -> (Outcome, b
     (world.send(input), false)
 }
 
-/// Does it, and says whether it was an outcome that nobody waited for.
+/// Performs an event. Returns true with it if it was a stale outcome.
 fn perform(world: &mut World, op: Op) -> (Outcome, bool) {
     let plain = |sent: Outcome| (sent, false);
     let outcome = |(sent, awaited): (Outcome, bool)| (sent, !awaited);
@@ -301,7 +302,7 @@ fn perform(world: &mut World, op: Op) -> (Outcome, bool) {
     }
 }
 
-/// Where a life begins: states that random steps alone seldom reach among them.
+/// Initial states, including those that random steps seldom reach.
 fn beginning() -> impl Strategy<Value = fn() -> World> {
     let all: Vec<fn() -> World> = vec![
         states::booting,
@@ -378,7 +379,7 @@ proptest! {
     }
 }
 
-/// The next thing the world owes the agent, in the friendliest form.
+/// Performs the next outstanding effect or due entry successfully.
 fn drain(world: &mut World) {
     if world.agent.open_turn.is_none() && world.due.is_empty() {
         task_ends(world, 0, commands::exited(0));

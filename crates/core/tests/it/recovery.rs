@@ -1,11 +1,11 @@
-//! What a new process makes of what a dead one left open.
+//! Tests of recovery: how a new process continues what a dead one left open.
 
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::input::Found;
+use holon_core::input::ProbeResult;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::calls_of;
 use holon_domain::brief::BriefKind;
@@ -38,11 +38,11 @@ fn three_unclean_exits_without_progress_set_the_message_aside_and_the_queue_goes
     assert_eq!(world.violations(), []);
 }
 
-/// The command of the call in hand runs, and this is its call's result if it goes on as a task.
-fn alive(world: &World) -> Found {
+/// Builds the probe of a running command, with the call's result if it continues as a task.
+fn alive(world: &World) -> ProbeResult {
     let spec = commands::running_spec(world).expect("a command runs");
     let result = ToolEnvelope::success("ExecCommand", "goes on", serde_json::json!({}));
-    Found::Alive {
+    ProbeResult::Alive {
         as_task: Some(Box::new(Consequence::Task {
             result,
             spec: Box::new(spec),
@@ -80,10 +80,10 @@ fn a_command_whose_end_kills_each_host_that_reads_it_sets_its_message_aside() {
     let mut world = states::running_tool();
     world.send(make::admit(make::prompt(Priority::Normal)));
     for _ in 1..limits::RESUMES_WITHOUT_PROGRESS {
-        world.recover_finding(Found::Ended);
+        world.recover_finding(ProbeResult::Ended);
         assert_eq!(world.results(), [""; 0]);
     }
-    world.recover_finding(Found::Ended);
+    world.recover_finding(ProbeResult::Ended);
     assert_eq!(world.ended_as(), Some(TerminalReason::Poisoned));
     assert_eq!(
         world.results(),
@@ -98,7 +98,7 @@ fn a_command_whose_end_kills_each_host_that_reads_it_sets_its_message_aside() {
 fn a_batch_that_is_found_alive_is_taken_up_as_often_as_it_takes() {
     let mut world = states::running_batch();
     for _ in 0..limits::RESUMES_WITHOUT_PROGRESS * 3 {
-        world.recover_finding(Found::Alive { as_task: None });
+        world.recover_finding(ProbeResult::Alive { as_task: None });
         let open: Vec<&str> = world
             .effects
             .values()
@@ -156,7 +156,7 @@ fn one_new_log_entry_is_progress() {
     for _ in 0..4 {
         world.recover(false);
         world.recover(false);
-        world.send(Said::calls(vec![make::agent_get()]).to(&world));
+        world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
     }
     assert_eq!(world.in_status(QueueStatus::Dequeued).len(), 1);
     world.recover(false);
@@ -170,7 +170,7 @@ fn each_message_has_its_own_count() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     world.recover(false);
     world.recover(false);
-    world.send(Said::words("done after all").to(&world));
+    world.send(ModelAnswer::words("done after all").to(&world));
     world.recover(false);
     assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
 }
@@ -291,7 +291,7 @@ fn temporary(state: fn(World) -> World) -> World {
 fn a_temporary_agent_is_removed_and_leaves_no_message_or_call_open() {
     let running = temporary(|mut world| {
         world.send(make::admit(make::prompt(Priority::Normal)));
-        world.send(Said::calls(vec![make::exec(), make::exec()]).to(&world));
+        world.send(ModelAnswer::calls(vec![make::exec(), make::exec()]).to(&world));
         world
     });
     assert_eq!(running.results(), ["outcome_unknown", "not_started"]);
@@ -353,13 +353,13 @@ fn after_a_doubtful_commit_the_turn_goes_on_and_a_temporary_agent_stays() {
     assert_eq!(
         world.agent.lifecycle,
         Lifecycle::Runnable,
-        "whoever waits is still there"
+        "the waiting caller is still there"
     );
     let turn = world.agent.open_turn.clone().expect("the turn goes on");
     assert_eq!((turn.run_id, turn.resume.count), (before.run_id, 0));
     assert_ne!(
         turn.phase, before.phase,
-        "the model is asked by an effect somebody performs"
+        "the model is asked by an effect with a performer"
     );
     assert_eq!(world.violations(), []);
 }

@@ -1,4 +1,4 @@
-//! Steps as short text, for tables.
+//! Renders steps as short text for tables.
 
 use crate::world::{Outcome, World};
 use holon_core::Reply;
@@ -11,13 +11,13 @@ use holon_domain::turn::Phase;
 use holon_domain::{TaskId, Timestamp};
 use serde::Serialize;
 
-/// The stored spelling of an enum without data.
+/// Returns the stored spelling of an enum without data.
 pub(crate) fn spelled(value: impl Serialize) -> String {
     let value = serde_json::to_value(value).expect("serialises");
     value.as_str().expect("a plain word").to_owned()
 }
 
-/// One input and what it led to.
+/// Renders one input and its result.
 pub(crate) fn row(name: &str, sent: &Outcome, world: &World) -> String {
     let answer = match &sent.reply {
         Ok(reply) => reply_text(reply),
@@ -71,7 +71,7 @@ fn reply_text(reply: &Reply) -> String {
     }
 }
 
-/// Where the agent stands: only what is not usual.
+/// Renders the state of the agent, leaving out usual values.
 pub(crate) fn standing(world: &World) -> String {
     let agent = &world.agent;
     let mut parts = vec![spelled(agent.lifecycle)];
@@ -130,7 +130,7 @@ fn from_now(at: Timestamp, now: Timestamp) -> String {
     format!("{:+}ms", at.as_millis() - now.as_millis())
 }
 
-/// The number a task is called by in these tables: its place in the order they began.
+/// Returns the number of a task in these tables: its position in the order they began.
 fn number(world: &World, id: &TaskId) -> String {
     let place = world.tasks.iter().position(|task| task.id == *id);
     place.map_or_else(|| "?".to_owned(), |place| (place + 1).to_string())

@@ -1,7 +1,7 @@
-//! The rows of the model store: each fact as it is written, and what no store could write.
+//! Writes each fact to the model store, and panics on a write that no store could make.
 
 use crate::make;
-use crate::world::{Kept, World};
+use crate::world::{StoredMessage, World};
 use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::Fact;
@@ -37,7 +37,8 @@ impl World {
                 assert_eq!(entry.seq, next, "messages are dense");
                 let entry = entry.clone();
                 let outcome = None;
-                self.messages.insert(entry.seq, Kept { entry, outcome });
+                self.messages
+                    .insert(entry.seq, StoredMessage { entry, outcome });
             }
             Fact::MessageMoved { seq, from, to } => self.move_message(*seq, *from, *to),
             Fact::MessageSettled { seq, brief } => self.settle(*seq, *brief),
@@ -183,7 +184,7 @@ impl World {
     }
 }
 
-/// How far a task has come.
+/// Orders the statuses of a task, which only grow.
 const fn rank(status: TaskStatus) -> u8 {
     match status {
         TaskStatus::Queued => 0,

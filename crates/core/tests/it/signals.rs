@@ -1,7 +1,7 @@
-//! What events tell: the signals of a changed state, commands before they start, and what every turn event is tied to.
+//! Tests of events: state signals, requested commands, and the ids that every turn event carries.
 
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
@@ -12,7 +12,7 @@ use holon_domain::summary::Posture;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use serde_json::{Value, json};
 
-/// The signals since position `from`, in short.
+/// Returns the signals since position `from` in short form.
 fn signals(world: &World, from: usize) -> Vec<String> {
     let told = |event: &Event| match event {
         Event::AgentStateChanged(changed) => {
@@ -34,14 +34,14 @@ fn a_state_that_changes_is_signalled_once_in_the_commit_that_changes_it() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     assert_eq!(signals(&world, from), ["AwakeRunning ActiveTurn", "run"]);
     let from = world.events.len();
-    world.send(Said::calls(vec![make::agent_get()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
     world.send(make::admit(make::prompt(Priority::Normal)));
     assert_eq!(
         signals(&world, from),
         [""; 0],
         "it still runs the same turn"
     );
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(
         signals(&world, from),
         ["run"],
@@ -49,7 +49,7 @@ fn a_state_that_changes_is_signalled_once_in_the_commit_that_changes_it() {
     );
     assert_eq!(world.agent.unsignalled, None);
     let from = world.events.len();
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(signals(&world, from), ["Asleep Idle", "no run"]);
 }
 
@@ -93,7 +93,7 @@ fn requested(world: &World) -> Vec<&ProcessExecutionRequested> {
 fn a_command_is_told_of_before_it_starts_and_not_again_after_a_restart() {
     let mut world = states::calling_model();
     let refused = make::misunderstood();
-    world.send(Said::calls(vec![refused, commands::exec("make all")]).to(&world));
+    world.send(ModelAnswer::calls(vec![refused, commands::exec("make all")]).to(&world));
     let turn = world.agent.open_turn.clone().expect("a turn is open");
     let told = requested(&world);
     assert_eq!(told.len(), 1, "a call that is refused starts nothing");
@@ -123,7 +123,7 @@ fn each_command_of_a_batch_is_told_of() {
     assert_eq!(told, [(Some(1), "make"), (Some(2), "make test")]);
 }
 
-/// The payload of the last event of a kind.
+/// Returns the payload of the last event of a kind.
 fn payload(world: &World, kind: &str) -> Value {
     let found = world.events.iter().rfind(|event| event.kind() == kind);
     let found = found.unwrap_or_else(|| panic!("no {kind}"));
@@ -138,10 +138,10 @@ fn every_event_of_a_turn_names_its_run_its_turn_and_its_message() {
         .open_turn
         .as_ref()
         .map(|turn| turn.run_id.clone());
-    world.send(Said::calls(vec![make::exec(), make::misunderstood()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::exec(), make::misunderstood()]).to(&world));
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
-    world.send(Said::words("half").cut_off().to(&world));
-    world.send(Said::words("all of it").to(&world));
+    world.send(ModelAnswer::words("half").cut_off().to(&world));
+    world.send(ModelAnswer::words("all of it").to(&world));
     for kind in [
         "turn_started",
         "turn_context_built",
@@ -169,7 +169,7 @@ fn every_event_of_a_turn_names_its_run_its_turn_and_its_message() {
 fn an_interjection_is_told_with_its_labels() {
     let mut world = states::calling_model_with_interjection();
     let held = world.interjections();
-    world.send(Said::words("both").after(held).to(&world));
+    world.send(ModelAnswer::words("both").after(held).to(&world));
     let found = world.events.iter().find_map(|event| match event {
         Event::OperatorInterjectionAdmitted(told) => Some(told),
         _ => None,
@@ -215,7 +215,7 @@ fn what_a_message_meant_is_kept_with_its_evidence() {
     let told = payload(&world, "continuation_resolved");
     assert_eq!(told["evidence"], json!(kept.evidence));
     assert_eq!(told["model_visible"], true);
-    world.send(Said::calls(vec![make::sleep(Some(5_000))]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::sleep(Some(5_000))]).to(&world));
     world.let_due_come();
     let kept = world.agent.last_continuation.clone().expect("is kept");
     assert!(kept.matched_waiting_reason);
@@ -237,7 +237,7 @@ fn what_answers_the_result_of_a_task_names_the_task() {
         .as_ref()
         .expect("its result is answered");
     assert_eq!(turn.task_id, Some(task_id.clone()));
-    world.send(Said::words("it worked").to(&world));
+    world.send(ModelAnswer::words("it worked").to(&world));
     let brief = world.briefs.last().expect("it said something");
     assert_eq!(brief.related_task_id, Some(task_id.clone()));
     for (kind, field) in [

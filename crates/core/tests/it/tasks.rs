@@ -1,5 +1,4 @@
-//! Commands that go on without their call: how they begin and end, how their ends are told, how they are stopped and
-//! what a restart makes of them.
+//! Tests of tasks: how they begin and end, how ends are reported, how they are stopped, and restarts.
 
 mod beginnings;
 mod ends;
@@ -16,27 +15,27 @@ use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskRecord, TaskReport};
 
-/// What follows the task of this number reports this of it.
+/// Reports the end of the task with this number by its own effect.
 fn report(world: &mut World, number: usize, report: TaskReport) -> Outcome {
     let input = commands::reported(world, &world.tasks[number], report);
     world.send(input)
 }
 
-/// The results that were ever queued.
+/// Returns all results that were ever queued.
 fn results(world: &World) -> Vec<&QueueEntry> {
     let all = world.messages.values().map(|kept| &kept.entry);
     all.filter(|entry| entry.envelope.kind == MessageKind::TaskResult)
         .collect()
 }
 
-/// The messages that were ever left of tasks their agent stopped.
+/// Returns all status messages of tasks that their agent stopped.
 fn statuses(world: &World) -> Vec<&QueueEntry> {
     let all = world.messages.values().map(|kept| &kept.entry);
     all.filter(|entry| entry.envelope.kind == MessageKind::TaskStatus)
         .collect()
 }
 
-/// Every task as it was written, in order.
+/// Returns every written task row in order.
 fn written(facts: &[Fact]) -> Vec<&TaskRecord> {
     let tasks = facts.iter().filter_map(|fact| match fact {
         Fact::TaskWritten(task) => Some(task.as_ref()),
@@ -45,7 +44,7 @@ fn written(facts: &[Fact]) -> Vec<&TaskRecord> {
     tasks.collect()
 }
 
-/// How a task is followed: `watched`, `asked` to stop or stopped by `force`.
+/// Returns the supervision of a task: `watched`, `asked` to stop or stopped by `force`.
 fn followed(world: &World, task: &TaskRecord) -> &'static str {
     let open = world.following(task).expect("it is followed");
     assert_eq!(
@@ -65,7 +64,7 @@ fn followed(world: &World, task: &TaskRecord) -> &'static str {
     }
 }
 
-/// The same of every task that is not over.
+/// Returns the supervision of every active task.
 fn all_followed(world: &World) -> Vec<&'static str> {
     world
         .active_tasks()

@@ -1,8 +1,8 @@
-//! Every state by every input: what is answered, what is written, where the agent stands then.
+//! Tests every state with every input: the reply, the facts and the state after it.
 //!
-//! A row of these tables is a promise. The core's own check holds after each of them.
+//! Each row of these tables is part of the contract. The core's invariants are checked after each of them.
 
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::world::{World, stamp_of};
 use crate::{commands, render, states};
 use holon_core::{Input, Stamp};
@@ -11,7 +11,7 @@ use holon_domain::model::ModelFailureKind;
 use holon_domain::timer::DueAction;
 use holon_domain::{TaskId, Timestamp};
 
-/// Every input, by name, as it would reach this world.
+/// Returns every input by name, as it would reach this world.
 fn inputs(world: &World) -> Vec<(&'static str, Input)> {
     let mut all = ingress();
     all.extend(outcomes(world));
@@ -39,7 +39,7 @@ fn ingress() -> Vec<(&'static str, Input)> {
     ]
 }
 
-/// The stamp of the open effect, whatever it is.
+/// Returns the stamp of the open effect of any kind.
 fn current(world: &World) -> Stamp {
     world.stamp().unwrap_or(Stamp {
         effect: 99,
@@ -88,7 +88,7 @@ fn outcomes(world: &World) -> Vec<(&'static str, Input)> {
     all
 }
 
-/// What is reported of the first patch whose turn was called off, by its effect and by others.
+/// Builds reports about the first patch of a cancelled turn, by its own effect and by others.
 fn patches(world: &World) -> Vec<(&'static str, Input)> {
     let open = world.patches();
     let stamp = open
@@ -103,13 +103,13 @@ fn patches(world: &World) -> Vec<(&'static str, Input)> {
     ]
 }
 
-/// The first task, or one nobody has.
+/// Returns the first task, or an unknown id.
 fn first_task(world: &World) -> TaskId {
     let first = world.tasks.first();
-    first.map_or_else(commands::nobody, |task| task.id.clone())
+    first.map_or_else(commands::unknown_task, |task| task.id.clone())
 }
 
-/// What is reported of the first task, by whatever follows it and by others.
+/// Builds reports about the first task, by its own effect and by others.
 fn reports(world: &World) -> Vec<(&'static str, Input)> {
     let following = world.tasks.first().and_then(|task| world.following(task));
     let stamp = following.map_or_else(|| current(world), stamp_of);
@@ -129,14 +129,14 @@ fn reports(world: &World) -> Vec<(&'static str, Input)> {
             ended(other, commands::exited(0)),
         ),
         (
-            "task ended: one nobody has",
-            commands::task_ended(stamp, commands::nobody(), commands::exited(0)),
+            "task ended: an unknown one",
+            commands::task_ended(stamp, commands::unknown_task(), commands::exited(0)),
         ),
     ]
 }
 
-fn answers(world: &World) -> Vec<(&'static str, Said)> {
-    let words = || Said::words("here you are");
+fn answers(world: &World) -> Vec<(&'static str, ModelAnswer)> {
+    let words = || ModelAnswer::words("here you are");
     let settled_by_the_kernel = vec![
         make::agent_get(),
         make::enqueue(Priority::Next),
@@ -148,19 +148,22 @@ fn answers(world: &World) -> Vec<(&'static str, Said)> {
             "answer: words, its request held the interjections",
             words().after(world.interjections()),
         ),
-        ("answer: nothing", Said::words("")),
+        ("answer: nothing", ModelAnswer::words("")),
         (
             "answer: two commands",
-            Said::calls(vec![make::exec(), make::exec()]),
+            ModelAnswer::calls(vec![make::exec(), make::exec()]),
         ),
-        ("answer: a patch", Said::calls(vec![commands::patch()])),
+        (
+            "answer: a patch",
+            ModelAnswer::calls(vec![commands::patch()]),
+        ),
         (
             "answer: a batch",
-            Said::calls(vec![commands::batch(&["make", "make test"])]),
+            ModelAnswer::calls(vec![commands::batch(&["make", "make test"])]),
         ),
         (
             "answer: a look at the tasks",
-            Said::calls(vec![
+            ModelAnswer::calls(vec![
                 commands::task_list(),
                 commands::task_status(&first_task(world)),
                 commands::task_output(&first_task(world)),
@@ -168,37 +171,37 @@ fn answers(world: &World) -> Vec<(&'static str, Said)> {
         ),
         (
             "answer: stop the first task",
-            Said::calls(vec![commands::task_stop(&first_task(world))]),
+            ModelAnswer::calls(vec![commands::task_stop(&first_task(world))]),
         ),
         (
             "answer: stop the first task twice",
-            Said::calls(vec![commands::task_stop(&first_task(world)); 2]),
+            ModelAnswer::calls(vec![commands::task_stop(&first_task(world)); 2]),
         ),
         (
             "answer: calls the kernel settles itself",
-            Said::calls(settled_by_the_kernel),
+            ModelAnswer::calls(settled_by_the_kernel),
         ),
         (
             "answer: sleep alone for a minute",
-            Said::calls(vec![make::sleep(Some(60_000))]),
+            ModelAnswer::calls(vec![make::sleep(Some(60_000))]),
         ),
         (
             "answer: sleep alone without an end",
-            Said::calls(vec![make::sleep(None)]),
+            ModelAnswer::calls(vec![make::sleep(None)]),
         ),
         (
             "answer: sleep beside a command",
-            Said::calls(vec![make::sleep(None), make::exec()]),
+            ModelAnswer::calls(vec![make::sleep(None), make::exec()]),
         ),
         ("answer: words, cut off", words().cut_off()),
         (
             "answer: a command, cut off",
-            Said::calls(vec![make::exec()]).cut_off(),
+            ModelAnswer::calls(vec![make::exec()]).cut_off(),
         ),
     ]
 }
 
-/// The same effect of an older generation, and another effect.
+/// Returns stale stamps: the same effect of an older generation, and another effect.
 const fn stale(stamp: Stamp) -> [Stamp; 2] {
     let older = Stamp {
         generation: stamp.generation - 1,
@@ -213,7 +216,7 @@ const fn stale(stamp: Stamp) -> [Stamp; 2] {
 
 fn stale_outcomes(stamp: Stamp, now: Timestamp) -> Vec<(&'static str, Input)> {
     let [older, other] = stale(stamp);
-    let words = || Said::words("here you are");
+    let words = || ModelAnswer::words("here you are");
     vec![
         ("answer, stale generation", words().stamped(older, now)),
         ("answer, another effect", words().stamped(other, now)),
@@ -235,21 +238,21 @@ fn times(world: &World) -> Vec<(&'static str, Input)> {
     let awaited = world
         .first_due()
         .map(|input| ("due came: the one waited for", input));
-    let nobody = vec![
+    let unawaited = vec![
         (
-            "due came: a rest nobody waits for",
+            "due came: a rest no state waits for",
             stale(DueAction::RestOver { reason: None }),
         ),
         (
-            "due came: a back-off nobody waits for",
+            "due came: a back-off no state waits for",
             stale(DueAction::BackoffOver { turn_index: 1 }),
         ),
         (
-            "due came: a pace nobody waits for",
+            "due came: a pace no state waits for",
             stale(DueAction::PaceOver),
         ),
     ];
-    awaited.into_iter().chain(nobody).collect()
+    awaited.into_iter().chain(unawaited).collect()
 }
 
 fn commands() -> Vec<(&'static str, Input)> {

@@ -1,6 +1,6 @@
-//! Retries, ends and outcomes of turns.
+//! Tests of retries, ends and outcomes of turns.
 
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use holon_core::Ingress;
 use holon_domain::attempt::TokenUsage;
@@ -72,8 +72,8 @@ fn a_prompt_that_does_not_fit_fails_at_once_and_is_not_tried_again() {
 #[test]
 fn the_outcome_of_a_turn_is_its_last_words_by_reference() {
     let mut world = states::calling_model();
-    world.send(Said::calls(vec![make::agent_get()]).to(&world));
-    world.send(Said::words("here you are").to(&world));
+    world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
+    world.send(ModelAnswer::words("here you are").to(&world));
     let last_round = world.log.len() as u64;
     assert_eq!(world.briefs[0].text, BriefText::Round(last_round));
     let end = world.agent.last_turn.clone().expect("it ended");
@@ -84,10 +84,10 @@ fn the_outcome_of_a_turn_is_its_last_words_by_reference() {
 #[test]
 fn a_turn_nobody_asked_for_writes_a_brief_only_if_it_has_something_to_say() {
     let mut world = states::calling_model_for(make::channel_event("news", Priority::Normal));
-    world.send(Said::words("").to(&world));
+    world.send(ModelAnswer::words("").to(&world));
     assert_eq!(world.briefs.len(), 0);
     world.send(make::admit(make::channel_event("news", Priority::Normal)));
-    world.send(Said::words("interesting").to(&world));
+    world.send(ModelAnswer::words("interesting").to(&world));
     assert_eq!(world.briefs.len(), 1);
     assert!(world.briefs[0].settles.is_empty());
 }
@@ -100,14 +100,14 @@ fn a_turn_that_succeeds_clears_the_last_failure() {
     world.send(make::failed(refused, stamp, world.now));
     assert!(world.agent.last_failure.is_some());
     world.send(make::admit(make::prompt(Priority::Normal)));
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(world.agent.last_failure, None);
 }
 
 #[test]
 fn a_turn_that_fails_late_tells_what_its_answered_rounds_cost() {
     let mut world = states::calling_model();
-    world.send(Said::calls(vec![make::agent_get()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
     let stamp = world.stamp().expect("a model is asked");
     let refused = ModelFailureKind::InvalidRequest;
     world.send(make::failed(refused, stamp, world.now));
@@ -134,7 +134,7 @@ fn a_round_that_another_model_answers_names_the_one_that_was_asked_for() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     let stamp = world.stamp().expect("a model is asked");
     world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     let round = world.log.iter().find_map(|(_, entry)| match entry {
         LogEntry::AssistantRound { tries, .. } => Some(tries),
         _ => None,

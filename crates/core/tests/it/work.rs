@@ -1,5 +1,5 @@
-//! Work items, waits, ticks, wake hints and timers: their rules as tables and properties. Here: the calls and inputs that
-//! the modules share.
+//! Tests of work items, waits, ticks, wake hints and timers. This file holds the calls and inputs that the modules
+//! share.
 
 mod briefs;
 mod hints;
@@ -11,8 +11,8 @@ mod ticks;
 mod timers;
 mod waits;
 
-use crate::commands::{self, Planned};
-use crate::make::{self, Said};
+use crate::commands::{self, PlannedCall};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::input::WorkCommand;
@@ -49,14 +49,14 @@ fn plan(words: &str) -> PlanArtifact {
     }
 }
 
-fn create() -> Planned {
+fn create() -> PlannedCall {
     (
         "CreateWorkItem",
         Ok(Intent::CreateWorkItem(new_item("mend the build"))),
     )
 }
 
-fn pick(id: &WorkItemId) -> Planned {
+fn pick(id: &WorkItemId) -> PlannedCall {
     let intent = WorkIntent::Pick {
         work_item_id: id.clone(),
         reason: None,
@@ -64,7 +64,7 @@ fn pick(id: &WorkItemId) -> Planned {
     ("PickWorkItem", Ok(Intent::Work(intent)))
 }
 
-fn update(id: &WorkItemId, change: WorkItemChange) -> Planned {
+fn update(id: &WorkItemId, change: WorkItemChange) -> PlannedCall {
     let intent = WorkIntent::Update {
         work_item_id: id.clone(),
         change,
@@ -72,32 +72,32 @@ fn update(id: &WorkItemId, change: WorkItemChange) -> Planned {
     ("UpdateWorkItem", Ok(Intent::Work(intent)))
 }
 
-fn complete(id: &WorkItemId) -> Planned {
+fn complete(id: &WorkItemId) -> PlannedCall {
     let intent = WorkIntent::Complete {
         work_item_id: id.clone(),
     };
     ("CompleteWorkItem", Ok(Intent::Work(intent)))
 }
 
-fn cancel_wait(id: &WaitId) -> Planned {
+fn cancel_wait(id: &WaitId) -> PlannedCall {
     let intent = WorkIntent::CancelWait {
         wait_id: id.clone(),
     };
     ("CancelWait", Ok(Intent::Work(intent)))
 }
 
-fn cancel_timer(id: &TimerId) -> Planned {
+fn cancel_timer(id: &TimerId) -> PlannedCall {
     let intent = WorkIntent::CancelTimer {
         timer_id: id.clone(),
     };
     ("CancelTimer", Ok(Intent::Work(intent)))
 }
 
-fn wait_for(wake_on: Vec<WakeCondition>) -> Planned {
+fn wait_for(wake_on: Vec<WakeCondition>) -> PlannedCall {
     ("WaitFor", Ok(Intent::WaitFor(new_wait(wake_on))))
 }
 
-/// A wait of the current item, or else of the agent itself.
+/// Builds a wait of the current item, or of the agent itself if there is none.
 fn new_wait(wake_on: Vec<WakeCondition>) -> NewWait {
     NewWait {
         reason: "the answer".to_owned(),
@@ -173,7 +173,7 @@ fn operator(command: WorkCommand) -> Input {
     Input::Work(Box::new(command))
 }
 
-/// An operator makes an item.
+/// Creates an item as an operator.
 fn operator_makes(world: &mut World, objective: &str) -> WorkItemId {
     let sent = world.send(operator(WorkCommand::Create(new_item(objective))));
     match sent.reply {
@@ -182,10 +182,10 @@ fn operator_makes(world: &mut World, objective: &str) -> WorkItemId {
     }
 }
 
-/// The turn in hand makes an item; its plan file is written.
+/// Lets the open turn create an item with its plan file.
 fn agent_makes(world: &mut World) -> WorkItemId {
     let before: Vec<WorkItemId> = world.items.keys().cloned().collect();
-    world.send(Said::calls(vec![create()]).to(world));
+    world.send(ModelAnswer::calls(vec![create()]).to(world));
     let stamp = world.stamp().expect("its plan is being written");
     world.send(Input::ToolFinished {
         stamp,
@@ -196,10 +196,10 @@ fn agent_makes(world: &mut World) -> WorkItemId {
     made.expect("an item").clone()
 }
 
-/// The turn in hand makes these calls, and every one works.
-fn call(world: &mut World, calls: Vec<Planned>) {
+/// Lets the open turn make these calls, and asserts that each succeeds.
+fn call(world: &mut World, calls: Vec<PlannedCall>) {
     let before = world.results().len();
-    world.send(Said::calls(calls).to(world));
+    world.send(ModelAnswer::calls(calls).to(world));
     let results = world.results();
     assert!(
         results[before..].iter().all(|result| result == "ok"),
@@ -207,12 +207,12 @@ fn call(world: &mut World, calls: Vec<Planned>) {
     );
 }
 
-/// The turn in hand ends with words.
+/// Ends the open turn with text.
 fn say(world: &mut World) {
-    world.send(Said::words("done for now").to(world));
+    world.send(ModelAnswer::words("done for now").to(world));
 }
 
-/// An operator's turn has made an item and picked it, and goes on.
+/// Builds an open operator's turn that created and picked an item.
 fn working() -> (World, WorkItemId) {
     let mut world = states::calling_model();
     let id = agent_makes(&mut world);
@@ -220,7 +220,7 @@ fn working() -> (World, WorkItemId) {
     (world, id)
 }
 
-/// An item has the focus, and a tick for it has begun a turn.
+/// Builds an agent whose focused item got a tick that began a turn.
 fn ticked() -> (World, WorkItemId) {
     let (mut world, id) = working();
     say(&mut world);
@@ -228,7 +228,7 @@ fn ticked() -> (World, WorkItemId) {
     (world, id)
 }
 
-/// An item with the focus that stalled.
+/// Builds an agent whose focused item is stalled.
 fn stalled() -> (World, WorkItemId) {
     let (mut world, id) = ticked();
     stall(&mut world);
@@ -236,7 +236,7 @@ fn stalled() -> (World, WorkItemId) {
     (world, id)
 }
 
-/// Ends tick after tick without progress, until no more come.
+/// Ends the turn of each tick without progress, until no more ticks come.
 fn stall(world: &mut World) {
     for _ in 0..100 {
         if world.agent.open_turn.is_some() {
@@ -250,7 +250,7 @@ fn stall(world: &mut World) {
     panic!("ticks come to an end");
 }
 
-/// An item with the focus that waits for this, in an agent at rest.
+/// Builds a resting agent whose focused item waits for this.
 fn waiting(wake_on: Vec<WakeCondition>) -> (World, WorkItemId) {
     let (mut world, id) = working();
     call(&mut world, vec![wait_for(wake_on)]);
@@ -270,7 +270,7 @@ fn current(world: &World) -> Option<&WorkItemId> {
     world.agent.work.current.as_ref().map(|current| &current.id)
 }
 
-/// The part of the runtime that began the turn in hand.
+/// Returns the subsystem whose message began the open turn.
 fn tick_of(world: &World) -> Option<String> {
     let turn = world.agent.open_turn.as_ref()?;
     let message = &world.messages[&turn.message_seq].entry.envelope;
@@ -286,7 +286,7 @@ fn tick_of(world: &World) -> Option<String> {
     }
 }
 
-/// What the newest message that was taken up meant.
+/// Returns the continuation class of the newest message that was taken up.
 fn class(world: &World) -> ContinuationClass {
     let resolved = world.events.iter().rev().find_map(|event| match event {
         Event::ContinuationResolved(resolved) => Some(resolved.class),
@@ -295,20 +295,20 @@ fn class(world: &World) -> ContinuationClass {
     resolved.expect("a message was taken up")
 }
 
-/// The words and the worth of the message that began the turn in hand.
+/// Returns the text and the authority of the message that began the open turn.
 fn began_with(world: &World) -> (String, AuthorityClass) {
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     let message = &world.messages[&turn.message_seq].entry.envelope;
     (message.body.render(), message.authority_class)
 }
 
-/// A task of the turn in hand runs.
+/// Lets the open turn start a task.
 fn task(world: &mut World) -> holon_domain::TaskId {
     states::run_tasks(world, 1);
     world.tasks.last().expect("a task").id.clone()
 }
 
-/// The newest task ends by itself.
+/// Ends the newest task by itself.
 fn end_task(world: &mut World) {
     let task = world.tasks.last().expect("a task").clone();
     let input = commands::reported(world, &task, commands::exited(0));

@@ -1,4 +1,4 @@
-//! The rows about work in the model store: what a decision is given of them, and what no store could write.
+//! Loads and writes rows about work in the model store, and panics on a write that no store could make.
 
 use crate::world::{World, part};
 use holon_core::invariant::StoredWork;
@@ -9,11 +9,11 @@ use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState, WorkItemState};
 use holon_domain::{TimerId, WorkItemId};
 
-/// Items that the store answers when a decision asks for the next one.
+/// Number of items that the store returns for the next item of a decision.
 const OFFERED: usize = 4;
 
 impl World {
-    /// The parts about work that are asked for.
+    /// Loads the requested parts about work.
     pub(crate) fn load_work(&self, needs: &Needs) -> LoadedRows {
         let item = |id: &WorkItemId| (id.clone(), self.items.get(id).cloned());
         let timer = |id: &TimerId| {
@@ -74,7 +74,7 @@ impl World {
         self.timers.iter().filter(is_active)
     }
 
-    /// The rows that the core's own check compares.
+    /// Returns the rows that the core's invariants compare.
     pub(crate) fn stored_work(&self) -> StoredWork {
         StoredWork {
             items: self.items.values().cloned().collect(),

@@ -1,14 +1,14 @@
-//! A model of the store: it keeps what decisions write, and panics at what no store could write.
+//! A model of the store: it keeps what decisions write, and panics on a write that no store could make.
 //!
-//! It knows none of the core's rules beside those of the rows: dense positions, guarded moves, one outcome each, tasks
-//! that only move forward. `rows` writes them; what is asked of them stands here.
+//! It knows none of the core's rules except those of the rows: dense positions, guarded moves, one outcome each, and
+//! tasks that only move forward. `rows` writes them; this file reads them.
 
 use crate::make;
 use holon_core::input::NewAgent;
-use holon_core::input::{Finding, Found};
+use holon_core::input::{Finding, ProbeResult};
 use holon_core::invariant::{self, StoredFacts, Violation};
 use holon_core::{
-    AgentView, HostFacts, Input, Rejection, Reply, Stamp, Step, Undecided, lifecycle, needs, step,
+    AgentView, HostFacts, Input, Rejection, Reply, Stamp, Step, StepError, lifecycle, needs, step,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::AttemptRecord;
@@ -33,7 +33,7 @@ use holon_domain::work_item::WorkItemRecord;
 use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp, WorkItemId, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Chance from a seed; no two draws are the same.
+/// Seeded randomness without repeated draws.
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);
 
@@ -51,46 +51,46 @@ impl Entropy for Dice {
     }
 }
 
-/// A message as kept.
+/// A message as the model store keeps it.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct StoredMessage {
     pub(crate) entry: QueueEntry,
     pub(crate) outcome: Option<u64>,
 }
 
-/// What came of an input.
+/// The result of an input.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) reply: Result<Reply, Rejection>,
-    /// Of the input itself and of everything decided on after it in the same commit.
+    /// Facts of the input and of everything decided after it in the same commit.
     pub(crate) facts: Vec<Fact>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct World {
     pub(crate) agent: AgentRecord,
-    pub(crate) messages: BTreeMap<u64, Kept>,
+    pub(crate) messages: BTreeMap<u64, StoredMessage>,
     pub(crate) effects: BTreeMap<u64, EffectRecord>,
     pub(crate) due: BTreeMap<u64, (DueTime, DueAction)>,
     pub(crate) log: Vec<(u64, LogEntry)>,
     pub(crate) events: Vec<Event>,
     pub(crate) briefs: Vec<BriefRow>,
-    /// In the order they began, over or not.
+    /// Active and ended tasks in the order they began.
     pub(crate) tasks: Vec<TaskRecord>,
-    /// Failed attempts of the round in hand.
+    /// Failed attempts of the current round.
     pub(crate) attempts: Vec<AttemptRecord>,
-    /// Calls whose commands were begun.
+    /// Calls whose commands were started.
     pub(crate) begun: BTreeSet<CallId>,
-    /// What decisions sent to other agents, in order.
+    /// Sends to other agents, in order.
     pub(crate) sends: Vec<(AgentId, AgentSend)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
     pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
-    /// In the order they were declared, active or over.
+    /// Active and ended waits in the order they were declared.
     pub(crate) waits: Vec<WaitRecord>,
-    /// In the order they were made, active or over.
+    /// Active and ended timers in the order they were created.
     pub(crate) timers: Vec<TimerRecord>,
     pub(crate) hints: BTreeMap<String, WakeHint>,
-    /// The newest generation the host has given out.
+    /// Newest generation that the host has given out.
     pub(crate) newest_generation: u64,
     pub(crate) now: Timestamp,
     pub(crate) host: HostFacts,
@@ -98,7 +98,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A world with one new agent, whose home is being made.
+    /// Creates a world with one new agent, whose home is being checked.
     pub(crate) fn with(new: NewAgent) -> Self {
         let host = HostFacts::new(ModelChain::only(make::model("scripted/default")));
         let mut dice = Dice::new();
@@ -156,7 +156,7 @@ impl World {
         all.filter(|entry| entry.status == status).collect()
     }
 
-    /// Loads exactly what is asked for.
+    /// Loads exactly the requested parts.
     fn load(&self, needs: &Needs) -> LoadedRows {
         let all = self.queue();
         let mut queue = QueueView::of_length(all.pending, all.interjections);
@@ -213,12 +213,12 @@ impl World {
         }
     }
 
-    /// Decides as the kernel does: with what the input needs, and again with what it turns out to need.
+    /// Decides as the kernel does: with the forecast needs, and again with the missing ones.
     fn decide(&self, input: &Input, dice: &mut Dice) -> Result<Step, Rejection> {
         self.decide_on(input, dice, &|_| {})
     }
 
-    /// Decides on rows that are not as the world holds them.
+    /// Decides on other rows than the stored ones.
     pub(crate) fn decide_on(
         &self,
         input: &Input,
@@ -235,8 +235,8 @@ impl World {
             };
             match step(view, input, &self.host, self.now, dice) {
                 Ok(step) => return Ok(step),
-                Err(Undecided::Rejected(rejection)) => return Err(rejection),
-                Err(Undecided::NeedsMore(more)) => {
+                Err(StepError::Rejected(rejection)) => return Err(rejection),
+                Err(StepError::NeedsMore(more)) => {
                     let before = wanted.clone();
                     wanted.extend(*more);
                     assert_ne!(before, wanted, "what was asked for is not asked for again");
@@ -245,7 +245,7 @@ impl World {
         }
     }
 
-    /// A call of the log, and what the shell does for it.
+    /// Returns a call of the log and the shell's action for it.
     pub(crate) fn call_at(
         &self,
         round_entry: u64,
@@ -270,12 +270,12 @@ impl World {
         (call.clone(), action)
     }
 
-    /// The tasks that are not over.
+    /// Returns the active tasks.
     pub(crate) fn active_tasks(&self) -> impl Iterator<Item = &TaskRecord> {
         self.tasks.iter().filter(|task| !task.status.is_terminal())
     }
 
-    /// Sends an input and decides on until the queue has nothing more to offer, as one commit does.
+    /// Sends an input and continues until the queue has nothing more to offer, as one commit does.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "inputs are made where they are sent"
@@ -293,7 +293,7 @@ impl World {
         sent
     }
 
-    /// Sends an input and takes one step only. The second answer is whether more is to be decided.
+    /// Sends an input and takes one step only. Returns true with it if more is to be decided.
     pub(crate) fn send_once(&mut self, input: &Input) -> (Outcome, bool) {
         let mut again = self.dice.clone();
         let mut dice = self.dice.clone();
@@ -320,7 +320,7 @@ impl World {
         }
     }
 
-    /// What the core's own check says of the rows.
+    /// Checks the rows against the core's invariants.
     pub(crate) fn violations(&self) -> Vec<Violation> {
         let dequeued = self.in_status(QueueStatus::Dequeued);
         let held = self.in_status(QueueStatus::Held);
@@ -336,7 +336,7 @@ impl World {
         invariant::check(&self.agent, &self.queue(), &stored)
     }
 
-    /// The open effect of the turn or the home: there is one at most.
+    /// Returns the open effect of the turn or the home; there is at most one.
     pub(crate) fn effect(&self) -> Option<&EffectRecord> {
         let of_another = |open: &EffectRecord| {
             matches!(
@@ -347,23 +347,23 @@ impl World {
         self.effects.values().find(|open| !of_another(open))
     }
 
-    /// The open effects that finish patches of turns which were called off.
+    /// Returns the open effects that finish patches of cancelled turns.
     pub(crate) fn patches(&self) -> Vec<&EffectRecord> {
         let is_one = |open: &&EffectRecord| matches!(open.effect, Effect::FinishPatch { .. });
         self.effects.values().filter(is_one).collect()
     }
 
-    /// Its stamp.
+    /// Returns the stamp of the open effect.
     pub(crate) fn stamp(&self) -> Option<Stamp> {
         self.effect().map(stamp_of)
     }
 
-    /// The effect that watches or stops a task.
+    /// Returns the effect that watches or stops a task.
     pub(crate) fn following(&self, task: &TaskRecord) -> Option<&EffectRecord> {
         self.effects.get(&task.effect?)
     }
 
-    /// The input of the due entry that comes first.
+    /// Builds the input of the first due entry.
     pub(crate) fn first_due(&self) -> Option<Input> {
         let (id, (time, due)) = self.due.iter().min_by_key(|(_, (time, _))| time.at())?;
         Some(Input::DueCame {
@@ -373,7 +373,7 @@ impl World {
         })
     }
 
-    /// Moves the clock to the first due entry and lets it come.
+    /// Moves the clock to the first due entry and sends its input.
     pub(crate) fn let_due_come(&mut self) -> Outcome {
         let input = self.first_due().expect("something is due");
         if let Input::DueCame { planned_at, .. } = &input {
@@ -386,7 +386,7 @@ impl World {
         self.now = self.now.plus_millis(millis);
     }
 
-    /// A new process takes over.
+    /// Recovers as a new process.
     pub(crate) fn recover(&mut self, clean_exit: bool) -> Outcome {
         self.send(Input::Recover {
             clean_exit,
@@ -395,8 +395,8 @@ impl World {
         })
     }
 
-    /// A new process takes over after an unclean exit and finds this of the call in hand.
-    pub(crate) fn recover_finding(&mut self, found: Found) -> Outcome {
+    /// Recovers after an unclean exit with this probe of the running call.
+    pub(crate) fn recover_finding(&mut self, found: ProbeResult) -> Outcome {
         let effect = self.effect().expect("something is open").effect.clone();
         self.send(Input::Recover {
             clean_exit: false,
@@ -405,12 +405,12 @@ impl World {
         })
     }
 
-    /// A commit could not be confirmed.
+    /// Recovers after an unconfirmed commit.
     pub(crate) fn take_up(&mut self) -> Outcome {
         self.send(Input::TakeUp)
     }
 
-    /// Queued messages that may enter a running turn.
+    /// Returns the queued messages that may join an open turn.
     pub(crate) fn interjections(&self) -> Vec<QueueEntry> {
         let queued = self.in_status(QueueStatus::Queued).into_iter();
         let held = self.in_status(QueueStatus::Held);
@@ -421,17 +421,17 @@ impl World {
             .collect()
     }
 
-    /// Why the last turn ended.
+    /// Returns the reason of the last turn's end.
     pub(crate) fn ended_as(&self) -> Option<TerminalReason> {
         self.agent.last_turn.as_ref().map(|end| end.reason)
     }
 
-    /// The kinds of the events recorded from position `from` on.
+    /// Returns the kinds of the events from position `from` on.
     pub(crate) fn event_kinds(&self, from: usize) -> Vec<&str> {
         self.events.iter().skip(from).map(Event::kind).collect()
     }
 
-    /// What the calls of the log came to, in order: `ok` or the kind of the error.
+    /// Returns the results of the calls in the log, in order: `ok` or the kind of the error.
     pub(crate) fn results(&self) -> Vec<String> {
         let results = self.log.iter().filter_map(|(_, entry)| match entry {
             LogEntry::ToolResult { envelope, .. } => Some(
@@ -445,7 +445,7 @@ impl World {
     }
 }
 
-/// A part that was asked for.
+/// Loads a part if it was requested.
 pub(crate) fn part<T>(asked: bool, load: impl FnOnce() -> T) -> Part<T> {
     if asked {
         Part::Loaded(load())

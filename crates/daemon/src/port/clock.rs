@@ -1,4 +1,4 @@
-//! The clock of this machine: the only place of the program that asks what time it is.
+//! The clock of this machine. It is the only place of the program that reads the time.
 
 use async_trait::async_trait;
 use holon_domain::Timestamp;
@@ -12,7 +12,7 @@ pub(crate) struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock whose elapsed time begins now.
+    /// Creates a clock whose elapsed time starts now.
     pub(crate) fn new() -> Self {
         Self {
             started: Instant::now(),
@@ -20,7 +20,7 @@ impl SystemClock {
     }
 }
 
-/// What the wall clock says.
+/// Reads the wall clock.
 #[must_use]
 pub fn wall_clock() -> Timestamp {
     let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
@@ -54,7 +54,7 @@ mod tests {
     #[tokio::test]
     async fn a_time_that_has_come_is_not_waited_for() {
         let clock = SystemClock::new();
-        // Would hang for ever if the past were waited for.
+        // Would block for ever if a time in the past were waited for.
         clock.sleep_until(Duration::ZERO).await;
         clock.sleep_until(clock.elapsed()).await;
     }

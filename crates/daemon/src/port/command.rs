@@ -1,4 +1,4 @@
-//! The engine's port for commands, over `holon_command`. Delegation only.
+//! The engine's port for commands, implemented by `holon_command`. It only delegates.
 
 use super::wall_clock;
 use async_trait::async_trait;
@@ -13,13 +13,13 @@ use holon_workspace::Claims;
 use std::ffi::OsStr;
 use tokio_util::sync::CancellationToken;
 
-/// Runs commands as this user, by the clock of this machine.
+/// Runs commands as the user of this process, with the clock of this machine.
 #[derive(Debug)]
 pub struct Commands(holon_command::Commands);
 
 impl Commands {
-    /// `image` is the program that shims are made of, `shell` the user's login shell, `hidden_env` names the variables
-    /// that commands must not see, and `claims` is where their directories stand.
+    /// Creates the port. `image` is the program that shims are made of, `shell` the user's login shell, `hidden_env`
+    /// the names of the variables that commands must not see, and `claims` the location of their state directories.
     #[must_use]
     pub fn new(
         image: Image,
@@ -31,7 +31,7 @@ impl Commands {
         Self(commands)
     }
 
-    /// Hides these variables too from commands that start from now on.
+    /// Hides these variables, in addition to earlier ones, from commands that start from now on.
     pub(crate) fn hide_from_commands(&self, names: Vec<String>) {
         self.0.hide_from_commands(names);
     }

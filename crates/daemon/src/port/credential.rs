@@ -1,7 +1,7 @@
-//! Credentials as the router asks for them: looked up afresh for every call, so that a renewed login or a new profile
-//! counts at once. Only what a credential command prints is kept, for a short time.
+//! Credentials for the router. They are looked up for every call, so that a renewed login or a new profile is used at
+//! once. Only the output of a credential command is cached, for a short time.
 //!
-//! Invariant: nothing here shows a secret. What a command printed is in no error and in no log.
+//! Invariant: no secret is shown. The output of a command appears in no error and in no log.
 
 use super::wall_clock;
 use async_trait::async_trait;
@@ -17,33 +17,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long a credential command may take; one that asks a person takes longer and does not belong here.
+/// Timeout of a credential command. It must not wait for user input.
 const COMMAND_MS: u64 = 30_000;
-/// The most a credential command may print.
+/// Most bytes a credential command may print.
 const COMMAND_BYTES: usize = 64 << 10;
-/// How long what it printed is used; shorter than the life of any token worth a command.
-const KEPT: Duration = Duration::from_secs(5 * 60);
+/// Time a credential is cached; shorter than the lifetime of any token worth a command.
+const CACHE_TIME: Duration = Duration::from_secs(5 * 60);
 
-/// What one command printed, and when.
-type Kept = Arc<tokio::sync::Mutex<Option<(Instant, SecretString)>>>;
+/// The cached credential of one provider, and the time it was printed.
+type CachedSecret = Arc<tokio::sync::Mutex<Option<(Instant, SecretString)>>>;
 
-/// The credentials of a host's providers.
+/// Looks up the credentials of a host's providers.
 pub(crate) struct Keys {
     providers: Providers,
     env: Env,
     home: PathBuf,
-    commands: Mutex<HashMap<String, Kept>>,
+    commands: Mutex<HashMap<String, CachedSecret>>,
 }
 
 impl std::fmt::Debug for Keys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The environment may hold keys.
+        // The environment may contain keys.
         f.debug_struct("Keys").finish_non_exhaustive()
     }
 }
 
 impl Keys {
-    /// The credentials of these providers, from this environment and this home.
+    /// Creates the lookup for these providers, with this environment and home.
     pub(crate) fn new(providers: Providers, env: Env, home: PathBuf) -> Self {
         Self {
             providers,
@@ -53,38 +53,42 @@ impl Keys {
         }
     }
 
-    /// Forgets what a provider's command printed: the provider did not accept it.
+    /// Drops a provider's cached credential, which the provider refused.
     pub(crate) fn forget(&self, provider: &str) {
-        self.kept().remove(provider);
+        self.cached().remove(provider);
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<String, Kept>> {
+    fn cached(&self) -> std::sync::MutexGuard<'_, HashMap<String, CachedSecret>> {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the credential is. Reads files, so it happens off the async threads.
-    async fn found(&self, entry: ProviderEntry) -> Result<Found, String> {
+    /// Finds the source of a credential. It reads files, so it runs off the async threads.
+    async fn find_source(&self, entry: ProviderEntry) -> Result<Found, String> {
         let (env, home) = (self.env.clone(), self.home.clone());
-        let looked = tokio::task::spawn_blocking(move || {
+        let lookup = tokio::task::spawn_blocking(move || {
             holon_config::credential(&entry, &env, &home, wall_clock())
         });
-        match looked.await {
+        match lookup.await {
             Ok(found) => found.map_err(|error| error.to_string()),
             Err(stopped) => Err(format!("the credential could not be looked up: {stopped}")),
         }
     }
 
-    /// What the provider's command prints; run by one caller at a time, for the others to use.
-    async fn printed(&self, provider: &str, argv: &[String]) -> Result<SecretString, String> {
-        let kept = Arc::clone(self.kept().entry(provider.to_owned()).or_default());
-        let mut kept = kept.lock().await;
-        if let Some((at, secret)) = &*kept
-            && at.elapsed() < KEPT
+    /// Returns the output of the provider's command. One caller runs it at a time, and the others use its result.
+    async fn command_secret(
+        &self,
+        provider: &str,
+        argv: &[String],
+    ) -> Result<SecretString, String> {
+        let cached = Arc::clone(self.cached().entry(provider.to_owned()).or_default());
+        let mut cached = cached.lock().await;
+        if let Some((at, secret)) = &*cached
+            && at.elapsed() < CACHE_TIME
         {
             return Ok(secret.clone());
         }
         let secret = run(provider, argv).await?;
-        *kept = Some((Instant::now(), secret.clone()));
+        *cached = Some((Instant::now(), secret.clone()));
         Ok(secret)
     }
 }
@@ -95,7 +99,7 @@ impl Credentials for Keys {
         let Some(entry) = self.providers.get(provider).cloned() else {
             return Err(self.providers.unknown(provider));
         };
-        match self.found(entry).await? {
+        match self.find_source(entry).await? {
             Found::NotNeeded => Ok(None),
             Found::Secret {
                 kind,
@@ -107,7 +111,7 @@ impl Credentials for Keys {
                 account_id,
             })),
             Found::Command { argv, kind } => {
-                let secret = self.printed(provider, &argv).await?;
+                let secret = self.command_secret(provider, &argv).await?;
                 Ok(Some(command_credential(kind, secret)))
             }
         }
@@ -122,20 +126,20 @@ fn command_credential(kind: AuthKind, secret: SecretString) -> Credential {
     }
 }
 
-/// Runs a credential command. Its complaints are not repeated: they might hold what must not be seen.
+/// Runs a credential command. Its stderr is not repeated in errors, because it might contain a secret.
 async fn run(provider: &str, argv: &[String]) -> Result<SecretString, String> {
     let spec = CommandSpec {
         cmd: shell_words(argv),
         shell: None,
         login: false,
-        // Names of programs and files in it count from the same place whoever starts it.
+        // A fixed directory, so that relative names do not depend on how the host was started.
         cwd: PathBuf::from("/"),
         env: Vec::new(),
         remove_env: Vec::new(),
         timeout_ms: COMMAND_MS,
         capture_bytes: COMMAND_BYTES,
     };
-    let wrong = |what: &str| {
+    let failure_text = |what: &str| {
         let program = argv.first().map_or("", String::as_str);
         format!(
             "the credential command of {provider} ({program}) {what}; run it yourself to see why"
@@ -143,11 +147,11 @@ async fn run(provider: &str, argv: &[String]) -> Result<SecretString, String> {
     };
     let output = holon_process::run(spec, CancellationToken::new())
         .await
-        .map_err(|failure| wrong(&format!("could not be run: {failure}")))?;
-    secret_of(&output).map_err(|what| wrong(&what))
+        .map_err(|failure| failure_text(&format!("could not be run: {failure}")))?;
+    secret_of(&output).map_err(|what| failure_text(&what))
 }
 
-/// The one line a command printed, or what is wrong with it.
+/// Returns the line a command printed, or the problem with it.
 fn secret_of(output: &CommandOutput) -> Result<SecretString, String> {
     match output.end {
         CommandEnd::Exited { status: 0 } => {}
@@ -170,7 +174,7 @@ fn secret_of(output: &CommandOutput) -> Result<SecretString, String> {
     Ok(SecretString::from(secret))
 }
 
-/// The words as a shell reads them back, each exactly as it is.
+/// Quotes the words for a shell.
 pub(crate) fn shell_words(argv: &[String]) -> String {
     let quoted: Vec<String> = argv
         .iter()
@@ -186,7 +190,7 @@ mod tests {
     use secrecy::ExposeSecret as _;
     use std::path::Path;
 
-    /// The keys of one provider whose credential a command prints; the words are those of a shell.
+    /// Creates a lookup with one provider whose credential this shell script prints.
     fn keys(script: &str) -> Keys {
         let text = format!(
             "[providers.work]\ntransport = \"openai_responses\"\nbase_url = \"https://llm.example/v1\"\n\
@@ -203,7 +207,7 @@ mod tests {
         Keys::new(settings.providers, Env::default(), "/h".into())
     }
 
-    async fn printed(keys: &Keys) -> Result<String, String> {
+    async fn command_secret(keys: &Keys) -> Result<String, String> {
         let credential = keys.credential("work").await?.unwrap();
         assert_eq!(credential.kind, AuthKind::BearerToken);
         Ok(credential.secret.expose_secret().to_owned())
@@ -217,10 +221,10 @@ mod tests {
         let keys = keys(&format!(
             "echo run >> '{count}'; wc -l < '{count}' | tr -d ' '"
         ));
-        assert_eq!(printed(&keys).await.unwrap(), "1");
-        assert_eq!(printed(&keys).await.unwrap(), "1");
+        assert_eq!(command_secret(&keys).await.unwrap(), "1");
+        assert_eq!(command_secret(&keys).await.unwrap(), "1");
         keys.forget("work");
-        assert_eq!(printed(&keys).await.unwrap(), "2");
+        assert_eq!(command_secret(&keys).await.unwrap(), "2");
     }
 
     #[tokio::test]
@@ -235,10 +239,10 @@ mod tests {
                 "printed more than 65536 bytes",
             ),
         ] {
-            let said = printed(&keys(script)).await.unwrap_err();
-            assert!(said.contains(what), "{script}: {said}");
-            assert!(said.contains("the credential command of work"), "{said}");
-            assert!(!said.contains("s3cret"), "{said}");
+            let shown = command_secret(&keys(script)).await.unwrap_err();
+            assert!(shown.contains(what), "{script}: {shown}");
+            assert!(shown.contains("the credential command of work"), "{shown}");
+            assert!(!shown.contains("s3cret"), "{shown}");
         }
     }
 
@@ -247,8 +251,8 @@ mod tests {
         let argv: Vec<String> = ["printf", "%s|%s|%s", "it's", "$HOME", "a b"]
             .map(str::to_owned)
             .to_vec();
-        let said = run("work", &argv).await.unwrap();
-        assert_eq!(said.expose_secret(), "it's|$HOME|a b");
+        let shown = run("work", &argv).await.unwrap();
+        assert_eq!(shown.expose_secret(), "it's|$HOME|a b");
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Randomness from the system.
+//! The engine's port for randomness, from the operating system.
 
 use holon_domain::Entropy;
 use holon_engine::ports::EntropySource;
 
-/// The system's own source.
+/// The random number source of the operating system.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OsEntropy;
 

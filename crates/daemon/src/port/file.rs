@@ -1,11 +1,13 @@
-//! Files of the workspace, changed by patches: `patch` says what, `workspace` does it whole and beneath the root.
+//! Changes files of the workspace by patches: `patch` parses them, `workspace` applies them atomically below the
+//! root.
 //!
-//! A call's journal stands with the agent's claims under the call's id until the outcome is on record; it is what proves,
-//! after a crash, whether the patch is in place. An earlier build kept it in the agent's home, where it is still found. A patch whose turn was called off is finished by its own effect. A
-//! journal that was left behind after its outcome was on record is cleared away before the agent's next patch, and what
-//! was not done by then is taken back: an agent's calls run one at a time, so by then every other call is on record.
+//! A call's journal is stored with the agent's claims under the call's id until the outcome is on record. After a
+//! crash it proves whether the patch is in place. An earlier build kept it in the agent's home, where it is still
+//! found. A patch whose turn was aborted is finished by its own effect. A journal that was left after its outcome was
+//! recorded is cleared before the agent's next patch, and its unfinished changes are undone: an agent's calls run one
+//! at a time, so by then every other call is on record.
 
-use self::planned::Planned;
+use self::patch_plan::PatchPlan;
 use super::attached::{Attachments, is_home};
 use async_trait::async_trait;
 use holon_domain::CallId;
@@ -15,7 +17,7 @@ use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Change, FilePatch, Patch};
 use holon_tools::apply_patch::{NAME, refused};
 use holon_workspace::{
-    Claims, Settled, TreeError, forget, make_home, make_private_dir, settle, take_back,
+    Claims, SettleOutcome, TreeError, forget, make_home, make_private_dir, settle, take_back,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -23,22 +25,22 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-mod planned;
+mod patch_plan;
 #[cfg(test)]
 mod tests;
 
-/// Where journals stand, in the folder of an agent's claims.
+/// Directory of the journals, in the folder of an agent's claims.
 const JOURNALS: &str = "patches";
-/// Where an earlier build kept them, under an agent's home.
+/// Directory of an earlier build, in an agent's home.
 const FORMER_JOURNALS: &str = ".holon/state/patches";
-/// How a journal's name ends.
+/// Suffix of a journal's name.
 const JOURNAL: &str = ".json";
-/// How the name of one ends that was not whole yet when it was left.
+/// Additional suffix of a journal that was not complete.
 const UNFINISHED: &str = ".new";
-/// Most journals that are cleared away before one patch; a crash leaves one, and what is over waits for the next.
-const CLEARED: usize = 32;
+/// Most journals cleared before one patch. A crash leaves one; the rest waits for the next patch.
+const MAX_CLEARED: usize = 32;
 
-/// Changes files on this machine. Everything blocking happens off the async threads.
+/// Changes files on this machine. Blocking work runs off the async threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
     claims: Claims,
@@ -46,7 +48,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Changes files in the directories that `attachments` know, with journals among `claims`.
+    /// Creates the port for the directories of `attachments`, with journals among `claims`.
     pub(crate) const fn new(claims: Claims, attachments: Attachments) -> Self {
         Self {
             claims,
@@ -54,7 +56,7 @@ impl Files {
         }
     }
 
-    /// The journals of the agent with this home.
+    /// Returns the journals of the agent with this home.
     fn journals(&self, agent_home: &str) -> Journals {
         let home = Path::new(agent_home);
         Journals {
@@ -67,21 +69,21 @@ impl Files {
 /// The directories that hold the journals of one agent.
 #[derive(Debug)]
 struct Journals {
-    /// Where new ones are made.
+    /// Directory of this build, in which new journals are created.
     own: PathBuf,
-    /// Where an earlier build made them.
+    /// Directory of an earlier build.
     former: PathBuf,
 }
 
 impl Journals {
-    /// The journal that a call's patch is begun with.
-    fn to_begin(&self, call: &CallId) -> PathBuf {
+    /// Path of the journal for a new patch.
+    fn new_path(&self, call: &CallId) -> PathBuf {
         self.own.join(format!("{call}{JOURNAL}"))
     }
 
-    /// The journal of a call, where it stands.
-    fn of(&self, call: &CallId) -> PathBuf {
-        let own = self.to_begin(call);
+    /// Path of a call's journal, in either directory.
+    fn path_of(&self, call: &CallId) -> PathBuf {
+        let own = self.new_path(call);
         let former = self.former.join(format!("{call}{JOURNAL}"));
         if !own.exists() && former.exists() {
             former
@@ -102,7 +104,9 @@ impl FileHost for Files {
         let files = self.clone();
         let work = move || apply(&files, &context, &call, &patch);
         let done = tokio::task::spawn_blocking(work).await;
-        done.unwrap_or_else(|stopped| Err(broken(format!("the work ended early: {stopped}"))))
+        done.unwrap_or_else(|stopped| {
+            Err(execution_failed(format!("the work ended early: {stopped}")))
+        })
     }
 
     async fn settle_patch(
@@ -113,14 +117,14 @@ impl FileHost for Files {
     ) -> Option<Result<PatchResult, ToolError>> {
         let journals = self.journals(agent_home);
         let (call, patch) = (call.clone(), patch.to_owned());
-        let work = move || came_to(&journals.of(&call), &patch);
+        let work = move || settled_outcome(&journals.path_of(&call), &patch);
         let settled = tokio::task::spawn_blocking(work).await;
         settled.ok().flatten()
     }
 
     async fn forget_patch(&self, agent_home: &str, call: &CallId) {
         let (journals, call) = (self.journals(agent_home), call.clone());
-        let work = move || forget(&journals.of(&call));
+        let work = move || forget(&journals.path_of(&call));
         let forgotten = tokio::task::spawn_blocking(work).await;
         if let Ok(Err(error)) = forgotten {
             tracing::warn!(%error, "a patch's journal could not be removed");
@@ -129,7 +133,7 @@ impl FileHost for Files {
 
     async fn finish_patch(&self, agent_home: &str, call: &CallId) -> Result<(), String> {
         let (journals, call) = (self.journals(agent_home), call.clone());
-        let work = move || finish(&journals.of(&call));
+        let work = move || finish(&journals.path_of(&call));
         let finished = tokio::task::spawn_blocking(work).await;
         finished.unwrap_or_else(|stopped| Err(format!("the work ended early: {stopped}")))
     }
@@ -143,47 +147,48 @@ fn apply(
 ) -> Result<PatchResult, ToolError> {
     let patch = Patch::parse(text).map_err(|error| refused(&error))?;
     let journals = files.journals(&context.agent_home);
-    let journal = journals.to_begin(call);
-    // Before anything is read: what is cleared away may still have to be taken back.
-    let _at_work = enter(&journals, &journal)?;
+    let journal = journals.new_path(call);
+    // Before any file is read: clearing a journal may still undo changes.
+    let _active = lock_and_clear(&journals, &journal)?;
     if is_home(&context.workspace) {
-        // An agent is removed only after its patches: the home is wanted for as long as one is at work.
+        // An agent is removed only after its patches have ended, so the home is needed.
         make_home(Path::new(&context.agent_home), || true)
-            .map_err(|error| broken(error.to_string()))?;
+            .map_err(|error| execution_failed(error.to_string()))?;
     }
     let tree = files
         .attachments
         .open(&context.agent_home, &context.workspace)
-        .map_err(|error| told(&error))?;
-    let mut applied = told_by(&patch);
-    let mut planned = Planned::default();
+        .map_err(|error| tool_error(&error))?;
+    let mut applied = patch_outcome(&patch);
+    let mut patch_plan = PatchPlan::default();
     for file in &patch.files {
-        planned.add(&tree, file)?;
+        patch_plan.add(&tree, file)?;
     }
-    applied.diagnostics = planned.notes;
-    tree.replace(&planned.changes, &journal)
-        .map_err(|error| told_of(&patch, &error))?;
+    applied.diagnostics = patch_plan.notes;
+    tree.replace(&patch_plan.changes, &journal)
+        .map_err(|error| patch_tool_error(&patch, &error))?;
     Ok(applied)
 }
 
-/// Makes the place of this journal ready and clears it of others, unless one of them is at work: a patch is never broken
-/// off, so that of a turn which was aborted may go on for a while. What is returned says to others that this one is.
-fn enter(journals: &Journals, journal: &Path) -> Result<Option<File>, ToolError> {
+/// Creates the directory of this journal and clears old journals, unless another patch is active: a patch is never
+/// interrupted, so that of an aborted turn may continue for a while. The returned lock shows others that this patch
+/// is active.
+fn lock_and_clear(journals: &Journals, journal: &Path) -> Result<Option<File>, ToolError> {
     let dir = &journals.own;
-    let unmade = |error| broken(format!("{} cannot be made: {error}", dir.display()));
-    make_private_dir(dir).map_err(unmade)?;
-    let place = File::open(dir).map_err(unmade)?;
-    if place.try_lock().is_ok() {
+    let not_created =
+        |error| execution_failed(format!("{} cannot be made: {error}", dir.display()));
+    make_private_dir(dir).map_err(not_created)?;
+    let lock_dir = File::open(dir).map_err(not_created)?;
+    if lock_dir.try_lock().is_ok() {
         clear(dir, journal);
         clear(&journals.former, journal);
     }
-    // Where there are no locks, nobody can have got the one above, and nothing is cleared away.
-    Ok(place.lock_shared().is_ok().then_some(place))
+    // On file systems without locks the exclusive lock above fails too, so nothing is cleared.
+    Ok(lock_dir.lock_shared().is_ok().then_some(lock_dir))
 }
 
-/// Takes back what is not done of the journals in this place, all but `own`, and removes them. The model was told long
-/// ago that these calls failed or that nobody knows, so none is carried on behind its back. What cannot be taken back is
-/// left for the next time.
+/// Undoes the unfinished journals in this directory, all but `own`, and removes them. The model was told that these
+/// calls failed or are unknown, so none is completed. A journal that cannot be undone is left for the next time.
 fn clear(dir: &Path, own: &Path) {
     let names = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let journals = names.filter_map(|entry| {
@@ -192,7 +197,7 @@ fn clear(dir: &Path, own: &Path) {
         name.ends_with(JOURNAL).then(|| dir.join(name))
     });
     let stale: BTreeSet<PathBuf> = journals.filter(|journal| journal != own).collect();
-    for journal in stale.into_iter().take(CLEARED) {
+    for journal in stale.into_iter().take(MAX_CLEARED) {
         let cleared = take_back(&journal).and_then(|settled| forget_settled(&journal, settled));
         if let Err(error) = cleared {
             tracing::warn!(%error, "an old patch's journal could not be cleared away");
@@ -200,36 +205,36 @@ fn clear(dir: &Path, own: &Path) {
     }
 }
 
-/// Finishes the patch of a call nobody waits for. A patch of the same agent that begins meanwhile leaves this journal
-/// alone: it is held off by the lock on their directory, as by another patch at work.
+/// Finishes the patch of a call that no turn waits for. A new patch of the same agent leaves this journal alone,
+/// because the shared lock on the directory marks it as active.
 fn finish(journal: &Path) -> Result<(), String> {
-    let place = match journal.parent().map(File::open) {
+    let lock_dir = match journal.parent().map(File::open) {
         None => return Ok(()),
-        // Without the directory no patch of this agent has ever begun.
+        // Without the directory no patch of this agent was ever started.
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Some(opened) => opened.map_err(|error| format!("{}: {error}", journal.display()))?,
     };
-    // Where there are no locks, no other patch clears journals away.
-    let _held_off = place.lock_shared();
+    // On file systems without locks no other patch clears journals.
+    let _active = lock_dir.lock_shared();
     let finished = settle(journal).and_then(|settled| forget_settled(journal, settled));
     finished.map_err(|error| error.to_string())
 }
 
-/// Removes the journal of a patch that was settled.
-fn forget_settled(journal: &Path, settled: Settled) -> Result<(), TreeError> {
+/// Removes the journal of a settled patch.
+fn forget_settled(journal: &Path, settled: SettleOutcome) -> Result<(), TreeError> {
     forget(journal)?;
     match settled {
-        Settled::Undone { left } if !left.is_empty() => {
+        SettleOutcome::Undone { left } if !left.is_empty() => {
             let paths: Vec<String> = left.into_iter().map(|left| left.path).collect();
             tracing::warn!(?paths, "an old patch could not be taken back whole");
         }
-        Settled::Nothing | Settled::Done | Settled::Undone { .. } => {}
+        SettleOutcome::Nothing | SettleOutcome::Done | SettleOutcome::Undone { .. } => {}
     }
     Ok(())
 }
 
-/// What the patch alone tells of its outcome, once it is in place.
-fn told_by(patch: &Patch) -> PatchResult {
+/// Returns the outcome of an applied patch, as far as the patch itself shows it.
+fn patch_outcome(patch: &Patch) -> PatchResult {
     let changed_files = patch.files.iter().map(|file| changed(&file.change));
     let ignored_metadata = patch.files.iter().flat_map(ignored);
     PatchResult {
@@ -263,25 +268,25 @@ fn ignored(file: &FilePatch) -> impl Iterator<Item = IgnoredMetadata> {
     })
 }
 
-/// What the journal of a call proves. Without one nothing was changed: it is written before the first change, where no
-/// workspace reaches.
-fn came_to(journal: &Path, text: &str) -> Option<Result<PatchResult, ToolError>> {
+/// Returns the outcome that the journal of a call proves. Without a journal nothing was changed: it is written before
+/// the first change, outside every workspace.
+fn settled_outcome(journal: &Path, text: &str) -> Option<Result<PatchResult, ToolError>> {
     match settle(journal) {
-        // Where a hunk's hints were wrong is not told again: the files are no longer what they were checked against.
-        Ok(Settled::Done) => Some(Ok(told_by(&Patch::parse(text).ok()?))),
-        Ok(Settled::Undone { left }) if left.is_empty() => Some(Err(not_applied())),
-        Ok(Settled::Nothing) => Some(Err(not_applied())),
-        Ok(Settled::Undone { left }) => {
+        // Diagnostics are not repeated: the files are no longer what they were checked against.
+        Ok(SettleOutcome::Done) => Some(Ok(patch_outcome(&Patch::parse(text).ok()?))),
+        Ok(SettleOutcome::Undone { left }) if left.is_empty() => Some(Err(not_applied())),
+        Ok(SettleOutcome::Nothing) => Some(Err(not_applied())),
+        Ok(SettleOutcome::Undone { left }) => {
             let paths: Vec<String> = left.into_iter().map(|left| left.path).collect();
             let message = format!(
-                "the runtime restarted while the patch was applied; it was taken back, except where somebody else had \
+                "the runtime restarted while the patch was applied; it was taken back, except where another program had \
                  changed files meanwhile: {}",
                 paths.join(", ")
             );
             let error = ToolError::new(ToolErrorKind::FileChanged, message);
             Some(Err(error.hint("look at these files before you patch again")))
         }
-        Err(error @ TreeError::Unsettled { .. }) => Some(Err(told(&error))),
+        Err(error @ TreeError::Unsettled { .. }) => Some(Err(tool_error(&error))),
         Err(error) => {
             tracing::warn!(%error, "what became of a patch cannot be told");
             None
@@ -296,8 +301,8 @@ fn not_applied() -> ToolError {
         .retryable()
 }
 
-/// What the file system refused of a patch, as a model reads it.
-fn told_of(patch: &Patch, error: &TreeError) -> ToolError {
+/// Converts an error of applying a patch for the model.
+fn patch_tool_error(patch: &Patch, error: &TreeError) -> ToolError {
     let renamed_to = |taken: &str| {
         let mut changes = patch.files.iter().map(|file| &file.change);
         changes.any(|change| matches!(change, Change::Rename { to, .. } if to == taken))
@@ -311,11 +316,11 @@ fn told_of(patch: &Patch, error: &TreeError) -> ToolError {
         );
         return ToolError::new(ToolErrorKind::TargetExists, message);
     }
-    told(error)
+    tool_error(error)
 }
 
-/// What the file system refused, as a model reads it.
-fn told(error: &TreeError) -> ToolError {
+/// Converts a file system error for the model.
+fn tool_error(error: &TreeError) -> ToolError {
     let kind = match error {
         TreeError::Refused { .. } | TreeError::Escape { .. } => ToolErrorKind::PathEscape,
         TreeError::Missing { .. } => ToolErrorKind::FileMissing,
@@ -324,23 +329,23 @@ fn told(error: &TreeError) -> ToolError {
         TreeError::Changed { .. } => ToolErrorKind::FileChanged,
         TreeError::TooLarge { .. } => ToolErrorKind::TooLarge,
         TreeError::Replaced { .. } => ToolErrorKind::ExecutionRootViolation,
-        TreeError::Unsettled { cause, left } if left.is_empty() => return told(cause),
+        TreeError::Unsettled { cause, left } if left.is_empty() => return tool_error(cause),
         TreeError::Full { .. }
         | TreeError::Unsupported { .. }
         | TreeError::Journal { .. }
         | TreeError::Unsettled { .. }
         | TreeError::Io { .. } => ToolErrorKind::ToolExecutionFailed,
     };
-    let told = ToolError::new(kind, error.to_string());
+    let converted = ToolError::new(kind, error.to_string());
     match error {
-        // Nothing is wrong with the call itself.
-        TreeError::Full { .. } => told.retryable(),
-        TreeError::Replaced { path, .. } => told
+        // The call itself is correct.
+        TreeError::Full { .. } => converted.retryable(),
+        TreeError::Replaced { path, .. } => converted
             .details(json!({ "tool_name": NAME, "execution_root": path }))
             .hint("tell the operator, who can put the directory back or stop and start the agent"),
         TreeError::Unsettled { left, .. } => {
             let paths: Vec<&str> = left.iter().map(|left| left.path.as_str()).collect();
-            told.details(json!({ "tool_name": NAME, "files": paths }))
+            converted.details(json!({ "tool_name": NAME, "files": paths }))
                 .hint("look at these files before you patch again; the runtime only takes back what is left of this patch, and tries that again before your next one")
         }
         TreeError::Refused { .. }
@@ -353,10 +358,10 @@ fn told(error: &TreeError) -> ToolError {
         | TreeError::TooLarge { .. }
         | TreeError::Unsupported { .. }
         | TreeError::Journal { .. }
-        | TreeError::Io { .. } => told,
+        | TreeError::Io { .. } => converted,
     }
 }
 
-fn broken(message: String) -> ToolError {
+fn execution_failed(message: String) -> ToolError {
     ToolError::new(ToolErrorKind::ToolExecutionFailed, message)
 }

@@ -1,6 +1,6 @@
-//! Agents' homes on this machine's file system. Everything blocking happens off the async threads.
+//! The engine's port for agents' homes on this machine. Blocking work runs off the async threads.
 //!
-//! A home is not made when its agent is: the command or the patch that first needs it makes it, see `workspace`.
+//! A home is not created with its agent: the first command or patch that needs it creates it, see `workspace`.
 
 use super::attached::Attachments;
 use async_trait::async_trait;
@@ -13,12 +13,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Pause between two tries on a full disk.
+/// Interval of the retries on a full disk.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
-/// Tries from one line of the log about it to the next: a minute of them.
+/// Number of retries between two log lines about it: one minute.
 const FULL_LOG_EVERY: u64 = 60;
 
-/// The directory agents live in, and what is kept about them beside it.
+/// The directory of the agents' homes, and the records about them.
 #[derive(Debug)]
 pub(crate) struct Homes {
     agents_dir: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Homes {
 }
 
 impl Homes {
-    /// Homes under a directory.
+    /// Creates the port for homes in `agents_dir`.
     pub(crate) const fn new(agents_dir: PathBuf, claims: Claims, attachments: Attachments) -> Self {
         Self {
             agents_dir,
@@ -43,7 +43,7 @@ impl Homes {
         let mut tries: u64 = 0;
         loop {
             match tokio::task::spawn_blocking(work.clone()).await {
-                // A full disk is waited out everywhere, so here too: the agent must not be the one that stays behind.
+                // Every component waits for disk space, so the agent must not fail here.
                 Ok(Err(error)) if is_full(&error) => {
                     if tries.is_multiple_of(FULL_LOG_EVERY) {
                         tracing::warn!(%agent_id, %error, "waits for disk space");
@@ -82,7 +82,7 @@ impl HomeHost for Homes {
         let (attachments, home) = (self.attachments.clone(), agent_home.to_owned());
         Self::off_thread(agent_id, move || {
             holon_workspace::check_home(Path::new(&home))?;
-            attachments.started(&home);
+            attachments.record_start(&home);
             Ok(())
         })
         .await
@@ -92,7 +92,7 @@ impl HomeHost for Homes {
         let (dir, id) = (self.agents_dir.clone(), agent_id.clone());
         Self::off_thread(agent_id, move || holon_workspace::remove_home(&dir, &id)).await?;
         holon_fault::hit("home.removed");
-        // Last: what proves that a command ran stays for as long as anything of its agent.
+        // Removed last: the proof that a command ran stays as long as any other file of its agent.
         let (claims, id) = (self.claims.clone(), agent_id.clone());
         Self::off_thread(agent_id, move || claims.remove(&id)).await
     }
@@ -107,7 +107,7 @@ impl HomeHost for Homes {
         let chosen = tokio::task::spawn_blocking(move || {
             let (root, cwd) = (choice.workspace_root.as_deref(), choice.cwd.as_deref());
             let chosen = holon_workspace::choose(root, cwd, Path::new(&home))?;
-            attachments.named(&home, &chosen);
+            attachments.remember(&home, &chosen);
             Ok::<_, holon_workspace::Error>(chosen)
         });
         match chosen.await {

@@ -1,4 +1,4 @@
-//! Models through the router of providers, as the settings have it now; other settings take their place as a whole.
+//! The engine's port for models: calls providers through the router. New settings replace all providers at once.
 
 use super::credential::Keys;
 use crate::error::Error;
@@ -11,31 +11,31 @@ use holon_llm::{HttpLimits, Router, Secrets};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio_util::sync::CancellationToken;
 
-/// Where relative scripts of the scripted provider are looked up, under the home.
+/// Directory of relative scripts for the scripted provider, in the home.
 const SCRIPTS: &str = "scripts";
 
-/// Every provider of the settings.
+/// The providers of the current settings.
 #[derive(Debug)]
 pub(crate) struct Models {
-    bound: RwLock<Arc<Bound>>,
-    /// Outlives the settings: a key that was asked with once may still come back.
+    bound: RwLock<Arc<ProviderBinding>>,
+    /// Secrets hidden from answers. They outlive the settings, because a provider may echo an old key.
     secrets: Secrets,
 }
 
-/// The providers of one reading of the settings. A call that has begun keeps the one it began with.
+/// The providers of one version of the settings. A call keeps the version it started with.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct ProviderBinding {
     router: Router,
     keys: Arc<Keys>,
     catalog: Catalog,
     max_output_tokens: Sourced<u32>,
 }
 
-impl Bound {
-    /// Binds what the settings say, and keeps these secrets out of what is answered.
+impl ProviderBinding {
+    /// Binds the providers of the settings, and hides these secrets from their answers.
     ///
     /// # Errors
-    /// When a provider cannot be spoken to at all, such as one with a malformed address.
+    /// Fails if a provider cannot be set up, for example because of a malformed address.
     pub(crate) fn new(
         settings: &Settings,
         limits: HttpLimits,
@@ -50,17 +50,18 @@ impl Bound {
         let specs = settings.providers.specs();
         let credentials = Arc::clone(&keys) as Arc<dyn holon_llm::Credentials>;
         Ok(Self {
-            router: Router::new(home.join(SCRIPTS), specs, credentials, limits)?.hiding(secrets),
+            router: Router::new(home.join(SCRIPTS), specs, credentials, limits)?
+                .with_secrets(secrets),
             keys,
             catalog: settings.catalog.clone(),
             max_output_tokens: settings.max_output_tokens.clone(),
         })
     }
 
-    /// One attempt at one round.
+    /// Makes one attempt at one model round.
     ///
     /// # Errors
-    /// The provider's failure, classified.
+    /// Returns the provider's failure, classified.
     pub(crate) async fn call(
         &self,
         request: &ModelRequest,
@@ -76,10 +77,10 @@ impl Bound {
         answer
     }
 
-    /// The models a provider lists.
+    /// Lists the models of a provider.
     ///
     /// # Errors
-    /// The provider's failure, classified.
+    /// Returns the provider's failure, classified.
     pub(crate) async fn list(
         &self,
         provider: &str,
@@ -89,36 +90,36 @@ impl Bound {
     }
 }
 
-/// The deadlines and bounds of calls, as the settings have them.
+/// Returns the timeouts and limits of calls from the settings.
 pub(crate) fn limits(settings: &Settings) -> HttpLimits {
     HttpLimits::with_times(settings.http.timeout.value, settings.http.stream_idle.value)
 }
 
 impl Models {
-    /// Binds what the settings say.
+    /// Binds the providers of the settings.
     ///
     /// # Errors
-    /// When a provider cannot be spoken to at all.
+    /// Fails if a provider cannot be set up.
     pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
         let secrets = Secrets::default();
-        let bound = Bound::new(settings, limits(settings), secrets.clone())?;
+        let bound = ProviderBinding::new(settings, limits(settings), secrets.clone())?;
         Ok(Self {
             bound: RwLock::new(Arc::new(bound)),
             secrets,
         })
     }
 
-    /// What is kept out of every answer.
+    /// Secrets that are hidden from every answer.
     pub(crate) const fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// Puts other settings in the place of these, for calls that begin from now on.
-    pub(crate) fn swap(&self, bound: Bound) {
+    /// Replaces the providers for calls that start from now on.
+    pub(crate) fn swap(&self, bound: ProviderBinding) {
         *self.bound.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(bound);
     }
 
-    fn now(&self) -> Arc<Bound> {
+    fn current(&self) -> Arc<ProviderBinding> {
         Arc::clone(&self.bound.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -131,11 +132,12 @@ impl ModelClient for Models {
         text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let answer = self.now().call(&request, text, &cancel).await;
+        let answer = self.current().call(&request, text, &cancel).await;
         if let Err(failure) = &answer
             && !cancel.is_cancelled()
         {
-            // Another model may hide it from the one who asked. The words are bounded and hold no secret.
+            // The caller may not see it, because a fallback model answers. The message is bounded and contains no
+            // secret.
             let (kind, why) = (failure.kind.as_str(), &failure.message);
             tracing::warn!(model = %request.model, kind, why, "a model did not answer");
         }
@@ -143,11 +145,11 @@ impl ModelClient for Models {
     }
 
     async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
-        self.now().router.check(model).await
+        self.current().router.check(model).await
     }
 
     fn policy(&self, model: &ModelRef) -> ModelPolicy {
-        let bound = self.now();
+        let bound = self.current();
         bound.catalog.policy(model, &bound.max_output_tokens)
     }
 }

@@ -1,4 +1,4 @@
-//! Plan files of work items, off the async threads.
+//! The engine's port for plan files of work items. Blocking work runs off the async threads.
 
 use async_trait::async_trait;
 use holon_domain::WorkItemId;
@@ -7,11 +7,11 @@ use holon_engine::ports::PlanHost;
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 
-/// Plan files on this machine.
+/// Reads and writes plan files on this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Plans;
 
-/// Does something with the plan of an item on a thread for blocking work.
+/// Runs work on the plan of an item on a thread for blocking work.
 async fn off_thread<T: Send + 'static>(
     agent_home: &str,
     item: &WorkItemId,
@@ -34,7 +34,7 @@ impl PlanHost for Plans {
         cancel: CancellationToken,
     ) -> Result<PlanArtifact, String> {
         let write = move |home: PathBuf, item| {
-            // The plan may be the first thing that is put into the home.
+            // The plan may be the first file in the home.
             holon_workspace::make_home(&home, || !cancel.is_cancelled())?;
             holon_workspace::write_plan(&home, &item, &text)
         };

@@ -80,6 +80,7 @@ pub struct TurnSuspended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspensionEnd {
+    /// The planned pause ran to its end.
     PauseOver,
     /// An operator wrote to the agent.
     OperatorMessage,

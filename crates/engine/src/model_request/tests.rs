@@ -14,7 +14,7 @@ use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReas
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
-use holon_prompt::PlanLook;
+use holon_prompt::PlanFile;
 use holon_store::{Db, Inline, Store};
 use std::pin::pin;
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl MessageBench {
         };
         let rows = ready(self.store.turn(&self.id, turn_index));
         let round =
-            RoundRequest::new(rows.unwrap().unwrap(), POLICY, PlanLook::Known, TERMS).unwrap();
+            RoundRequest::new(rows.unwrap().unwrap(), POLICY, PlanFile::Known, TERMS).unwrap();
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),

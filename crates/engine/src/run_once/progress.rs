@@ -32,7 +32,7 @@ pub(super) enum RunProgress {
 /// The next step of a run whose message is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextStep {
-    Continues,
+    Wait,
     /// The rounds are used up although task results are still to come.
     CutOff,
     Finish,
@@ -64,14 +64,14 @@ impl SettledMessage {
         }
         let in_turn = agent.open_turn.as_ref();
         if in_turn.is_some_and(|turn| turn.message_kind == MessageKind::TaskResult) {
-            return NextStep::Continues;
+            return NextStep::Wait;
         }
         let will_be = |task: &TaskRecord| task.terminal_reentry && !task.status.is_terminal();
         let more = self.tasks.iter().any(will_be) || self.queue.interjections > 0;
         let used = agent.totals.model_rounds;
         let spent = waits.max_rounds.is_some_and(|max| used >= u64::from(max));
         match (more, spent) {
-            (true, false) => NextStep::Continues,
+            (true, false) => NextStep::Wait,
             (true, true) => NextStep::CutOff,
             (false, true) if !agent.held.is_empty() => NextStep::CutOff,
             (false, true | false) => NextStep::Finish,

@@ -8,7 +8,7 @@ use super::Shell;
 use crate::ports::CommandContext;
 use crate::tool_outcome::ToolRunOutcome;
 use crate::tool_run::ToolRun;
-use holon_core::input::Proven;
+use holon_core::input::ProvenResult;
 use holon_core::{Input, Stamp};
 use holon_domain::intent::{ApplyPatch, HostAction};
 use holon_domain::{AgentId, CallId};
@@ -111,7 +111,7 @@ impl Shell {
     }
 
     /// Proves the outcome of the call that was running when the last process died, if its journal allows that.
-    pub(super) async fn prove_call(&self, run: Option<&ToolRun>) -> Option<Box<Proven>> {
+    pub(super) async fn prove_call(&self, run: Option<&ToolRun>) -> Option<Box<ProvenResult>> {
         let run = run?;
         let HostAction::ApplyPatch(patch) = &run.action else {
             return None;
@@ -124,7 +124,7 @@ impl Shell {
             .file
             .settle_patch(&run.agent_home, &run.call.id, &text);
         let envelope = holon_tools::apply_patch::envelope(settled.await?);
-        Some(Box::new(Proven {
+        Some(Box::new(ProvenResult {
             effect: run.effect,
             envelope,
         }))

@@ -9,7 +9,7 @@ use super::due::join_all;
 use crate::finding::{commands_of_call, judge_call_probes, judge_probes};
 use crate::ports::{CommandKey, CommandProbe};
 use crate::tool_run::ToolRun;
-use holon_core::input::{Finding, Found};
+use holon_core::input::{Finding, ProbeResult};
 use holon_domain::AgentId;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::task::TaskRecord;
@@ -66,7 +66,7 @@ impl Shell {
         run: Option<&ToolRun>,
         tasks: &[TaskRecord],
         home: &str,
-    ) -> Option<Found> {
+    ) -> Option<ProbeResult> {
         match &record.effect {
             Effect::RunTool { .. } => {
                 let run = run.filter(|run| run.effect == record.id)?;

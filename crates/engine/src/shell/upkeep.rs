@@ -9,7 +9,7 @@ use holon_core::Input;
 use holon_domain::agent::{AgentRecord, HomeState, Lifecycle};
 use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
-use holon_store::{LastExit, Ledger, LeftBehind, Readers, commit};
+use holon_store::{LastExit, Ledger, Readers, RecoveryRows, commit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,7 +180,7 @@ impl Shell {
         clean_exit: bool,
     ) -> Result<Input, Error> {
         let (mut proven, mut found) = (None, Vec::new());
-        if let Some(left) = self.read_left_behind(agent_id).await? {
+        if let Some(left) = self.read_recovery_rows(agent_id).await? {
             let round = left.round_in_hand;
             let call = round.and_then(|(agent, round)| ToolRun::in_hand(agent, round));
             self.sweep(&left.agent_home, call.as_ref(), &left.tasks)
@@ -199,9 +199,9 @@ impl Shell {
     }
 
     /// Reads the rows that a recovery needs. Retries a failed read until the host halts.
-    async fn read_left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+    async fn read_recovery_rows(&self, agent_id: &AgentId) -> Result<Option<RecoveryRows>, Error> {
         loop {
-            let read = self.store.left_behind(agent_id);
+            let read = self.store.recovery_rows(agent_id);
             let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(found) => return Ok(found),
                 Err(error @ Error::AgentAside { .. }) => return Err(error),

@@ -11,7 +11,7 @@ use crate::work_answer;
 use holon_domain::consequence::Consequence;
 use holon_domain::intent::WorkQuery;
 use holon_domain::{AgentId, WorkItemId};
-use holon_prompt::PlanLook;
+use holon_prompt::PlanFile;
 use holon_store::{LastExit, Readers, TurnRows};
 use holon_tools::create_work_item;
 use tokio_util::sync::CancellationToken;
@@ -53,9 +53,9 @@ impl Shell {
     }
 
     /// Compares the plan file of the turn's work item with its row.
-    pub(super) async fn look_at_plan(&self, rows: &TurnRows) -> PlanLook {
+    pub(super) async fn look_at_plan(&self, rows: &TurnRows) -> PlanFile {
         let Some(item) = &rows.item else {
-            return PlanLook::Known;
+            return PlanFile::Known;
         };
         let home = &rows.agent.agent_home;
         work_answer::plan_look(item, self.ports.plan.read(home, &item.id).await)

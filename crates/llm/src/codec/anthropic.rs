@@ -14,8 +14,8 @@ mod tests;
 pub(crate) use decode::answer;
 pub(crate) use stream::Assembler;
 
-use super::dialogue::{self, Answered, GO_ON, Said, Step};
-use cache::{Marks, Place};
+use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
+use cache::{BlockPosition, Marks};
 use holon_domain::model::{ModelRequest, PromptBlock, PromptFrame};
 use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
@@ -27,8 +27,8 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     let mut system = system(&request.frame, &mut marks);
     let mut messages = messages(request, &mut marks);
     if provider.can(PromptCapability::PromptCacheBlocks) {
-        for place in marks.places(&messages.0) {
-            if let Some(block) = block_at(place, &mut system, &mut messages.0) {
+        for position in marks.positions(&messages.0) {
+            if let Some(block) = block_at(position, &mut system, &mut messages.0) {
                 block.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
             }
         }
@@ -41,8 +41,8 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
         put("system", Value::Array(system));
     }
     if let Some(management) = &provider.context_management {
-        clearing::tell_eligible(management, &messages);
-        put("context_management", clearing::asked(management));
+        clearing::log_eligible(management, &messages);
+        put("context_management", clearing::request_member(management));
     }
     put("messages", messages.into_value());
     if !request.tools.is_empty() {
@@ -86,8 +86,8 @@ impl Messages {
 
 fn system(frame: &PromptFrame, marks: &mut Marks) -> Vec<Value> {
     let mut blocks = Vec::new();
-    for block in dialogue::spoken(&frame.system_blocks) {
-        marks.note(block, Place::System(blocks.len()));
+    for block in dialogue::nonblank_blocks(&frame.system_blocks) {
+        marks.note(block, BlockPosition::System(blocks.len()));
         blocks.push(text(&block.text));
     }
     if blocks.is_empty() && !dialogue::is_blank(&frame.system_prompt) {
@@ -98,18 +98,19 @@ fn system(frame: &PromptFrame, marks: &mut Marks) -> Vec<Value> {
 
 fn messages(request: &ModelRequest, marks: &mut Marks) -> Messages {
     let mut messages = Messages::default();
-    let context: Vec<&PromptBlock> = dialogue::spoken(&request.frame.context_blocks).collect();
+    let context: Vec<&PromptBlock> =
+        dialogue::nonblank_blocks(&request.frame.context_blocks).collect();
     for (index, block) in context.iter().enumerate() {
-        marks.note(block, Place::Said(0, index));
+        marks.note(block, BlockPosition::Turn(0, index));
         messages.push(Role::User, text(&block.text));
     }
     for step in dialogue::steps(&request.conversation, &request.model) {
         match step {
-            Step::Assistant(said) => {
+            Step::Assistant(parts) => {
                 if messages.0.is_empty() {
                     messages.push(Role::User, text(GO_ON));
                 }
-                for block in assistant(&said) {
+                for block in assistant(&parts) {
                     messages.push(Role::Assistant, block);
                 }
             }
@@ -127,20 +128,20 @@ fn messages(request: &ModelRequest, marks: &mut Marks) -> Messages {
     messages
 }
 
-fn assistant(said: &[Said<'_>]) -> Vec<Value> {
-    let open = said
+fn assistant(parts: &[ReplyPart<'_>]) -> Vec<Value> {
+    let open = parts
         .iter()
-        .rposition(|piece| !matches!(piece, Said::Sealed { .. }))
+        .rposition(|piece| !matches!(piece, ReplyPart::Sealed { .. }))
         .map_or(0, |last| last + 1);
     // The API refuses a turn that ends in thinking, and such thinking led to no call and no text.
-    said.iter().take(open).filter_map(piece).collect()
+    parts.iter().take(open).filter_map(piece).collect()
 }
 
-fn piece(piece: &Said<'_>) -> Option<Value> {
+fn piece(piece: &ReplyPart<'_>) -> Option<Value> {
     match piece {
-        Said::Text(words) => Some(text(words)),
-        Said::Sealed { data, .. } => decode::unseal(data),
-        Said::Call { id, name, input } => Some(json!({
+        ReplyPart::Text(words) => Some(text(words)),
+        ReplyPart::Sealed { data, .. } => decode::unseal(data),
+        ReplyPart::Call { id, name, input } => Some(json!({
             "type": "tool_use",
             "id": id,
             "name": name,
@@ -149,7 +150,7 @@ fn piece(piece: &Said<'_>) -> Option<Value> {
     }
 }
 
-fn result(answer: &Answered<'_>) -> Value {
+fn result(answer: &CallResult<'_>) -> Value {
     let mut block = json!({
         "type": "tool_result",
         "tool_use_id": answer.id,
@@ -174,13 +175,13 @@ fn tool(tool: &OfferedTool) -> Value {
 }
 
 fn block_at<'a>(
-    place: Place,
+    position: BlockPosition,
     system: &'a mut [Value],
     messages: &'a mut [(Role, Vec<Value>)],
 ) -> Option<&'a mut Map<String, Value>> {
-    let block = match place {
-        Place::System(index) => system.get_mut(index),
-        Place::Said(turn, index) => messages
+    let block = match position {
+        BlockPosition::System(index) => system.get_mut(index),
+        BlockPosition::Turn(turn, index) => messages
             .get_mut(turn)
             .and_then(|(_, blocks)| blocks.get_mut(index)),
     };

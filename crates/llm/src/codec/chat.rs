@@ -15,7 +15,7 @@ mod tests;
 pub(crate) use decode::answer;
 pub(crate) use stream::Assembler;
 
-use super::dialogue::{self, Answered, GO_ON, Said, Step};
+use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use super::responses::strict;
 use dialect::{Dialect, Ids};
 use holon_domain::model::ModelRequest;
@@ -51,16 +51,16 @@ fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Value> {
     if !dialogue::is_blank(&request.frame.system_prompt) {
         messages.push(json!({"role": "system", "content": request.frame.system_prompt}));
     }
-    for block in dialogue::spoken(&request.frame.context_blocks) {
+    for block in dialogue::nonblank_blocks(&request.frame.context_blocks) {
         messages.user(&block.text);
     }
     for step in dialogue::steps(&request.conversation, &request.model) {
         match step {
-            Step::Assistant(said) => {
+            Step::Assistant(parts) => {
                 if !messages.has_user() {
                     messages.user(GO_ON);
                 }
-                messages.assistant(&said);
+                messages.assistant(&parts);
             }
             Step::Results(answered) => {
                 for answer in &answered {
@@ -73,14 +73,14 @@ fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Value> {
     if !messages.has_user() {
         messages.user(GO_ON);
     }
-    messages.said
+    messages.sent
 }
 
 /// Messages in an order that the strictest servers accept.
 struct Messages {
     dialect: Dialect,
     ids: Ids,
-    said: Vec<Value>,
+    sent: Vec<Value>,
 }
 
 impl Messages {
@@ -88,16 +88,16 @@ impl Messages {
         Self {
             dialect,
             ids: Ids::new(dialect),
-            said: Vec::new(),
+            sent: Vec::new(),
         }
     }
 
     fn push(&mut self, message: Value) {
-        self.said.push(message);
+        self.sent.push(message);
     }
 
     fn last_role(&self) -> Option<&str> {
-        self.said.last()?.get("role")?.as_str()
+        self.sent.last()?.get("role")?.as_str()
     }
 
     fn has_user(&self) -> bool {
@@ -117,15 +117,15 @@ impl Messages {
         }
     }
 
-    fn result(&mut self, answer: &Answered<'_>) {
+    fn result(&mut self, answer: &CallResult<'_>) {
         let id = self.ids.of(&answer.id);
-        self.push(json!({"role": "tool", "tool_call_id": id, "content": answer.marked()}));
+        self.push(json!({"role": "tool", "tool_call_id": id, "content": answer.marked_content()}));
     }
 
     /// Appends a paragraph to the content of the last message.
     fn append(&mut self, words: &str) {
         if let Some(content) = self
-            .said
+            .sent
             .last_mut()
             .and_then(|last| last.get_mut("content"))
         {
@@ -137,16 +137,18 @@ impl Messages {
         }
     }
 
-    fn assistant(&mut self, said: &[Said<'_>]) {
+    fn assistant(&mut self, parts: &[ReplyPart<'_>]) {
         if self.last_role() != Some("assistant") {
             self.push(json!({"role": "assistant", "content": Value::Null}));
         }
         let (mut calls, mut seal) = (Vec::new(), None);
-        for piece in said {
+        for piece in parts {
             match piece {
-                Said::Text(words) => self.append(words),
-                Said::Sealed { text, data } => seal = Seal::read(data).map(|seal| (seal, *text)),
-                Said::Call { id, name, input } => {
+                ReplyPart::Text(words) => self.append(words),
+                ReplyPart::Sealed { text, data } => {
+                    seal = Seal::parse(data).map(|seal| (seal, *text))
+                }
+                ReplyPart::Call { id, name, input } => {
                     let id = self.ids.of(id);
                     calls.push(call(&id, name, input));
                 }
@@ -156,7 +158,7 @@ impl Messages {
         if calls.is_empty() {
             return;
         }
-        if let Some(message) = self.said.last_mut().and_then(Value::as_object_mut) {
+        if let Some(message) = self.sent.last_mut().and_then(Value::as_object_mut) {
             if let Some((seal, text)) = seal {
                 seal.restore(text, message, &mut calls);
             }
@@ -185,7 +187,7 @@ fn tool(tool: &OfferedTool) -> Value {
     // Some servers do not know this member; leaving it out means the same as `false`.
     if tool.strict {
         function["strict"] = Value::Bool(true);
-        function["parameters"] = strict::lowered(&tool.parameters);
+        function["parameters"] = strict::reduce_schema(&tool.parameters);
     }
     json!({"type": "function", "function": function})
 }

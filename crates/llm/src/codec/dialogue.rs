@@ -35,17 +35,17 @@ const STRAY_RESULT: &str = "A tool result without a call in this conversation:";
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step<'a> {
     /// Output of the model; never empty.
-    Assistant(Vec<Said<'a>>),
+    Assistant(Vec<ReplyPart<'a>>),
     /// The results of all calls of the assistant step right before, in the order of the calls; never empty.
-    Results(Vec<Answered<'a>>),
+    Results(Vec<CallResult<'a>>),
     /// Text from outside the model; never empty.
     User(Cow<'a, str>),
 }
 
 /// One part of the model's output.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said<'a> {
-    /// Never empty.
+pub(crate) enum ReplyPart<'a> {
+    /// A text that is never empty.
     Text(&'a str),
     /// Reasoning that this model sealed; it is returned unchanged.
     Sealed {
@@ -66,19 +66,19 @@ pub(crate) enum Said<'a> {
 
 /// The result of one call.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answered<'a> {
+pub(crate) struct CallResult<'a> {
     /// Id of the call on the wire.
     pub(crate) id: String,
     /// The tool's name, spelled as in the call.
     pub(crate) name: Cow<'a, str>,
-    /// Never empty.
+    /// A text that is never empty.
     pub(crate) content: &'a str,
     pub(crate) is_error: bool,
 }
 
-impl Answered<'_> {
+impl CallResult<'_> {
     /// Returns the content with a prefix if the call failed, for protocols without a member for that.
-    pub(crate) fn marked(&self) -> Cow<'_, str> {
+    pub(crate) fn marked_content(&self) -> Cow<'_, str> {
         if self.is_error {
             Cow::Owned(format!("{FAILED}\n{}", self.content))
         } else {
@@ -93,7 +93,7 @@ pub(crate) fn is_blank(text: &str) -> bool {
 }
 
 /// Iterates over the blocks of a prompt that are not blank.
-pub(crate) fn spoken(blocks: &[PromptBlock]) -> impl Iterator<Item = &PromptBlock> {
+pub(crate) fn nonblank_blocks(blocks: &[PromptBlock]) -> impl Iterator<Item = &PromptBlock> {
     blocks.iter().filter(|block| !is_blank(&block.text))
 }
 
@@ -184,26 +184,26 @@ fn assistant<'a>(
     results: &mut Results<'a>,
     steps: &mut Vec<Step<'a>>,
 ) {
-    let (mut said, mut answered) = (Vec::new(), Vec::new());
+    let (mut parts, mut answered) = (Vec::new(), Vec::new());
     for block in blocks {
         match block {
             Block::Text { text } if is_blank(text) => {}
-            Block::Text { text } => said.push(Said::Text(text)),
+            Block::Text { text } => parts.push(ReplyPart::Text(text)),
             Block::Reasoning { text, opaque } => {
                 if let Some(data) = ids.own(opaque.as_ref()) {
-                    said.push(Said::Sealed { text, data });
+                    parts.push(ReplyPart::Sealed { text, data });
                 }
             }
             Block::ToolCall(call) => {
                 let id = ids.of(call);
                 let name = wire::name(&call.name);
                 let (content, is_error) = results.take(&call.id);
-                said.push(Said::Call {
+                parts.push(ReplyPart::Call {
                     id: id.clone(),
                     name: name.clone(),
                     input: &call.input,
                 });
-                answered.push(Answered {
+                answered.push(CallResult {
                     id,
                     name,
                     content,
@@ -213,13 +213,13 @@ fn assistant<'a>(
         }
     }
     // Reasoning alone is not a turn: protocols refuse it, and it led to nothing.
-    if said
+    if parts
         .iter()
-        .all(|piece| matches!(piece, Said::Sealed { .. }))
+        .all(|piece| matches!(piece, ReplyPart::Sealed { .. }))
     {
         return;
     }
-    steps.push(Step::Assistant(said));
+    steps.push(Step::Assistant(parts));
     if !answered.is_empty() {
         steps.push(Step::Results(answered));
     }

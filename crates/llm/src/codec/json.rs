@@ -25,16 +25,16 @@ pub(crate) fn parse(document: &[u8]) -> serde_json::Result<Value> {
 fn within(bytes: usize, document: &[u8]) -> serde_json::Result<Value> {
     let left = Cell::new(bytes);
     let mut parser = serde_json::Deserializer::from_slice(document);
-    let value = Frugal(&left).deserialize(&mut parser)?;
+    let value = BudgetedValue(&left).deserialize(&mut parser)?;
     parser.end()?;
     Ok(value)
 }
 
 /// Deserializes a value and subtracts its size from the remaining budget.
 #[derive(Clone, Copy)]
-struct Frugal<'a>(&'a Cell<usize>);
+struct BudgetedValue<'a>(&'a Cell<usize>);
 
-impl Frugal<'_> {
+impl BudgetedValue<'_> {
     fn take<E: serde::de::Error>(self, bytes: usize) -> Result<(), E> {
         let left = self.0.get().checked_sub(bytes);
         self.0
@@ -48,7 +48,7 @@ impl Frugal<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Frugal<'_> {
+impl<'de> DeserializeSeed<'de> for BudgetedValue<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -56,7 +56,7 @@ impl<'de> DeserializeSeed<'de> for Frugal<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Frugal<'_> {
+impl<'de> Visitor<'de> for BudgetedValue<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,7 +7,7 @@ mod round_trip;
 mod transcripts;
 
 use super::{anthropic, chat, codex, decode, dialogue, responses, sample};
-use grammar::Seen;
+use grammar::Entry;
 use holon_domain::block::Block;
 use holon_domain::model::{
     ConversationItem, ModelRef, ModelReply, ModelRequest, ReplyBlock, StopReason,
@@ -44,10 +44,10 @@ fn to(lineage: usize, request: &ModelRequest) -> ModelRequest {
 }
 
 /// Asserts what holds for every protocol.
-fn check(lineage: usize, request: &ModelRequest, body: &Value, seen: &[Seen]) {
-    grammar::assert_calls_are_answered(seen);
+fn check(lineage: usize, request: &ModelRequest, body: &Value, entries: &[Entry]) {
+    grammar::assert_calls_are_answered(entries);
     assert!(
-        !matches!(seen.last(), Some(Seen::Assistant | Seen::Call(_))),
+        !matches!(entries.last(), Some(Entry::Assistant | Entry::Call(_))),
         "the assistant has the last word: {body:#}"
     );
     let text = body.to_string();
@@ -63,13 +63,13 @@ fn check(lineage: usize, request: &ModelRequest, body: &Value, seen: &[Seen]) {
             LINEAGES[lineage]
         );
     }
-    for words in spoken(request) {
+    for words in plain_texts(request) {
         assert!(text.contains(words), "{words:?} is lost: {body:#}");
     }
 }
 
 /// Returns every text of a request whose characters JSON does not escape.
-fn spoken(request: &ModelRequest) -> Vec<&str> {
+fn plain_texts(request: &ModelRequest) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     for block in &request.frame.context_blocks {
         words.push(&block.text);

@@ -15,17 +15,17 @@ pub(super) fn fault(error: &Value) -> Fault {
         .to_owned();
     let named = |member: &str| error.get(member).and_then(Value::as_str);
     let status = error.get("code").and_then(Value::as_u64);
-    let kind = too_long(&message)
-        .or_else(|| named("code").and_then(by_name))
-        .or_else(|| named("type").and_then(by_name))
-        .or_else(|| status.and_then(by_status))
+    let kind = too_long_kind(&message)
+        .or_else(|| named("code").and_then(kind_by_name))
+        .or_else(|| named("type").and_then(kind_by_name))
+        .or_else(|| status.and_then(kind_by_status))
         // The request reached the provider and failed there for an unknown reason.
         .unwrap_or(Kind::ServerError);
     Fault::Reported { kind, message }
 }
 
 /// Detects a prompt that is too long by its message, because providers report it under the code of any bad request.
-fn too_long(message: &str) -> Option<Kind> {
+fn too_long_kind(message: &str) -> Option<Kind> {
     let message = message.to_ascii_lowercase();
     [
         "maximum context length",
@@ -40,7 +40,7 @@ fn too_long(message: &str) -> Option<Kind> {
     .then_some(Kind::ContextLengthExceeded)
 }
 
-fn by_name(name: &str) -> Option<Kind> {
+fn kind_by_name(name: &str) -> Option<Kind> {
     let kind = match name.to_ascii_lowercase().as_str() {
         "context_length_exceeded" | "exceed_context_size_error" => Kind::ContextLengthExceeded,
         "authentication_error" | "permission_error" | "invalid_api_key" => Kind::Auth,
@@ -55,7 +55,7 @@ fn by_name(name: &str) -> Option<Kind> {
     Some(kind)
 }
 
-fn by_status(status: u64) -> Option<Kind> {
+fn kind_by_status(status: u64) -> Option<Kind> {
     let kind = match status {
         401 | 403 => Kind::Auth,
         402 => Kind::Quota,

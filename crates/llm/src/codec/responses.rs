@@ -16,7 +16,7 @@ pub(super) mod strict;
 pub(super) mod tests;
 
 pub(crate) use continuation::{Snapshot, continuation};
-pub(super) use failure::{failed, told};
+pub(super) use failure::{error_fault, response_fault};
 pub(super) use input::{input, instructions, tools};
 pub(crate) use output::answer;
 pub(crate) use stream::Assembler;

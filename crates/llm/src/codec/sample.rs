@@ -127,7 +127,7 @@ pub(super) fn every_tool(mode: SchemaMode) -> Vec<OfferedTool> {
     all().iter().map(|spec| emit(spec, mode)).collect()
 }
 
-pub(super) fn said(model: &str, blocks: Vec<Block>) -> ConversationItem {
+pub(super) fn assistant_turn(model: &str, blocks: Vec<Block>) -> ConversationItem {
     ConversationItem::Assistant {
         model_ref: model.to_owned(),
         blocks,

@@ -2,23 +2,23 @@
 //!
 //! Pure. Only types and kinds are examined, never messages.
 
-use super::names::NameFailure;
-use crate::host::Place;
+use super::names::LookupError;
+use crate::host::Proximity;
 use holon_domain::attempt::HttpErrorFacts;
 use holon_domain::model::ModelFailureKind as Kind;
 use std::error::Error;
 use std::io;
 
 /// Classifies an error of a connection to a host at this distance.
-pub(super) fn kind(error: &reqwest::Error, place: Place) -> Kind {
+pub(super) fn kind(error: &reqwest::Error, proximity: Proximity) -> Kind {
     // This comes first: to the client, a name lookup that took too long is also a timeout.
     if unknown_name(error).is_some() {
-        return unreachable(place);
+        return unreachable(proximity);
     }
     if error.is_timeout() {
         return Kind::Timeout;
     }
-    let found = chain(error).find_map(|cause| kind_of_cause(cause, place));
+    let found = chain(error).find_map(|cause| kind_of_cause(cause, proximity));
     found.unwrap_or_else(|| {
         if error.is_builder() {
             Kind::InvalidRequest
@@ -31,15 +31,15 @@ pub(super) fn kind(error: &reqwest::Error, place: Place) -> Kind {
 }
 
 /// Returns the failed name lookup among the causes, if there is one.
-pub(super) fn unknown_name<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e NameFailure> {
+pub(super) fn unknown_name<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e LookupError> {
     chain(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// Chooses the class of an unreachable host. Within this machine there is no network that could be down.
-const fn unreachable(place: Place) -> Kind {
-    match place {
-        Place::Here => Kind::Connection,
-        Place::Near | Place::Far => Kind::Network,
+const fn unreachable(proximity: Proximity) -> Kind {
+    match proximity {
+        Proximity::Loopback => Kind::Connection,
+        Proximity::Private | Proximity::Public => Kind::Network,
     }
 }
 
@@ -71,14 +71,14 @@ fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stat
     Some(wrapped)
 }
 
-fn kind_of_cause(cause: &(dyn Error + 'static), place: Place) -> Option<Kind> {
+fn kind_of_cause(cause: &(dyn Error + 'static), proximity: Proximity) -> Option<Kind> {
     if cause.is::<rustls::Error>() {
         return Some(Kind::Connection);
     }
     if let Some(error) = cause.downcast_ref::<hyper::Error>() {
         return kind_of_hyper(error);
     }
-    kind_of_io(cause.downcast_ref::<io::Error>()?.kind(), place)
+    kind_of_io(cause.downcast_ref::<io::Error>()?.kind(), proximity)
 }
 
 fn kind_of_hyper(error: &hyper::Error) -> Option<Kind> {
@@ -93,14 +93,16 @@ fn kind_of_hyper(error: &hyper::Error) -> Option<Kind> {
     }
 }
 
-fn kind_of_io(kind: io::ErrorKind, place: Place) -> Option<Kind> {
+fn kind_of_io(kind: io::ErrorKind, proximity: Proximity) -> Option<Kind> {
     match kind {
-        io::ErrorKind::NetworkDown | io::ErrorKind::NetworkUnreachable => Some(unreachable(place)),
-        io::ErrorKind::HostUnreachable | io::ErrorKind::AddrNotAvailable => Some(match place {
+        io::ErrorKind::NetworkDown | io::ErrorKind::NetworkUnreachable => {
+            Some(unreachable(proximity))
+        }
+        io::ErrorKind::HostUnreachable | io::ErrorKind::AddrNotAvailable => Some(match proximity {
             // A neighbouring host that is switched off does not mean that the network is down, and waiting will not
             // switch it on.
-            Place::Here | Place::Near => Kind::Connection,
-            Place::Far => Kind::Network,
+            Proximity::Loopback | Proximity::Private => Kind::Connection,
+            Proximity::Public => Kind::Network,
         }),
         io::ErrorKind::TimedOut => Some(Kind::Timeout),
         io::ErrorKind::ConnectionRefused
@@ -122,8 +124,8 @@ mod tests {
     #[error("something failed")]
     struct Outer(#[source] io::Error);
 
-    fn found(error: &(dyn Error + 'static), place: Place) -> Option<Kind> {
-        chain(error).find_map(|cause| kind_of_cause(cause, place))
+    fn found(error: &(dyn Error + 'static), proximity: Proximity) -> Option<Kind> {
+        chain(error).find_map(|cause| kind_of_cause(cause, proximity))
     }
 
     #[test]
@@ -142,7 +144,7 @@ mod tests {
             (io::ErrorKind::InvalidData, None),
         ] {
             let deep = Outer(io::Error::other(Outer(kind.into())));
-            assert_eq!(found(&deep, Place::Far), expected, "{kind:?}");
+            assert_eq!(found(&deep, Proximity::Public), expected, "{kind:?}");
         }
     }
 
@@ -151,19 +153,19 @@ mod tests {
         use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
         for kind in [HostUnreachable, AddrNotAvailable] {
             let error = Outer(kind.into());
-            assert_eq!(found(&error, Place::Near), Some(Kind::Connection));
-            assert_eq!(found(&error, Place::Here), Some(Kind::Connection));
+            assert_eq!(found(&error, Proximity::Private), Some(Kind::Connection));
+            assert_eq!(found(&error, Proximity::Loopback), Some(Kind::Connection));
         }
         for kind in [NetworkDown, NetworkUnreachable] {
             let error = Outer(kind.into());
-            assert_eq!(found(&error, Place::Near), Some(Kind::Network));
-            assert_eq!(found(&error, Place::Here), Some(Kind::Connection));
+            assert_eq!(found(&error, Proximity::Private), Some(Kind::Network));
+            assert_eq!(found(&error, Proximity::Loopback), Some(Kind::Connection));
         }
     }
 
     #[test]
     fn a_name_that_could_not_be_looked_up_is_found_however_deep_it_lies() {
-        let failure = NameFailure {
+        let failure = LookupError {
             name: "api.example.com".to_owned(),
             source: io::ErrorKind::TimedOut.into(),
         };
@@ -178,6 +180,6 @@ mod tests {
     fn a_certificate_nobody_trusts_is_a_failed_connection() {
         let tls = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
         let io = io::Error::new(io::ErrorKind::InvalidData, tls);
-        assert_eq!(found(&Outer(io), Place::Far), Some(Kind::Connection));
+        assert_eq!(found(&Outer(io), Proximity::Public), Some(Kind::Connection));
     }
 }

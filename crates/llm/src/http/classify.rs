@@ -3,8 +3,8 @@
 //! Pure. Decides the failure kind, the wait and the learned limits; `report` builds the message. Where vendors disagree
 //! about statuses, the error body is examined first.
 
-use super::retry_after::{renewal_ms, stated, wait_ms};
-use super::said::Said;
+use super::error_body::ErrorBody;
+use super::retry_after::{renewal_ms, stated_wait_ms, wait_ms};
 use super::words::{Size, lacks_model, size};
 use holon_domain::limits::BACKOFF_MAX_MS;
 use holon_domain::model::ModelFailureKind as Kind;
@@ -77,27 +77,33 @@ impl Verdict {
 }
 
 /// Classifies a response with a status other than success.
-pub(super) fn refusal(status: u16, headers: &HeaderMap, said: &Said) -> Verdict {
+pub(super) fn classify_refusal(
+    status: u16,
+    headers: &HeaderMap,
+    error_body: &ErrorBody,
+) -> Verdict {
     let waiting = |kind| Verdict {
-        wait_ms: wait_ms(headers, said),
+        wait_ms: wait_ms(headers, error_body),
         ..Verdict::of(kind)
     };
     match status {
-        400 | 413 | 422 => bad_request(headers, said),
+        400 | 413 | 422 => bad_request(headers, error_body),
         401 => Verdict::of(Kind::Auth),
-        402 => quota(headers, said),
-        403 if said.mentions(QUOTA) => quota(headers, said),
-        403 if said.mentions(NO_MODEL) => Verdict::of(Kind::ModelUnavailable),
+        402 => quota(headers, error_body),
+        403 if error_body.mentions(QUOTA) => quota(headers, error_body),
+        403 if error_body.mentions(NO_MODEL) => Verdict::of(Kind::ModelUnavailable),
         403 => Verdict::of(Kind::Auth),
-        404 if said.mentions(NO_MODEL) || lacks_model(said) => Verdict::of(Kind::ModelUnavailable),
+        404 if error_body.mentions(NO_MODEL) || lacks_model(error_body) => {
+            Verdict::of(Kind::ModelUnavailable)
+        }
         407 => Verdict::of(Kind::Auth),
         408 => waiting(Kind::Timeout),
         // A conflict with another request, or a request that is too early: a retry helps.
         409 | 425 => waiting(Kind::ServerError),
-        429 => too_many(headers, said),
+        429 => too_many(headers, error_body),
         // The server at this address is not a provider of this protocol.
         400..=499 => Verdict::of(Kind::UnsupportedTransport),
-        500 => match size(said) {
+        500 => match size(error_body) {
             Some(size) => too_large(size),
             None => waiting(Kind::ServerError),
         },
@@ -107,30 +113,30 @@ pub(super) fn refusal(status: u16, headers: &HeaderMap, said: &Said) -> Verdict 
 }
 
 /// Classifies a failure reported inside a response, whose kind its codec has determined.
-pub(super) fn reported(kind: Kind, said: &Said) -> Verdict {
+pub(super) fn classify_reported(kind: Kind, error_body: &ErrorBody) -> Verdict {
     let verdict = Verdict {
-        wait_ms: stated(said),
+        wait_ms: stated_wait_ms(error_body),
         ..Verdict::of(kind)
     };
-    match (kind, size(said)) {
+    match (kind, size(error_body)) {
         (Kind::InvalidRequest | Kind::ContextLengthExceeded, Some(size)) => too_large(size),
         (_, Some(_) | None) => verdict,
     }
 }
 
 /// Returns true if a refusal concerns the previous response that the request refers to.
-pub(super) fn is_about_previous(status: u16, said: &Said) -> bool {
-    matches!(status, 400 | 404) && said.mentions(NO_PREVIOUS)
+pub(super) fn is_about_previous(status: u16, error_body: &ErrorBody) -> bool {
+    matches!(status, 400 | 404) && error_body.mentions(NO_PREVIOUS)
 }
 
-fn bad_request(headers: &HeaderMap, said: &Said) -> Verdict {
-    if let Some(size) = size(said) {
+fn bad_request(headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
+    if let Some(size) = size(error_body) {
         too_large(size)
-    } else if said.mentions(QUOTA) {
-        quota(headers, said)
-    } else if said.mentions(NO_ENTRY) {
+    } else if error_body.mentions(QUOTA) {
+        quota(headers, error_body)
+    } else if error_body.mentions(NO_ENTRY) {
         Verdict::of(Kind::Auth)
-    } else if said.mentions(NO_MODEL) {
+    } else if error_body.mentions(NO_MODEL) {
         Verdict::of(Kind::ModelUnavailable)
     } else {
         Verdict::of(Kind::InvalidRequest)
@@ -162,17 +168,17 @@ fn too_large(size: Size) -> Verdict {
 
 /// Splits status 429 into rate limit and quota: an exhausted quota counts as a rate limit if it is renewed within a
 /// minute.
-fn too_many(headers: &HeaderMap, said: &Said) -> Verdict {
+fn too_many(headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
     let rejected = headers
         .get("anthropic-ratelimit-unified-status")
         .is_some_and(|status| status == "rejected");
-    let used_up = quota(headers, said);
+    let used_up = quota(headers, error_body);
     let passes = used_up.wait_ms.is_some_and(|wait| wait <= BACKOFF_MAX_MS);
-    let wait_ms = match (rejected || said.mentions(QUOTA), passes) {
+    let wait_ms = match (rejected || error_body.mentions(QUOTA), passes) {
         (true, false) => return used_up,
         // A retry before the renewal would fail in the same way.
         (true, true) => used_up.wait_ms,
-        (false, _) => wait_ms(headers, said),
+        (false, _) => wait_ms(headers, error_body),
     };
     Verdict {
         wait_ms,
@@ -180,9 +186,9 @@ fn too_many(headers: &HeaderMap, said: &Said) -> Verdict {
     }
 }
 
-fn quota(headers: &HeaderMap, said: &Said) -> Verdict {
+fn quota(headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
     Verdict {
-        wait_ms: renewal_ms(headers, said),
+        wait_ms: renewal_ms(headers, error_body),
         ..Verdict::of(Kind::Quota)
     }
 }

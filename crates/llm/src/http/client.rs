@@ -5,8 +5,8 @@
 //! and counts them.
 
 use super::HttpLimits;
-use super::names::{Lookup, Names};
-use crate::host::Place;
+use super::names::{Lookup, TimedLookup};
+use crate::host::Proximity;
 use holon_domain::limits::{PROVIDER_IDLE_CONNECTIONS, PROVIDER_KEEP_ALIVE_MS};
 use reqwest::{Client, ClientBuilder, Url, redirect, retry};
 use std::sync::{Arc, OnceLock};
@@ -19,7 +19,7 @@ const USER_AGENT: &str = concat!("holon/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug)]
 pub(super) struct Clients {
     connect: Duration,
-    names: Names,
+    names: TimedLookup,
     proxied: OnceLock<Client>,
     local: OnceLock<Client>,
     local_plain: OnceLock<Client>,
@@ -31,7 +31,7 @@ impl Clients {
         let limit = limits.lookup.min(limits.connect / 2);
         Self {
             connect: limits.connect,
-            names: Names {
+            names: TimedLookup {
                 lookup,
                 limit: limit.min(limits.first_byte / 2),
             },
@@ -42,21 +42,21 @@ impl Clients {
     }
 
     /// Returns the client for a URL.
-    pub(super) fn of(&self, url: &Url) -> Result<&Client, reqwest::Error> {
+    pub(super) fn for_url(&self, url: &Url) -> Result<&Client, reqwest::Error> {
         let base = || base(self.connect, &self.names);
-        match (Place::of(url), url.scheme()) {
-            (Place::Here, "http") => {
-                built(&self.local_plain, || base().no_proxy().tls_certs_only([]))
+        match (Proximity::of(url), url.scheme()) {
+            (Proximity::Loopback, "http") => {
+                get_or_build(&self.local_plain, || base().no_proxy().tls_certs_only([]))
             }
-            (Place::Here, _) => built(&self.local, || base().no_proxy()),
-            (Place::Near | Place::Far, _) => built(&self.proxied, base),
+            (Proximity::Loopback, _) => get_or_build(&self.local, || base().no_proxy()),
+            (Proximity::Private | Proximity::Public, _) => get_or_build(&self.proxied, base),
         }
     }
 
     /// Disables the proxy, so that a test's own lookup is used regardless of the environment.
     #[cfg(test)]
     pub(super) fn direct(self) -> Result<Self, reqwest::Error> {
-        built(&self.proxied, || {
+        get_or_build(&self.proxied, || {
             base(self.connect, &self.names)
                 .no_proxy()
                 .tls_certs_only([])
@@ -65,7 +65,7 @@ impl Clients {
     }
 }
 
-fn built(
+fn get_or_build(
     place: &OnceLock<Client>,
     builder: impl FnOnce() -> ClientBuilder,
 ) -> Result<&Client, reqwest::Error> {
@@ -78,7 +78,7 @@ fn built(
     Ok(place.get_or_init(|| client))
 }
 
-fn base(connect: Duration, names: &Names) -> ClientBuilder {
+fn base(connect: Duration, names: &TimedLookup) -> ClientBuilder {
     Client::builder()
         .user_agent(USER_AGENT)
         .connect_timeout(connect)

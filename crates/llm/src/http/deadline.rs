@@ -8,7 +8,7 @@ use tokio::time::Sleep;
 
 /// The time limit that expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Late {
+pub(super) enum ExpiredLimit {
     /// The limit of a single step.
     Step(Duration),
     /// The limit of the time without content.
@@ -41,11 +41,11 @@ impl Deadline {
         &mut self,
         limit: Duration,
         work: impl Future<Output = T>,
-    ) -> Result<T, Late> {
+    ) -> Result<T, ExpiredLimit> {
         tokio::select! {
             biased;
-            () = self.over.as_mut() => Err(Late::Content(self.content)),
-            done = tokio::time::timeout(limit, work) => done.map_err(|_| Late::Step(limit)),
+            () = self.over.as_mut() => Err(ExpiredLimit::Content(self.content)),
+            done = tokio::time::timeout(limit, work) => done.map_err(|_| ExpiredLimit::Step(limit)),
         }
     }
 }
@@ -65,9 +65,9 @@ mod tests {
         };
         assert_eq!(wait(&mut deadline, SECOND).await, Ok(()));
         let late = wait(&mut deadline, 3 * SECOND).await;
-        assert_eq!(late, Err(Late::Step(2 * SECOND)));
+        assert_eq!(late, Err(ExpiredLimit::Step(2 * SECOND)));
         assert_eq!(wait(&mut deadline, SECOND).await, Ok(()));
-        let silent = Err(Late::Content(5 * SECOND));
+        let silent = Err(ExpiredLimit::Content(5 * SECOND));
         assert_eq!(wait(&mut deadline, SECOND * 3 / 2).await, silent);
         assert_eq!(wait(&mut deadline, SECOND).await, silent);
         deadline.renew();

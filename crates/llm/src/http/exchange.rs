@@ -5,8 +5,8 @@
 
 use super::HttpLimits;
 use super::deadline::Deadline;
-use super::report::{Asked, Stage};
-use super::said::Said;
+use super::error_body::ErrorBody;
+use super::report::{ErrorContext, Stage};
 use crate::codec::Fault;
 use crate::codec::stream::Progress;
 use bytes::Bytes;
@@ -23,12 +23,12 @@ const DRAIN: Duration = Duration::from_millis(50);
 
 /// Reason why an exchange brought no answer.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum ExchangeError {
     /// The provider answered with a status other than success.
     Refused {
         status: StatusCode,
         headers: HeaderMap,
-        said: Said,
+        error_body: ErrorBody,
     },
     /// The provider answered with success, but not with a usable answer.
     Faulty { fault: Fault, status: StatusCode },
@@ -36,22 +36,22 @@ pub(super) enum Trouble {
     Failed(Box<ModelFailure>),
 }
 
-impl Trouble {
+impl ExchangeError {
     /// Converts the error to the failure that the crate's caller sees.
-    pub(super) fn failure(self, asked: &Asked<'_>) -> ModelFailure {
+    pub(super) fn failure(self, context: &ErrorContext<'_>) -> ModelFailure {
         match self {
             Self::Refused {
                 status,
                 headers,
-                said,
-            } => asked.refused(status, &headers, &said),
-            Self::Faulty { fault, status } => asked.fault(&fault, status),
+                error_body,
+            } => context.status_failure(status, &headers, &error_body),
+            Self::Faulty { fault, status } => context.decode_failure(&fault, status),
             Self::Failed(failure) => *failure,
         }
     }
 }
 
-impl From<ModelFailure> for Trouble {
+impl From<ModelFailure> for ExchangeError {
     fn from(failure: ModelFailure) -> Self {
         Self::Failed(Box::new(failure))
     }
@@ -59,8 +59,7 @@ impl From<ModelFailure> for Trouble {
 
 /// A response body that was read to its end.
 #[derive(Debug)]
-pub(super) struct Whole {
-    /// Decompressed content.
+pub(super) struct CompleteBody {
     pub(super) bytes: Vec<u8>,
     pub(super) status: StatusCode,
     /// The body had no stated length, so only the end of the connection marks its end and it may be incomplete.
@@ -73,25 +72,25 @@ pub(super) enum Answer {
     /// All events were passed on.
     Streamed(StatusCode),
     /// The server sent one document instead.
-    Whole(Whole),
+    Whole(CompleteBody),
 }
 
 /// State of one exchange.
 #[derive(Debug)]
 pub(super) struct Exchange<'a> {
     /// Describes the request in failure messages.
-    pub(super) asked: Asked<'a>,
+    pub(super) context: ErrorContext<'a>,
     pub(super) limits: &'a HttpLimits,
     pub(super) deadline: &'a mut Deadline,
 }
 
 impl Exchange<'_> {
     /// Sends a request and reads the whole body of the response.
-    pub(super) async fn whole(
+    pub(super) async fn fetch_body(
         &mut self,
         client: &Client,
         request: Request,
-    ) -> Result<Whole, Trouble> {
+    ) -> Result<CompleteBody, ExchangeError> {
         // A whole answer begins when the model is done.
         let patience = self.limits.first_byte.max(self.limits.content);
         let response = self.send(client, request, patience).await?;
@@ -99,7 +98,11 @@ impl Exchange<'_> {
     }
 
     /// Reads the whole body of a response, of which `first` has been read.
-    async fn body(&mut self, response: Response, first: Bytes) -> Result<Whole, Trouble> {
+    async fn body(
+        &mut self,
+        response: Response,
+        first: Bytes,
+    ) -> Result<CompleteBody, ExchangeError> {
         let headers = response.headers();
         let open_ended =
             !headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING);
@@ -107,26 +110,26 @@ impl Exchange<'_> {
         let cap = self.limits.answer_bytes;
         let (bytes, end) = self.read(response, first, cap).await?;
         match end {
-            End::Whole => Ok(Whole {
+            BodyEnd::Complete => Ok(CompleteBody {
                 bytes,
                 status,
                 open_ended,
             }),
-            End::Capped => Err(self
-                .asked
-                .too_large(self.limits.answer_bytes, status)
+            BodyEnd::Capped => Err(self
+                .context
+                .size_failure(self.limits.answer_bytes, status)
                 .into()),
         }
     }
 
     /// Sends a request and passes name and data of every event to `take`, until `take` returns `Done` or the stream
     /// ends. A server that does not stream answers with a whole body.
-    pub(super) async fn events(
+    pub(super) async fn fetch_events(
         &mut self,
         client: &Client,
         request: Request,
         mut take: impl FnMut(Option<&str>, &str) -> Result<Progress, Fault>,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<Answer, ExchangeError> {
         let mut response = self.send(client, request, self.limits.first_byte).await?;
         let status = response.status();
         let first = self.chunk(&mut response).await?.unwrap_or_default();
@@ -143,7 +146,7 @@ impl Exchange<'_> {
         while let Some(chunk) = next {
             seen = seen.saturating_add(chunk.len());
             if seen > most {
-                return Err(self.asked.too_large(most, status).into());
+                return Err(self.context.size_failure(most, status).into());
             }
             let pushed = parser.push(&chunk, &mut frames);
             for frame in frames.drain(..) {
@@ -155,10 +158,10 @@ impl Exchange<'_> {
                         self.drain(response).await;
                         return Ok(Answer::Streamed(status));
                     }
-                    Err(fault) => return Err(Trouble::Faulty { fault, status }),
+                    Err(fault) => return Err(ExchangeError::Faulty { fault, status }),
                 }
             }
-            pushed.map_err(|broken| self.no_events(broken, status))?;
+            pushed.map_err(|broken| self.stream_failure(broken, status))?;
             next = self.chunk(&mut response).await?;
         }
         Ok(Answer::Streamed(status))
@@ -171,12 +174,13 @@ impl Exchange<'_> {
         let _ = self.deadline.step(DRAIN, rest).await;
     }
 
-    fn no_events(&self, broken: holon_sse::Error, status: StatusCode) -> ModelFailure {
+    fn stream_failure(&self, broken: holon_sse::Error, status: StatusCode) -> ModelFailure {
         match broken {
-            holon_sse::Error::FrameTooLarge { limit } => self.asked.too_large(limit, status),
+            holon_sse::Error::FrameTooLarge { limit } => self.context.size_failure(limit, status),
             holon_sse::Error::NotUtf8 => {
                 let what = "the event stream is not UTF-8".to_owned();
-                self.asked.fault(&Fault::Malformed { what }, status)
+                self.context
+                    .decode_failure(&Fault::Malformed { what }, status)
             }
         }
     }
@@ -187,45 +191,49 @@ impl Exchange<'_> {
         client: &Client,
         request: Request,
         patience: Duration,
-    ) -> Result<Response, Trouble> {
+    ) -> Result<Response, ExchangeError> {
         let sent = self
             .deadline
             .step(patience, client.execute(request))
             .await
-            .map_err(|late| self.asked.late(Stage::Headers, late))?;
-        let response = sent.map_err(|error| self.asked.broke(Stage::Headers, error))?;
+            .map_err(|limit| self.context.timeout_failure(Stage::Headers, limit))?;
+        let response = sent.map_err(|error| self.context.client_failure(Stage::Headers, error))?;
         if response.status().is_success() {
             return Ok(response);
         }
         let (status, headers) = (response.status(), response.headers().clone());
-        let said = self.complaint(response).await;
-        Err(Trouble::Refused {
+        let error_body = self.read_refusal(response).await;
+        Err(ExchangeError::Refused {
             status,
             headers,
-            said,
+            error_body,
         })
     }
 
     /// Reads the error body of a refusal, as far as it arrives within the time limit. Without it the status decides.
-    async fn complaint(&mut self, mut response: Response) -> Said {
+    async fn read_refusal(&mut self, mut response: Response) -> ErrorBody {
         let mut bytes = Vec::new();
         let (cap, limit) = (self.limits.error_bytes, self.limits.error);
         let reading = self.fill(&mut response, cap, &mut bytes);
         if !matches!(
             tokio::time::timeout(limit, reading).await,
-            Ok(Ok(End::Whole))
+            Ok(Ok(BodyEnd::Complete))
         ) {
             // A cut body may end in the first half of a secret, which no search would find.
             let secret = self
-                .asked
+                .context
                 .secret
                 .map_or(0, |secret| secret.expose_secret().len());
             bytes.truncate(bytes.len().saturating_sub(secret));
             let text = String::from_utf8_lossy(&bytes);
-            let uncut = self.asked.secrets.uncut(&text);
-            bytes = text.get(..uncut).unwrap_or_default().as_bytes().to_vec();
+            let readable_len = self.context.secrets.readable_len(&text);
+            bytes = text
+                .get(..readable_len)
+                .unwrap_or_default()
+                .as_bytes()
+                .to_vec();
         }
-        Said::read(&bytes)
+        ErrorBody::read(&bytes)
     }
 
     /// Reads a body of up to `cap` bytes, of which `first` has been read.
@@ -234,10 +242,10 @@ impl Exchange<'_> {
         mut response: Response,
         first: Bytes,
         cap: usize,
-    ) -> Result<(Vec<u8>, End), ModelFailure> {
+    ) -> Result<(Vec<u8>, BodyEnd), ModelFailure> {
         let mut bytes = Vec::from(first);
         if bytes.len() > cap {
-            return Ok((bytes, End::Capped));
+            return Ok((bytes, BodyEnd::Capped));
         }
         let end = self.fill(&mut response, cap, &mut bytes).await?;
         Ok((bytes, end))
@@ -249,7 +257,7 @@ impl Exchange<'_> {
         response: &mut Response,
         cap: usize,
         bytes: &mut Vec<u8>,
-    ) -> Result<End, ModelFailure> {
+    ) -> Result<BodyEnd, ModelFailure> {
         while let Some(chunk) = self.chunk(response).await? {
             // Some servers send spaces while the model thinks.
             if !chunk.trim_ascii().is_empty() {
@@ -258,25 +266,24 @@ impl Exchange<'_> {
             let room = cap - bytes.len();
             if chunk.len() > room {
                 bytes.extend_from_slice(chunk.get(..room).unwrap_or_default());
-                return Ok(End::Capped);
+                return Ok(BodyEnd::Capped);
             }
             bytes.extend_from_slice(&chunk);
         }
-        Ok(End::Whole)
+        Ok(BodyEnd::Complete)
     }
 
     async fn chunk(&mut self, response: &mut Response) -> Result<Option<Bytes>, ModelFailure> {
         let read = self.deadline.step(self.limits.idle, response.chunk()).await;
-        read.map_err(|late| self.asked.late(Stage::Body, late))?
-            .map_err(|error| self.asked.broke(Stage::Body, error))
+        read.map_err(|limit| self.context.timeout_failure(Stage::Body, limit))?
+            .map_err(|error| self.context.client_failure(Stage::Body, error))
     }
 }
 
 /// Reason why the reading of a body stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// The body ended.
-    Whole,
+enum BodyEnd {
+    Complete,
     /// The byte limit was reached.
     Capped,
 }

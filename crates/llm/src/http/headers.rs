@@ -14,13 +14,13 @@ const CONTEXT_MANAGEMENT: &str = "context-management-2025-06-27";
 
 /// The credential contains characters that a header cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unsendable;
+pub(super) struct InvalidCredential;
 
 /// Builds the headers of a request to a provider.
-pub(super) fn of(
+pub(super) fn build(
     provider: &ProviderSpec,
     credential: Option<&Credential>,
-) -> Result<HeaderMap, Unsendable> {
+) -> Result<HeaderMap, InvalidCredential> {
     let mut headers = HeaderMap::new();
     let mut put = |name: &'static str, value: &'static str| {
         headers.insert(
@@ -47,7 +47,7 @@ pub(super) fn of(
         }
     }
     if let Some(credential) = credential {
-        prove(&mut headers, provider.transport, credential)?;
+        add_credential(&mut headers, provider.transport, credential)?;
     }
     Ok(headers)
 }
@@ -63,11 +63,11 @@ pub(super) fn accept_events(headers: &mut HeaderMap) {
     }
 }
 
-fn prove(
+fn add_credential(
     headers: &mut HeaderMap,
     transport: Transport,
     credential: &Credential,
-) -> Result<(), Unsendable> {
+) -> Result<(), InvalidCredential> {
     let secret = credential.secret.expose_secret().trim();
     let bearer = || (AUTHORIZATION, format!("Bearer {secret}"));
     let (name, value) = match (credential.kind, transport) {
@@ -80,11 +80,11 @@ fn prove(
             _,
         ) => bearer(),
     };
-    let mut value = HeaderValue::try_from(value).map_err(|_| Unsendable)?;
+    let mut value = HeaderValue::try_from(value).map_err(|_| InvalidCredential)?;
     value.set_sensitive(true);
     headers.insert(name, value);
     if let (Transport::OpenaiCodexResponses, Some(account)) = (transport, &credential.account_id) {
-        let account = HeaderValue::from_str(account).map_err(|_| Unsendable)?;
+        let account = HeaderValue::from_str(account).map_err(|_| InvalidCredential)?;
         headers.insert(HeaderName::from_static("chatgpt-account-id"), account);
     }
     Ok(())
@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn sent(transport: Transport, kind: AuthKind) -> HeaderMap {
-        of(&provider(transport), Some(&credential(kind))).unwrap()
+        build(&provider(transport), Some(&credential(kind))).unwrap()
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(codex["originator"], "holon");
         assert_eq!(codex[ACCEPT], "text/event-stream");
         let mut anthropic = provider(Transport::AnthropicMessages);
-        let plain = of(&anthropic, None).unwrap();
+        let plain = build(&anthropic, None).unwrap();
         assert_eq!(plain["anthropic-version"], ANTHROPIC_VERSION);
         assert!(!plain.contains_key("anthropic-beta"));
         anthropic.context_management = Some(ContextManagement {
@@ -165,7 +165,7 @@ mod tests {
             clear_at_least_input_tokens: None,
         });
         assert_eq!(
-            of(&anthropic, None).unwrap()["anthropic-beta"],
+            build(&anthropic, None).unwrap()["anthropic-beta"],
             CONTEXT_MANAGEMENT
         );
         let chat = sent(Transport::OpenaiChatCompletions, AuthKind::ApiKey);
@@ -176,7 +176,7 @@ mod tests {
     fn a_secret_with_a_line_break_inside_is_not_sent() {
         let mut broken = credential(AuthKind::ApiKey);
         broken.secret = "two\nlines".into();
-        let sent = of(&provider(Transport::OpenaiResponses), Some(&broken));
-        assert_eq!(sent.unwrap_err(), Unsendable);
+        let sent = build(&provider(Transport::OpenaiResponses), Some(&broken));
+        assert_eq!(sent.unwrap_err(), InvalidCredential);
     }
 }

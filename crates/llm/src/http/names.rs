@@ -17,12 +17,12 @@ pub(crate) trait Lookup: Send + Sync + std::fmt::Debug {
     async fn addresses(&self, name: &str) -> io::Result<Vec<SocketAddr>>;
 }
 
-/// The system's resolver.
+/// Resolves names with the operating system.
 #[derive(Debug)]
-pub(super) struct System;
+pub(super) struct SystemLookup;
 
 #[async_trait]
-impl Lookup for System {
+impl Lookup for SystemLookup {
     async fn addresses(&self, name: &str) -> io::Result<Vec<SocketAddr>> {
         Ok(tokio::net::lookup_host((name, 0)).await?.collect())
     }
@@ -30,7 +30,7 @@ impl Lookup for System {
 
 /// A resolver with a time limit.
 #[derive(Debug, Clone)]
-pub(super) struct Names {
+pub(super) struct TimedLookup {
     pub(super) lookup: Arc<dyn Lookup>,
     pub(super) limit: Duration,
 }
@@ -38,12 +38,12 @@ pub(super) struct Names {
 /// The lookup of a host name failed or timed out.
 #[derive(Debug, thiserror::Error)]
 #[error("the name {name:?} could not be looked up")]
-pub(super) struct NameFailure {
+pub(super) struct LookupError {
     pub(super) name: String,
     pub(super) source: io::Error,
 }
 
-impl Resolve for Names {
+impl Resolve for TimedLookup {
     fn resolve(&self, name: Name) -> Resolving {
         let Self { lookup, limit } = self.clone();
         Box::pin(async move {
@@ -54,7 +54,7 @@ impl Resolve for Names {
             });
             match found {
                 Ok(found) => Ok(Box::new(found.into_iter()) as Addrs),
-                Err(source) => Err(NameFailure {
+                Err(source) => Err(LookupError {
                     name: name.as_str().to_owned(),
                     source,
                 }

@@ -4,7 +4,7 @@
 //! on for this provider, endpoint and model. Nothing else is ever left out: `store`, the tools and the limits decide
 //! what a request means. The memory lives as long as the router, so reloading the settings clears it.
 
-use super::said::Said;
+use super::error_body::ErrorBody;
 use holon_domain::model::ModelRef;
 use holon_domain::provider::{ProviderSpec, RequestOption};
 use reqwest::{StatusCode, Url};
@@ -46,11 +46,15 @@ impl Refused {
 }
 
 /// Returns the optional part of `body` that a refusal names as unsupported.
-pub(super) fn named(status: StatusCode, said: &Said, body: &Value) -> Option<RequestOption> {
+pub(super) fn named(
+    status: StatusCode,
+    refusal: &ErrorBody,
+    body: &Value,
+) -> Option<RequestOption> {
     if !matches!(status.as_u16(), 400 | 404 | 422 | 501) {
         return None;
     }
-    let words = said.message.to_ascii_lowercase();
+    let words = refusal.message.to_ascii_lowercase();
     RequestOption::ALL
         .iter()
         .copied()

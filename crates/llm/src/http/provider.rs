@@ -1,23 +1,23 @@
 //! Runs one attempt at one provider: encode, send, decode, by its protocol.
 //!
-//! The only state between attempts is what providers have stored (`known`) and what they refuse (`optional`).
+//! The only state between attempts is what providers have stored (`snapshot_cache`) and what they refuse (`optional`).
 
 use super::address::Provider;
 use super::classify::is_about_previous;
 use super::client::Clients;
 use super::deadline::Deadline;
-use super::exchange::{Answer, Exchange, Trouble, Whole};
+use super::error_body::{ErrorBody, is_html};
+use super::exchange::{Answer, CompleteBody, Exchange, ExchangeError};
 use super::headers;
-use super::known::{Known, Scope};
 use super::limits::HttpLimits;
 use super::listing;
 use super::names;
 use super::optional::{self, Refused};
-use super::report::{Asked, Stage};
-use super::said::{Said, is_html};
+use super::report::{ErrorContext, Stage};
+use super::snapshot_cache::{Scope, SnapshotCache};
 use crate::codec::responses::Snapshot;
 use crate::codec::stream::Assembler;
-use crate::codec::{self, Decoded, Fault};
+use crate::codec::{self, DecodedReply, Fault};
 use crate::credential::{Credential, Credentials};
 use crate::secrets::{Secrets, TextScreen};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
@@ -32,7 +32,7 @@ pub(crate) struct Http {
     clients: Clients,
     credentials: Arc<dyn Credentials>,
     limits: HttpLimits,
-    known: Known,
+    snapshots: SnapshotCache,
     /// Optional parts of requests that servers have refused.
     refused: Refused,
     secrets: Secrets,
@@ -41,10 +41,10 @@ pub(crate) struct Http {
 impl Http {
     pub(crate) fn new(credentials: Arc<dyn Credentials>, limits: HttpLimits) -> Self {
         Self {
-            clients: Clients::new(&limits, Arc::new(names::System)),
+            clients: Clients::new(&limits, Arc::new(names::SystemLookup)),
             credentials,
             limits,
-            known: Known::new(),
+            snapshots: SnapshotCache::new(),
             refused: Refused::default(),
             secrets: Secrets::default(),
         }
@@ -56,7 +56,7 @@ impl Http {
     }
 
     /// Replaces the set of secrets that are removed from everything shown; every fetched credential is added to it.
-    pub(crate) fn hiding(self, secrets: Secrets) -> Self {
+    pub(crate) fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 
@@ -80,7 +80,7 @@ impl Http {
         text: TextSink<'_>,
     ) -> Result<ModelReply, ModelFailure> {
         let mut deadline = Deadline::starting(self.limits.content);
-        let bare = self.asked(provider, Some(&request.model));
+        let bare = self.context(provider, Some(&request.model));
         let credential = self.credential(&bare, &mut deadline).await?;
         let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
         let question = Question { request, text };
@@ -91,17 +91,17 @@ impl Http {
     /// Fetches the ids of the models the provider lists.
     pub(crate) async fn models(&self, provider: &Provider) -> Result<Vec<String>, ModelFailure> {
         let mut deadline = Deadline::starting(self.limits.content);
-        let bare = Asked {
+        let bare = ErrorContext {
             url: &provider.list,
-            ..self.asked(provider, None)
+            ..self.context(provider, None)
         };
         let credential = self.credential(&bare, &mut deadline).await?;
         let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
         let listed = match attempt.send(Method::GET, None).await {
-            Ok(whole) => attempt.decoded(&whole, listing::ids),
-            Err(trouble) => Err(trouble),
+            Ok(whole) => attempt.decode(&whole, listing::ids),
+            Err(error) => Err(error),
         };
-        listed.map_err(|trouble| trouble.failure(&attempt.exchange.asked))
+        listed.map_err(|error| error.failure(&attempt.exchange.context))
     }
 
     /// Checks that a credential can be obtained, if the provider needs one.
@@ -111,15 +111,16 @@ impl Http {
         model: &ModelRef,
     ) -> Result<(), ModelFailure> {
         let mut deadline = Deadline::starting(self.limits.content);
-        let bare = self.asked(provider, Some(model));
+        let bare = self.context(provider, Some(model));
         let credential = self.credential(&bare, &mut deadline).await?;
-        headers::of(&provider.spec, credential.as_ref()).map_err(|_| unsendable(&bare))?;
+        headers::build(&provider.spec, credential.as_ref())
+            .map_err(|_| invalid_credential(&bare))?;
         Ok(())
     }
 
     fn attempt<'a>(
         &'a self,
-        bare: Asked<'a>,
+        bare: ErrorContext<'a>,
         credential: Option<&'a Credential>,
         deadline: &'a mut Deadline,
     ) -> Attempt<'a> {
@@ -127,7 +128,7 @@ impl Http {
             http: self,
             credential,
             exchange: Exchange {
-                asked: Asked {
+                context: ErrorContext {
                     secret: credential.map(|credential| &credential.secret),
                     ..bare
                 },
@@ -139,23 +140,27 @@ impl Http {
 
     async fn credential(
         &self,
-        asked: &Asked<'_>,
+        context: &ErrorContext<'_>,
         deadline: &mut Deadline,
     ) -> Result<Option<Credential>, ModelFailure> {
-        let fetched = self.credentials.credential(&asked.provider.id);
+        let fetched = self.credentials.credential(&context.provider.id);
         let credential = deadline
             .step(self.limits.content, fetched)
             .await
-            .map_err(|late| asked.late(Stage::Credential, late))?
-            .map_err(|sentence| asked.no_credential(&sentence))?;
+            .map_err(|limit| context.timeout_failure(Stage::Credential, limit))?
+            .map_err(|sentence| context.credential_failure(&sentence))?;
         if let Some(credential) = &credential {
             self.secrets.learn(&credential.secret);
         }
         Ok(credential)
     }
 
-    fn asked<'a>(&'a self, provider: &'a Provider, model: Option<&'a ModelRef>) -> Asked<'a> {
-        Asked {
+    fn context<'a>(
+        &'a self,
+        provider: &'a Provider,
+        model: Option<&'a ModelRef>,
+    ) -> ErrorContext<'a> {
+        ErrorContext {
             provider: &provider.spec,
             model,
             url: &provider.ask,
@@ -185,25 +190,25 @@ struct Attempt<'a> {
 impl<'a> Attempt<'a> {
     /// Asks the provider. A Responses provider is asked in short form if it has stored the rest, and in full if it turns
     /// out to have lost it.
-    async fn answer(&mut self, question: Question<'_>) -> Result<Decoded, ModelFailure> {
-        let provider = self.exchange.asked.provider;
+    async fn answer(&mut self, question: Question<'_>) -> Result<DecodedReply, ModelFailure> {
+        let provider = self.exchange.context.provider;
         let full = codec::encode(provider, question.request);
         if !provider.can(PromptCapability::IncrementalResponses) {
             return self.full(&full, question).await;
         }
         let scope = Scope::of(question.request);
-        let decoded = match self.http.known.short(&scope, &full) {
-            Some(short) => match self.short(&short, question).await? {
+        let decoded = match self.http.snapshots.short_form(&scope, &full) {
+            Some(short) => match self.send_short(&short, question).await? {
                 Some(decoded) => decoded,
                 None => {
-                    self.http.known.lost(&scope);
+                    self.http.snapshots.mark_lost(&scope);
                     self.full(&full, question).await?
                 }
             },
             None => self.full(&full, question).await?,
         };
         let snapshot = Snapshot::of(question.request, &full, &decoded);
-        self.http.known.keep(scope, snapshot);
+        self.http.snapshots.keep(scope, snapshot);
         Ok(decoded)
     }
 
@@ -211,51 +216,56 @@ impl<'a> Attempt<'a> {
         &mut self,
         body: &Value,
         question: Question<'_>,
-    ) -> Result<Decoded, ModelFailure> {
+    ) -> Result<DecodedReply, ModelFailure> {
         let asked = self.ask(body, question).await;
-        asked.map_err(|trouble| trouble.failure(&self.exchange.asked))
+        asked.map_err(|error| error.failure(&self.exchange.context))
     }
 
     /// Sends the short form; `None` means that the provider has lost the rest.
-    async fn short(
+    async fn send_short(
         &mut self,
         short: &Value,
         question: Question<'_>,
-    ) -> Result<Option<Decoded>, ModelFailure> {
+    ) -> Result<Option<DecodedReply>, ModelFailure> {
         match self.ask(short, question).await {
             Ok(decoded) => Ok(Some(decoded)),
-            Err(Trouble::Refused { status, said, .. })
-                if is_about_previous(status.as_u16(), &said) =>
-            {
-                Ok(None)
-            }
-            Err(Trouble::Faulty {
+            Err(ExchangeError::Refused {
+                status, error_body, ..
+            }) if is_about_previous(status.as_u16(), &error_body) => Ok(None),
+            Err(ExchangeError::Faulty {
                 fault: Fault::Reported { message, .. },
                 ..
-            }) if is_about_previous(400, &Said::plain(&message)) => Ok(None),
-            Err(trouble) => Err(trouble.failure(&self.exchange.asked)),
+            }) if is_about_previous(400, &ErrorBody::plain(&message)) => Ok(None),
+            Err(error) => Err(error.failure(&self.exchange.context)),
         }
     }
 
     /// Sends a request without the optional parts that this server refuses, and once more without each part that it
     /// turns out to refuse.
-    async fn ask(&mut self, body: &Value, question: Question<'_>) -> Result<Decoded, Trouble> {
-        let asked = self.exchange.asked;
+    async fn ask(
+        &mut self,
+        body: &Value,
+        question: Question<'_>,
+    ) -> Result<DecodedReply, ExchangeError> {
+        let asked = self.exchange.context;
         let model = &question.request.model;
         loop {
             let omitted = self.http.refused.omitted(asked.provider, asked.url, model);
             let body = optional::without(body, &omitted);
-            let trouble = match self.once(&body, question).await {
-                Err(trouble) => trouble,
+            let error = match self.once(&body, question).await {
+                Err(error) => error,
                 answered => return answered,
             };
-            let Trouble::Refused { status, said, .. } = &trouble else {
-                return Err(trouble);
+            let ExchangeError::Refused {
+                status, error_body, ..
+            } = &error
+            else {
+                return Err(error);
             };
-            let option = optional::named(*status, said, &body);
+            let option = optional::named(*status, error_body, &body);
             let is_new = |option| self.http.refused.learn(asked.url, model, option);
             let Some(option) = option.filter(|option| is_new(*option)) else {
-                return Err(trouble);
+                return Err(error);
             };
             tracing::info!(
                 provider = asked.provider.id, %model, option = option.as_str(),
@@ -265,13 +275,17 @@ impl<'a> Attempt<'a> {
     }
 
     /// Sends a request and reads its answer, streamed or whole.
-    async fn once(&mut self, body: &Value, question: Question<'_>) -> Result<Decoded, Trouble> {
-        let transport = self.exchange.asked.provider.transport;
+    async fn once(
+        &mut self,
+        body: &Value,
+        question: Question<'_>,
+    ) -> Result<DecodedReply, ExchangeError> {
+        let transport = self.exchange.context.provider.transport;
         let tools = &question.request.tools;
         let decode = |bytes: &[u8]| codec::decode(transport, tools, bytes);
         if body.get("stream") != Some(&Value::Bool(true)) {
             let whole = self.send(Method::POST, Some(body)).await?;
-            return self.decoded(&whole, decode);
+            return self.decode(&whole, decode);
         }
         let mut request = self.request(Method::POST, Some(body))?;
         headers::accept_events(request.headers_mut());
@@ -281,26 +295,30 @@ impl<'a> Attempt<'a> {
         let take = |name: Option<&str>, data: &str| {
             assembler.event(name, data, &mut |piece| screen.push(piece))
         };
-        let status = match self.exchange.events(client, request, take).await? {
+        let status = match self.exchange.fetch_events(client, request, take).await? {
             Answer::Streamed(status) => status,
-            Answer::Whole(whole) => return self.decoded(&whole, decode),
+            Answer::Whole(whole) => return self.decode(&whole, decode),
         };
         let document = assembler.finish();
         let answer = document.and_then(|whole| codec::answer(transport, tools, &whole));
         screen.finish();
-        answer.map_err(|fault| Trouble::Faulty { fault, status })
+        answer.map_err(|fault| ExchangeError::Faulty { fault, status })
     }
 
-    async fn send(&mut self, method: Method, body: Option<&Value>) -> Result<Whole, Trouble> {
+    async fn send(
+        &mut self,
+        method: Method,
+        body: Option<&Value>,
+    ) -> Result<CompleteBody, ExchangeError> {
         let request = self.request(method, body)?;
         let client = self.client()?;
-        self.exchange.whole(client, request).await
+        self.exchange.fetch_body(client, request).await
     }
 
     fn request(&self, method: Method, body: Option<&Value>) -> Result<Request, ModelFailure> {
-        let mut request = Request::new(method, self.exchange.asked.url.clone());
-        *request.headers_mut() = headers::of(self.exchange.asked.provider, self.credential)
-            .map_err(|_| unsendable(&self.exchange.asked))?;
+        let mut request = Request::new(method, self.exchange.context.url.clone());
+        *request.headers_mut() = headers::build(self.exchange.context.provider, self.credential)
+            .map_err(|_| invalid_credential(&self.exchange.context))?;
         if let Some(body) = body {
             *request.body_mut() = Some(body.to_string().into());
         }
@@ -308,30 +326,30 @@ impl<'a> Attempt<'a> {
     }
 
     fn client(&self) -> Result<&'a Client, ModelFailure> {
-        let asked = &self.exchange.asked;
-        let client = self.http.clients.of(asked.url);
-        client.map_err(|error| asked.no_client(error))
+        let context = &self.exchange.context;
+        let client = self.http.clients.for_url(context.url);
+        client.map_err(|error| context.setup_failure(error))
     }
 
-    fn decoded<T>(
+    fn decode<T>(
         &self,
-        whole: &Whole,
+        whole: &CompleteBody,
         decode: impl Fn(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ExchangeError> {
         let fault = match decode(&whole.bytes) {
             Ok(decoded) => return Ok(decoded),
             Err(fault) => fault,
         };
         let fault = match fault {
             Fault::Malformed { .. } if is_html(&whole.bytes) => Fault::Malformed {
-                what: Said::read(&whole.bytes).message,
+                what: ErrorBody::read(&whole.bytes).message,
             },
             // The body has no stated length and ends in the middle of a document: the connection was lost.
             Fault::Malformed { .. } if whole.open_ended && is_cut(&whole.bytes) => Fault::CutOff,
             other => other,
         };
         let status = whole.status;
-        Err(Trouble::Faulty { fault, status })
+        Err(ExchangeError::Faulty { fault, status })
     }
 }
 
@@ -341,9 +359,9 @@ fn is_cut(bytes: &[u8]) -> bool {
     !bytes.trim_ascii().is_empty() && parsed.is_err_and(|error| error.is_eof())
 }
 
-fn unsendable(asked: &Asked<'_>) -> ModelFailure {
-    asked.no_credential(&format!(
+fn invalid_credential(context: &ErrorContext<'_>) -> ModelFailure {
+    context.credential_failure(&format!(
         "the credential of {} holds characters that cannot be sent; set it again",
-        asked.provider.id
+        context.provider.id
     ))
 }

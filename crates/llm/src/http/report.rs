@@ -4,12 +4,12 @@
 //! query. `classify` and `cause` decide what a failure means.
 
 use super::cause;
-use super::classify::{Verdict, refusal, reported};
+use super::classify::{Verdict, classify_refusal, classify_reported};
 use super::clean::clean;
-use super::deadline::Late;
-use super::said::Said;
+use super::deadline::ExpiredLimit;
+use super::error_body::ErrorBody;
 use crate::codec::Fault;
-use crate::host::Place;
+use crate::host::Proximity;
 use crate::secrets::Secrets;
 use holon_domain::attempt::TransportDiagnostics;
 use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES, SOURCE_CHAIN};
@@ -25,15 +25,11 @@ const WORDS_BYTES: usize = 320;
 /// Step at which an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Fetching the credential.
     Credential,
-    /// Opening a connection.
     Connect,
-    /// Waiting for the response headers.
+    /// Until the response headers have arrived.
     Headers,
-    /// Reading the body.
     Body,
-    /// Decoding the body.
     Decode,
 }
 
@@ -48,7 +44,7 @@ impl Stage {
         }
     }
 
-    const fn doing(self) -> &'static str {
+    const fn activity(self) -> &'static str {
         match self {
             Self::Credential => "its credential was fetched",
             Self::Connect => "connecting",
@@ -61,7 +57,7 @@ impl Stage {
 
 /// Facts about a request that failure messages and diagnostics need.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct ErrorContext<'a> {
     pub(super) provider: &'a ProviderSpec,
     /// Absent when the list of models was requested.
     pub(super) model: Option<&'a ModelRef>,
@@ -72,15 +68,15 @@ pub(super) struct Asked<'a> {
     pub(super) secrets: &'a Secrets,
 }
 
-impl Asked<'_> {
-    /// The provider answered with a status other than success.
-    pub(super) fn refused(
+impl ErrorContext<'_> {
+    /// Builds the failure of a response with a status other than success.
+    pub(super) fn status_failure(
         &self,
         status: StatusCode,
         headers: &HeaderMap,
-        said: &Said,
+        error_body: &ErrorBody,
     ) -> ModelFailure {
-        let verdict = refusal(status.as_u16(), headers, said);
+        let verdict = classify_refusal(status.as_u16(), headers, error_body);
         let sentence = match headers.get("location").filter(|_| status.is_redirection()) {
             Some(target) => format!(
                 "{} answered {status} and sends us on to {}; no redirect is followed, so set its base URL to the \
@@ -88,13 +84,13 @@ impl Asked<'_> {
                 self.provider.id,
                 host(target.to_str().unwrap_or_default()),
             ),
-            None => self.sentence(&format!("answered {status}"), said, verdict, status),
+            None => self.sentence(&format!("answered {status}"), error_body, verdict, status),
         };
         self.failure(Stage::Headers, verdict, &sentence, Some(status))
     }
 
-    /// A response that could not be decoded, or that itself reports a failure.
-    pub(super) fn fault(&self, fault: &Fault, status: StatusCode) -> ModelFailure {
+    /// Builds the failure of a response that could not be decoded, or that itself reports a failure.
+    pub(super) fn decode_failure(&self, fault: &Fault, status: StatusCode) -> ModelFailure {
         match fault {
             Fault::Malformed { what } => {
                 let sentence = format!(
@@ -111,10 +107,14 @@ impl Asked<'_> {
                 )
             }
             Fault::Reported { kind, message } => {
-                let said = Said::plain(message);
-                let verdict = reported(*kind, &said);
-                let sentence =
-                    self.sentence("reports a failure in its answer", &said, verdict, status);
+                let error_body = ErrorBody::plain(message);
+                let verdict = classify_reported(*kind, &error_body);
+                let sentence = self.sentence(
+                    "reports a failure in its answer",
+                    &error_body,
+                    verdict,
+                    status,
+                );
                 self.failure(Stage::Decode, verdict, &sentence, Some(status))
             }
             Fault::CutOff => {
@@ -127,15 +127,15 @@ impl Asked<'_> {
         }
     }
 
-    /// The HTTP client returned an error.
-    pub(super) fn broke(&self, stage: Stage, error: reqwest::Error) -> ModelFailure {
+    /// Builds the failure of an error of the HTTP client.
+    pub(super) fn client_failure(&self, stage: Stage, error: reqwest::Error) -> ModelFailure {
         let error = error.without_url();
         let stage = if error.is_connect() {
             Stage::Connect
         } else {
             stage
         };
-        let class = cause::kind(&error, Place::of(self.url));
+        let class = cause::kind(&error, Proximity::of(self.url));
         let root = cause::chain(&error).last().map(ToString::to_string);
         let root = self.clean(&root.unwrap_or_default(), WORDS_BYTES);
         let id = &self.provider.id;
@@ -152,14 +152,14 @@ impl Asked<'_> {
             ),
             (Kind::Timeout, None) => format!(
                 "{id} did not answer in time while {}: {root}",
-                stage.doing()
+                stage.activity()
             ),
             (_, None) if stage == Stage::Connect => {
-                format!("no connection to {id} at {}: {root}", self.place())
+                format!("no connection to {id} at {}: {root}", self.shown_url())
             }
             (_, None) => format!(
                 "the connection to {id} failed while {}: {root}",
-                stage.doing()
+                stage.activity()
             ),
         };
         let mut failure = self.failure(stage, kind(class), &sentence, None);
@@ -170,29 +170,29 @@ impl Asked<'_> {
         failure
     }
 
-    /// A time limit expired.
-    pub(super) fn late(&self, stage: Stage, late: Late) -> ModelFailure {
+    /// Builds the failure of an expired time limit.
+    pub(super) fn timeout_failure(&self, stage: Stage, expired: ExpiredLimit) -> ModelFailure {
         let id = &self.provider.id;
-        let sentence = match late {
-            Late::Step(limit) => format!(
+        let sentence = match expired {
+            ExpiredLimit::Step(limit) => format!(
                 "{id} did not finish within {limit:?} (while {})",
-                stage.doing()
+                stage.activity()
             ),
-            Late::Content(limit) => format!(
+            ExpiredLimit::Content(limit) => format!(
                 "{id} sent nothing of an answer for {limit:?} (while {})",
-                stage.doing()
+                stage.activity()
             ),
         };
         self.failure(stage, kind(Kind::Timeout), &sentence, None)
     }
 
-    /// No credential could be obtained; `sentence` names the reason and the next step.
-    pub(super) fn no_credential(&self, sentence: &str) -> ModelFailure {
+    /// Builds the failure of a missing credential; `sentence` names the reason and the next step.
+    pub(super) fn credential_failure(&self, sentence: &str) -> ModelFailure {
         self.failure(Stage::Credential, kind(Kind::Auth), sentence, None)
     }
 
-    /// The body exceeds the byte limit.
-    pub(super) fn too_large(&self, bytes: usize, status: StatusCode) -> ModelFailure {
+    /// Builds the failure of a body that exceeds the byte limit.
+    pub(super) fn size_failure(&self, bytes: usize, status: StatusCode) -> ModelFailure {
         let sentence = format!(
             "{} answered with more than {bytes} bytes, which no model says; check its base URL",
             self.provider.id
@@ -205,8 +205,8 @@ impl Asked<'_> {
         )
     }
 
-    /// No HTTP client can be built on this machine.
-    pub(super) fn no_client(&self, error: reqwest::Error) -> ModelFailure {
+    /// Builds the failure of an HTTP client that cannot be built on this machine.
+    pub(super) fn setup_failure(&self, error: reqwest::Error) -> ModelFailure {
         let error = error.without_url();
         let root = cause::chain(&error).last().map(ToString::to_string);
         let sentence = format!(
@@ -222,8 +222,14 @@ impl Asked<'_> {
         )
     }
 
-    fn sentence(&self, what: &str, said: &Said, verdict: Verdict, status: StatusCode) -> String {
-        let words = match self.clean(&said.message, WORDS_BYTES) {
+    fn sentence(
+        &self,
+        what: &str,
+        error_body: &ErrorBody,
+        verdict: Verdict,
+        status: StatusCode,
+    ) -> String {
+        let words = match self.clean(&error_body.message, WORDS_BYTES) {
             words if words.is_empty() => String::new(),
             words => format!(": {}", words.trim_end_matches('.')),
         };
@@ -252,7 +258,7 @@ impl Asked<'_> {
             Kind::UnsupportedTransport if status == StatusCode::NOT_FOUND => {
                 format!(
                     "; nothing is served at {}, check the base URL of {id}",
-                    self.place()
+                    self.shown_url()
                 )
             }
             Kind::RateLimited | Kind::ServerError | Kind::Timeout => match verdict.wait_ms {
@@ -285,7 +291,7 @@ impl Asked<'_> {
                 stage: stage.as_str().to_owned(),
                 provider: Some(self.provider.id.clone()),
                 model_ref: self.model.map(ToString::to_string),
-                url: Some(self.place()),
+                url: Some(self.shown_url()),
                 status: status.map(|status| status.as_u16()),
                 ..TransportDiagnostics::default()
             })),
@@ -293,9 +299,9 @@ impl Asked<'_> {
     }
 
     /// Returns the URL without user, password, query and fragment.
-    fn place(&self) -> String {
+    fn shown_url(&self) -> String {
         let mut url = self.url.clone();
-        // This fails only for URLs without a host, which `Router::new` refuses.
+        // This fails only for URLs without a host, which `Provider::new` refuses.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_query(None);

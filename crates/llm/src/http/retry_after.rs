@@ -3,7 +3,7 @@
 //! Points in time are converted to waits with the provider's own `Date`, so the local clock is not used; without a
 //! `Date` they are ignored. A wait is never longer than `PROVIDER_WAIT_MAX_MS`.
 
-use super::said::Said;
+use super::error_body::ErrorBody;
 use holon_domain::limits::PROVIDER_WAIT_MAX_MS;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
@@ -35,51 +35,51 @@ const LIMITS: [(&str, &str); 6] = [
 ];
 
 /// Returns the wait before a retry, in milliseconds.
-pub(super) fn wait_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
+pub(super) fn wait_ms(headers: &HeaderMap, error_body: &ErrorBody) -> Option<u64> {
     let now = date(headers);
     let exact = text(headers, "retry-after-ms")
         .and_then(|ms| ms.parse::<f64>().ok())
-        .and_then(bounded);
+        .and_then(bounded_millis);
     exact
-        .or_else(|| until(text(headers, RETRY_AFTER.as_str())?, now))
-        .or_else(|| stated(said))
-        .or_else(|| body_reset(said, now))
+        .or_else(|| millis_until(text(headers, RETRY_AFTER.as_str())?, now))
+        .or_else(|| stated_wait_ms(error_body))
+        .or_else(|| body_reset(error_body, now))
         .or_else(|| limit_reset(headers, now))
 }
 
 /// Returns the time until an exhausted quota is renewed, in milliseconds.
-pub(super) fn renewal_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
+pub(super) fn renewal_ms(headers: &HeaderMap, error_body: &ErrorBody) -> Option<u64> {
     let now = date(headers);
-    body_reset(said, now)
-        .or_else(|| until(text(headers, "anthropic-ratelimit-unified-reset")?, now))
-        .or_else(|| wait_ms(headers, said))
+    body_reset(error_body, now)
+        .or_else(|| millis_until(text(headers, "anthropic-ratelimit-unified-reset")?, now))
+        .or_else(|| wait_ms(headers, error_body))
 }
 
 /// Reads a reset time from a member of the body.
-fn body_reset(said: &Said, now: Option<i64>) -> Option<u64> {
-    let seconds = |name| said.field(name).and_then(Value::as_f64);
+fn body_reset(error_body: &ErrorBody, now: Option<i64>) -> Option<u64> {
+    let seconds = |name| error_body.field(name).and_then(Value::as_f64);
     seconds("resets_in_seconds")
-        .and_then(|wait| bounded(wait * 1_000.0))
-        .or_else(|| until(&seconds("resets_at")?.to_string(), now))
+        .and_then(|wait| bounded_millis(wait * 1_000.0))
+        .or_else(|| millis_until(&seconds("resets_at")?.to_string(), now))
 }
 
 /// Reads a wait from the message (`try again in 20s`) or from Google's `retryDelay`.
-pub(super) fn stated(said: &Said) -> Option<u64> {
-    if let Some(Value::String(delay)) = said.field("retryDelay") {
-        return until(delay, None);
+pub(super) fn stated_wait_ms(error_body: &ErrorBody) -> Option<u64> {
+    if let Some(Value::String(delay)) = error_body.field("retryDelay") {
+        return millis_until(delay, None);
     }
-    let (_, after) = said.words().split_once("try again in ")?;
+    let (_, after) = error_body.words().split_once("try again in ")?;
     let mut parts = after.split_whitespace();
     let first = parts.next()?.trim_end_matches(['.', ',']);
     let unit = parts.next().unwrap_or_default();
     match (first.parse::<f64>().ok(), unit) {
         (Some(number), unit) if unit.starts_with("ms") || unit.starts_with("milli") => {
-            bounded(number)
+            bounded_millis(number)
         }
-        (Some(number), unit) if unit.starts_with("min") => bounded(number * 60_000.0),
-        (Some(number), unit) if unit.starts_with("hour") => bounded(number * 3_600_000.0),
-        (Some(number), _) => bounded(number * 1_000.0),
-        (None, _) => span(first),
+        (Some(number), unit) if unit.starts_with("min") => bounded_millis(number * 60_000.0),
+        (Some(number), unit) if unit.starts_with("hour") => bounded_millis(number * 3_600_000.0),
+        (Some(number), _) => bounded_millis(number * 1_000.0),
+        (None, _) => parse_span(first),
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn stated(said: &Said) -> Option<u64> {
 fn limit_reset(headers: &HeaderMap, now: Option<i64>) -> Option<u64> {
     let resets = || {
         LIMITS.iter().filter_map(|(remaining, reset)| {
-            let wait = until(text(headers, reset)?, now)?;
+            let wait = millis_until(text(headers, reset)?, now)?;
             Some((text(headers, remaining) == Some("0"), wait))
         })
     };
@@ -98,11 +98,11 @@ fn limit_reset(headers: &HeaderMap, now: Option<i64>) -> Option<u64> {
 
 /// Returns the provider's own time, in milliseconds since the epoch.
 fn date(headers: &HeaderMap) -> Option<i64> {
-    moment(text(headers, DATE.as_str())?)
+    parse_moment(text(headers, DATE.as_str())?)
 }
 
 /// Returns the milliseconds until a written time: RFC 3339, an HTTP date, Unix time, a number of seconds, or `1h2m3s`.
-fn until(written: &str, now: Option<i64>) -> Option<u64> {
+fn millis_until(written: &str, now: Option<i64>) -> Option<u64> {
     let written = written.trim();
     let from_now = |at: f64| {
         #[expect(
@@ -110,34 +110,34 @@ fn until(written: &str, now: Option<i64>) -> Option<u64> {
             reason = "milliseconds of our century are exact in f64"
         )]
         let now = now? as f64;
-        bounded((at - now).max(0.0))
+        bounded_millis((at - now).max(0.0))
     };
     if let Ok(number) = written.parse::<f64>() {
         return match number {
             at if at >= MILLIS_ARE_A_MOMENT => from_now(at),
             at if at >= SECONDS_ARE_A_MOMENT => from_now(at * 1_000.0),
-            seconds => bounded(seconds * 1_000.0),
+            seconds => bounded_millis(seconds * 1_000.0),
         };
     }
-    if let Some(at) = moment(written) {
+    if let Some(at) = parse_moment(written) {
         #[expect(
             clippy::cast_precision_loss,
             reason = "milliseconds of our century are exact in f64"
         )]
         return from_now(at as f64);
     }
-    span(written)
+    parse_span(written)
 }
 
 /// Parses a point in time, in milliseconds since the epoch.
-fn moment(written: &str) -> Option<i64> {
+fn parse_moment(written: &str) -> Option<i64> {
     let stamp = written.parse::<jiff::Timestamp>().ok();
     let at = stamp.or_else(|| Some(jiff::fmt::rfc2822::parse(written).ok()?.timestamp()))?;
     Some(at.as_millisecond())
 }
 
 /// Parses consecutive numbers with units: `6m0s`, `1.5s`, `20ms`.
-fn span(written: &str) -> Option<u64> {
+fn parse_span(written: &str) -> Option<u64> {
     let mut rest = written;
     let mut total = 0.0;
     while !rest.is_empty() {
@@ -160,12 +160,12 @@ fn span(written: &str) -> Option<u64> {
     if written.is_empty() {
         None
     } else {
-        bounded(total)
+        bounded_millis(total)
     }
 }
 
 /// Rounds up to whole milliseconds within the limit; `None` for values that are not a wait.
-fn bounded(millis: f64) -> Option<u64> {
+fn bounded_millis(millis: f64) -> Option<u64> {
     if millis.is_nan() || millis < 0.0 {
         return None;
     }

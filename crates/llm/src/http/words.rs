@@ -3,7 +3,7 @@
 //! Pure searches in lower-case text. A number is learned only if it stands in a known phrase and is plausible for a
 //! model; all other numbers are ignored.
 
-use super::said::Said;
+use super::error_body::ErrorBody;
 use holon_domain::limits::{PROVIDER_LEARNED_MAX_TOKENS, PROVIDER_LEARNED_MIN_TOKENS};
 use serde_json::Value;
 
@@ -101,23 +101,24 @@ pub(super) enum Size {
 }
 
 /// Reads what an error message says about sizes; `None` if it says nothing.
-pub(super) fn size(said: &Said) -> Option<Size> {
-    let words = said.words();
+pub(super) fn size(error_body: &ErrorBody) -> Option<Size> {
+    let words = error_body.words();
     if let Some(most) = most_output(words) {
         return Some(Size::Output { most, window: None });
     }
-    if !said.mentions(TOO_LONG) && !is_long_input(said) {
+    if !error_body.mentions(TOO_LONG) && !is_long_input(error_body) {
         return None;
     }
-    let Some(window) = window(said) else {
+    let Some(window) = window(error_body) else {
         return Some(Size::Prompt { window: None });
     };
-    let prompt = first(words, PROMPT_AFTER, after).or_else(|| first(words, PROMPT_BEFORE, before));
+    let prompt = first_number(words, PROMPT_AFTER, number_after)
+        .or_else(|| first_number(words, PROMPT_BEFORE, number_before));
     // A shorter answer helps if the prompt leaves enough room. The learned value is a share of the window and not the
     // room left this time, because it is stored permanently.
     let share = (window / 4).max(PROVIDER_LEARNED_MIN_TOKENS);
     let leaves_room = prompt.is_some_and(|prompt| prompt <= u64::from(window - share));
-    Some(if leaves_room && said.mentions(OUTPUT_ASKED) {
+    Some(if leaves_room && error_body.mentions(OUTPUT_ASKED) {
         Size::Output {
             most: share,
             window: Some(window),
@@ -130,13 +131,13 @@ pub(super) fn size(said: &Said) -> Option<Size> {
 }
 
 /// Returns true if a text that is too long is part of the conversation, and not a name, an id or a description.
-fn is_long_input(said: &Said) -> bool {
-    if !said.mentions(&["string_above_max_length"]) {
+fn is_long_input(error_body: &ErrorBody) -> bool {
+    if !error_body.mentions(&["string_above_max_length"]) {
         return false;
     }
-    let param = said.field("param").and_then(Value::as_str);
+    let param = error_body.field("param").and_then(Value::as_str);
     // Example: "Invalid 'messages[1].content': string too long."
-    let quoted = || said.words().split('\'').nth(1);
+    let quoted = || error_body.words().split('\'').nth(1);
     let Some(path) = param.or_else(quoted) else {
         return false;
     };
@@ -170,9 +171,9 @@ const GONE: &[&str] = &[
 
 /// Returns true if a message says that a model does not exist: the word "model", at most its name, then one of the
 /// phrases. The word alone occurs in many URLs and server names.
-pub(super) fn lacks_model(said: &Said) -> bool {
+pub(super) fn lacks_model(error_body: &ErrorBody) -> bool {
     let gone = |rest: &str| GONE.iter().any(|phrase| rest.starts_with(phrase));
-    let mut rest = said.words();
+    let mut rest = error_body.words();
     while let Some((word, behind)) = next_word(rest) {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
         let named = word
@@ -207,25 +208,27 @@ fn most_output(words: &str) -> Option<u32> {
     if !OUTPUT_NAMES.iter().any(|name| words.contains(name)) {
         return None;
     }
-    let exclusive = || first(words, OUTPUT_EXCLUSIVE, after).map(|past| past.saturating_sub(1));
-    first(words, OUTPUT_AFTER, after)
-        .or_else(|| first(words, OUTPUT_BEFORE, before))
+    let exclusive =
+        || first_number(words, OUTPUT_EXCLUSIVE, number_after).map(|past| past.saturating_sub(1));
+    first_number(words, OUTPUT_AFTER, number_after)
+        .or_else(|| first_number(words, OUTPUT_BEFORE, number_before))
         .or_else(exclusive)
         .and_then(plausible)
 }
 
-fn window(said: &Said) -> Option<u32> {
-    let stated = || first(said.words(), WINDOW_AFTER, after);
+fn window(error_body: &ErrorBody) -> Option<u32> {
+    let stated = || first_number(error_body.words(), WINDOW_AFTER, number_after);
     // Example: "exceed context limit: A + B > C"
     let compared = || {
-        let (_, sum) = said.words().split_once("exceed context limit: ")?;
-        after(sum, "> ")
+        let (_, sum) = error_body.words().split_once("exceed context limit: ")?;
+        number_after(sum, "> ")
     };
-    said.field("n_ctx")
+    error_body
+        .field("n_ctx")
         .and_then(Value::as_u64)
         .or_else(stated)
         .or_else(compared)
-        .or_else(|| first(said.words(), WINDOW_BEFORE, before))
+        .or_else(|| first_number(error_body.words(), WINDOW_BEFORE, number_before))
         .and_then(plausible)
 }
 
@@ -236,12 +239,12 @@ fn plausible(tokens: u64) -> Option<u32> {
         .then_some(tokens)
 }
 
-fn first(words: &str, phrases: &[&str], find: fn(&str, &str) -> Option<u64>) -> Option<u64> {
+fn first_number(words: &str, phrases: &[&str], find: fn(&str, &str) -> Option<u64>) -> Option<u64> {
     phrases.iter().find_map(|phrase| find(words, phrase))
 }
 
 /// Returns the number right after the first occurrence of a phrase.
-fn after(words: &str, phrase: &str) -> Option<u64> {
+fn number_after(words: &str, phrase: &str) -> Option<u64> {
     let (_, rest) = words.split_once(phrase)?;
     let digits = rest.trim_start_matches(['`', '\'', '"', ' ']);
     let end = digits.find(|c: char| !is_digit(c)).unwrap_or(digits.len());
@@ -249,7 +252,7 @@ fn after(words: &str, phrase: &str) -> Option<u64> {
 }
 
 /// Returns the number right before an occurrence of a phrase.
-fn before(words: &str, phrase: &str) -> Option<u64> {
+fn number_before(words: &str, phrase: &str) -> Option<u64> {
     words.match_indices(phrase).find_map(|(at, _)| {
         let (head, _) = words.split_at_checked(at)?;
         let start = head

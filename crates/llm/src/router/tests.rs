@@ -22,10 +22,10 @@ impl Credentials for NoKey {
 
 /// A resolver that never answers.
 #[derive(Debug)]
-struct Silent;
+struct SilentLookup;
 
 #[async_trait]
-impl Lookup for Silent {
+impl Lookup for SilentLookup {
     async fn addresses(&self, _name: &str) -> io::Result<Vec<SocketAddr>> {
         std::future::pending().await
     }
@@ -33,10 +33,10 @@ impl Lookup for Silent {
 
 /// A resolver that fails with this kind of error.
 #[derive(Debug)]
-struct Failing(io::ErrorKind);
+struct FailingLookup(io::ErrorKind);
 
 #[async_trait]
-impl Lookup for Failing {
+impl Lookup for FailingLookup {
     async fn addresses(&self, _name: &str) -> io::Result<Vec<SocketAddr>> {
         Err(self.0.into())
     }
@@ -50,7 +50,7 @@ async fn failure(lookup: impl Lookup + 'static, limits: HttpLimits) -> ModelFail
     let http = Http::new(Arc::new(NoKey), limits)
         .with_lookup(Arc::new(lookup))
         .unwrap();
-    let router = Router::over("scripts".into(), vec![spec], http).unwrap();
+    let router = Router::with_http("scripts".into(), vec![spec], http).unwrap();
     let request = sample::request("sample/model", Vec::new());
     let answer = router
         .call(&request, &|_| {}, &CancellationToken::new())
@@ -74,13 +74,13 @@ async fn a_name_service_that_never_answers_is_the_networks_fault() {
     };
     let hurried = HttpLimits::with_times(seconds(1), seconds(1));
     for limits in [HttpLimits::default(), short, hurried] {
-        assert_names_the_host(&failure(Silent, limits).await);
+        assert_names_the_host(&failure(SilentLookup, limits).await);
     }
 }
 
 #[tokio::test]
 async fn a_name_service_that_fails_is_the_networks_fault_however_it_fails() {
     for kind in [io::ErrorKind::Other, io::ErrorKind::TimedOut] {
-        assert_names_the_host(&failure(Failing(kind), HttpLimits::default()).await);
+        assert_names_the_host(&failure(FailingLookup(kind), HttpLimits::default()).await);
     }
 }

@@ -5,7 +5,7 @@ use crate::wire::{asking, patient, router, spec};
 use holon_domain::block::Block;
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock};
 use holon_llm::Router;
-use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
+use holon_testkit::provider::{Fault, Protocol, Provider, RecordedRequest, Round, Script};
 use tokio_util::sync::CancellationToken;
 
 fn storing(provider: &Provider) -> Router {
@@ -41,7 +41,7 @@ async fn ask_and_go_on(router: &Router, request: &mut ModelRequest) -> String {
     text_of(&reply)
 }
 
-fn is_short(asked: &Recorded) -> bool {
+fn is_short(asked: &RecordedRequest) -> bool {
     asked.body.get("previous_response_id").is_some()
 }
 

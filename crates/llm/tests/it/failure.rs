@@ -1,17 +1,20 @@
 //! Scripted failures, and scripts that cannot be played.
 
-use crate::support::{Stage, request, result};
+use crate::support::{ScriptedRouter, request, result};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use serde_json::{Value, json};
 
 async fn failure(script: &Value) -> ModelFailure {
-    Stage::with(script).call(&request(0, 1)).await.unwrap_err()
+    ScriptedRouter::with(script)
+        .call(&request(0, 1))
+        .await
+        .unwrap_err()
 }
 
 #[tokio::test]
 async fn a_failing_round_fails_as_often_as_it_says_and_then_answers() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "ok",
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "text": "ok",
         "error": { "kind": "rate_limited", "message": "slow down", "retry_after_ms": 100, "times": 2 } }] }));
     for _ in 0..2 {
         let failed = stage.call(&request(0, 1)).await.unwrap_err();
@@ -27,7 +30,7 @@ async fn a_failing_round_fails_as_often_as_it_says_and_then_answers() {
 
 #[tokio::test]
 async fn failures_are_counted_for_each_agent_and_round_apart() {
-    let stage = Stage::with(
+    let stage = ScriptedRouter::with(
         &json!({ "on_end": "loop", "rounds": [{ "text": "ok", "error": { "kind": "timeout" } }] }),
     );
     let mut other = request(0, 1);
@@ -41,8 +44,9 @@ async fn failures_are_counted_for_each_agent_and_round_apart() {
 
 #[tokio::test]
 async fn a_restart_forgets_how_often_a_round_failed() {
-    let mut stage =
-        Stage::with(&json!({ "rounds": [{ "text": "ok", "error": { "kind": "server_error" } }] }));
+    let mut stage = ScriptedRouter::with(
+        &json!({ "rounds": [{ "text": "ok", "error": { "kind": "server_error" } }] }),
+    );
     assert!(stage.call(&request(0, 1)).await.is_err());
     stage.restart();
     assert!(stage.call(&request(0, 1)).await.is_err());
@@ -51,7 +55,7 @@ async fn a_restart_forgets_how_often_a_round_failed() {
 
 #[tokio::test]
 async fn a_round_that_is_only_an_error_fails_every_time() {
-    let stage = Stage::with(&json!({ "rounds": [{ "error": { "kind": "auth" } }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "error": { "kind": "auth" } }] }));
     for _ in 0..5 {
         let failed = stage.call(&request(0, 1)).await.unwrap_err();
         assert_eq!(failed.kind, ModelFailureKind::Auth);
@@ -61,8 +65,9 @@ async fn a_round_that_is_only_an_error_fails_every_time() {
 
 #[tokio::test]
 async fn a_script_that_ran_out_says_how_many_rounds_it_has() {
-    let stage =
-        Stage::with(&json!({ "rounds": [{ "text": "a" }, { "text": "b" }, { "text": "c" }] }));
+    let stage = ScriptedRouter::with(
+        &json!({ "rounds": [{ "text": "a" }, { "text": "b" }, { "text": "c" }] }),
+    );
     let failed = stage.call(&request(2, 2)).await.unwrap_err();
     assert_eq!(failed.kind, ModelFailureKind::ModelUnavailable);
     assert!(
@@ -90,7 +95,7 @@ async fn a_tool_that_is_not_on_offer_is_named_with_those_that_are() {
 #[tokio::test]
 async fn a_failed_expectation_shows_both_sides_within_the_bound() {
     let expected = "é".repeat(1_000);
-    let stage = Stage::with(
+    let stage = ScriptedRouter::with(
         &json!({ "rounds": [{ "text": "a", "expect": { "tool_result_contains": expected } }] }),
     );
     let mut asked = request(0, 1);
@@ -107,7 +112,8 @@ async fn a_failed_expectation_shows_both_sides_within_the_bound() {
 
 #[tokio::test]
 async fn placeholders_cannot_blow_an_answer_up() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "{{tool_result}}".repeat(100) }] }));
+    let stage =
+        ScriptedRouter::with(&json!({ "rounds": [{ "text": "{{tool_result}}".repeat(100) }] }));
     let mut asked = request(0, 1);
     asked.conversation = vec![result(&"x".repeat(1 << 20))];
     let failed = stage.call(&asked).await.unwrap_err();
@@ -117,7 +123,7 @@ async fn placeholders_cannot_blow_an_answer_up() {
 
 #[tokio::test]
 async fn unplayable_scripts_fail_the_check_and_the_call_with_the_same_words() {
-    let stage = Stage::empty();
+    let stage = ScriptedRouter::empty();
     stage.write("empty.json", b"");
     stage.write("torn.json", b"{\"rounds\": [\n");
     stage.write("none.json", br#"{"rounds":[]}"#);
@@ -150,7 +156,7 @@ async fn unplayable_scripts_fail_the_check_and_the_call_with_the_same_words() {
 
 #[tokio::test]
 async fn an_unknown_provider_names_the_next_step() {
-    let stage = Stage::empty();
+    let stage = ScriptedRouter::empty();
     let mut asked = request(0, 1);
     asked.model = ModelRef::parse("openai/gpt").unwrap();
     let failed = stage.call(&asked).await.unwrap_err();
@@ -163,7 +169,7 @@ async fn an_unknown_provider_names_the_next_step() {
 
 #[tokio::test]
 async fn a_playable_script_passes_the_check() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "a" }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "text": "a" }] }));
     assert_eq!(
         stage
             .router

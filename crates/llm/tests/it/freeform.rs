@@ -5,7 +5,7 @@ use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ConversationItem, ModelReply, ModelRequest, ReplyBlock};
 use holon_domain::tool::{FreeformGrammar, GrammarSyntax};
-use holon_testkit::provider::{Protocol, Provider, Recorded, Round, Script};
+use holon_testkit::provider::{Protocol, Provider, RecordedRequest, Round, Script};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -55,7 +55,7 @@ fn going_on(mut request: ModelRequest, reply: &ModelReply) -> ModelRequest {
 }
 
 /// Lists the types of a request's items, except messages.
-fn kinds(request: &Recorded) -> Vec<&str> {
+fn kinds(request: &RecordedRequest) -> Vec<&str> {
     let items = request.body["input"].as_array().into_iter().flatten();
     let kinds = items.filter_map(|item| item["type"].as_str());
     kinds.filter(|kind| *kind != "message").collect()

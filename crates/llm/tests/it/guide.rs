@@ -1,6 +1,6 @@
 //! The operator guide matches the scripted provider.
 
-use crate::support::{Stage, request, result};
+use crate::support::{ScriptedRouter, request, result};
 use holon_domain::model::ModelRef;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn examples() -> Vec<Value> {
 
 #[tokio::test]
 async fn the_first_script_of_the_guide_plays_as_described() {
-    let stage = Stage::with(&examples()[0]);
+    let stage = ScriptedRouter::with(&examples()[0]);
     assert_eq!(stage.text(&request(0, 1)).await, "I will look.");
     let mut second = request(0, 2);
     second.conversation = vec![result("a.txt")];
@@ -36,7 +36,7 @@ async fn every_example_of_the_guide_is_valid() {
         } else {
             json!({ "rounds": [example] })
         };
-        let stage = Stage::with(&script);
+        let stage = ScriptedRouter::with(&script);
         assert_eq!(
             stage
                 .router

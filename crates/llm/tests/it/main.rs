@@ -4,7 +4,6 @@
 mod continuation;
 mod failure;
 mod faults;
-mod faults_way;
 mod freeform;
 mod guide;
 mod play;
@@ -12,4 +11,5 @@ mod proxy;
 mod routes;
 mod secrets;
 mod support;
+mod transport_faults;
 mod wire;

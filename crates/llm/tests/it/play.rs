@@ -1,6 +1,6 @@
 //! The choice of a round, and the content of its answer.
 
-use crate::support::{Stage, request, result, text_of};
+use crate::support::{ScriptedRouter, request, result, text_of};
 use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelRef, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
 async fn the_round_is_a_function_of_the_request_and_survives_a_restart() {
-    let mut stage =
-        Stage::with(&json!({ "rounds": [{ "text": "a" }, { "text": "b" }, { "text": "c" }] }));
+    let mut stage = ScriptedRouter::with(
+        &json!({ "rounds": [{ "text": "a" }, { "text": "b" }, { "text": "c" }] }),
+    );
     assert_eq!(stage.text(&request(0, 1)).await, "a");
     assert_eq!(stage.text(&request(1, 2)).await, "c");
     stage.restart();
@@ -26,7 +27,7 @@ async fn the_round_is_a_function_of_the_request_and_survives_a_restart() {
 
 #[tokio::test]
 async fn an_answer_has_reasoning_text_and_calls_in_that_order() {
-    let stage = Stage::with(&json!({ "rounds": [{
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{
         "text": "t", "reasoning": "r",
         "calls": [{ "tool": "ExecCommand", "input": { "cmd": "ls" } }, { "tool": "Sleep" }],
         "usage": { "input_tokens": 10, "output_tokens": 5 } }] }));
@@ -65,7 +66,7 @@ async fn an_answer_has_reasoning_text_and_calls_in_that_order() {
 
 #[tokio::test]
 async fn the_stop_reason_fits_the_answer_unless_the_script_says_otherwise() {
-    let stage = Stage::with(&json!({ "rounds": [
+    let stage = ScriptedRouter::with(&json!({ "rounds": [
         { "text": "done" },
         { "text": "cut", "calls": [{ "tool": "Sleep" }], "stop": "max_output_tokens" },
         { "stop": "refusal" }] }));
@@ -85,7 +86,7 @@ async fn the_stop_reason_fits_the_answer_unless_the_script_says_otherwise() {
 
 #[tokio::test]
 async fn usage_is_estimated_from_both_sides_when_the_script_gives_none() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "12345678" }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "text": "12345678" }] }));
     let bare = stage.call(&request(0, 1)).await.unwrap().usage;
     let mut toolless = request(0, 1);
     toolless.tools.clear();
@@ -112,8 +113,9 @@ async fn usage_is_estimated_from_both_sides_when_the_script_gives_none() {
 
 #[tokio::test]
 async fn placeholders_bring_in_the_request() {
-    let stage =
-        Stage::with(&json!({ "rounds": [{ "text": "{{agent_id}}|{{input}}|{{tool_result}}" }] }));
+    let stage = ScriptedRouter::with(
+        &json!({ "rounds": [{ "text": "{{agent_id}}|{{input}}|{{tool_result}}" }] }),
+    );
     assert_eq!(
         stage.text(&request(0, 1)).await,
         "main|Current input: hello|"
@@ -136,7 +138,8 @@ async fn placeholders_bring_in_the_request() {
 async fn a_call_names_the_task_that_was_told_of_last() {
     let call =
         json!({ "tool": "ExecCommand", "input": { "cmd": "{{task_id}} ", "of": ["{{task_id}}"] } });
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "{{task_id}}", "calls": [call] }] }));
+    let stage =
+        ScriptedRouter::with(&json!({ "rounds": [{ "text": "{{task_id}}", "calls": [call] }] }));
     let (old, new) = ("task_00000000000000000000", "task_0123456789abcdefghjk");
     let mut asked = request(0, 1);
     asked.conversation = vec![
@@ -164,7 +167,7 @@ async fn a_call_names_the_task_that_was_told_of_last() {
 #[tokio::test]
 async fn a_call_names_the_work_item_that_the_prompt_shows_first() {
     let call = json!({ "tool": "ExecCommand", "input": { "cmd": "{{work_item_id}}" } });
-    let stage = Stage::with(&json!({ "rounds": [{ "calls": [call] }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "calls": [call] }] }));
     let (current, other) = ("work_00000000000000000000", "work_0123456789abcdefghjk");
     let mut asked = request(0, 1);
     let mut work = asked.frame.context_blocks[0].clone();
@@ -189,7 +192,7 @@ async fn a_call_names_the_work_item_that_the_prompt_shows_first() {
 #[tokio::test]
 async fn a_call_that_names_a_task_where_there_is_none_says_so() {
     let call = json!({ "tool": "ExecCommand", "input": { "cmd": "{{task_id}}" } });
-    let stage = Stage::with(&json!({ "rounds": [{ "calls": [call] }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "calls": [call] }] }));
     let failure = stage.call(&request(0, 1)).await.unwrap_err();
     assert_eq!(failure.kind, ModelFailureKind::InvalidResponse);
     assert!(
@@ -201,7 +204,7 @@ async fn a_call_that_names_a_task_where_there_is_none_says_so() {
 
 #[tokio::test]
 async fn an_edited_script_holds_from_the_next_round_on() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "a" }, { "text": "b" }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "text": "a" }, { "text": "b" }] }));
     assert_eq!(stage.text(&request(0, 1)).await, "a");
     stage.write("s.json", br#"{"rounds":[{"text":"a"},{"text":"new"}]}"#);
     assert_eq!(stage.text(&request(1, 1)).await, "new");
@@ -209,7 +212,7 @@ async fn an_edited_script_holds_from_the_next_round_on() {
 
 #[tokio::test]
 async fn a_script_may_be_named_by_its_whole_path() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "a" }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "text": "a" }] }));
     let mut asked = request(0, 1);
     asked.model = ModelRef::parse(&format!(
         "scripted/{}",
@@ -222,7 +225,7 @@ async fn a_script_may_be_named_by_its_whole_path() {
 #[tokio::test]
 async fn met_expectations_let_the_round_answer() {
     let expect = json!({ "tool_result_contains": "42", "input_contains": "hello" });
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "a", "expect": expect }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "text": "a", "expect": expect }] }));
     let mut asked = request(0, 1);
     asked.conversation = vec![result("it is 42")];
     assert_eq!(stage.text(&asked).await, "a");
@@ -230,7 +233,7 @@ async fn met_expectations_let_the_round_answer() {
 
 #[tokio::test]
 async fn words_put_in_during_the_turn_count_as_input() {
-    let stage = Stage::with(
+    let stage = ScriptedRouter::with(
         &json!({ "rounds": [{ "text": "a", "expect": { "input_contains": "stop that" } }] }),
     );
     let mut asked = request(0, 1);
@@ -246,7 +249,8 @@ async fn words_put_in_during_the_turn_count_as_input() {
 
 #[tokio::test(start_paused = true)]
 async fn a_delayed_round_answers_after_its_delay() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "late", "delay_ms": 60_000 }] }));
+    let stage =
+        ScriptedRouter::with(&json!({ "rounds": [{ "text": "late", "delay_ms": 60_000 }] }));
     let within = async |ms| {
         tokio::time::timeout(Duration::from_millis(ms), stage.call(&request(0, 1))).await
     };
@@ -256,7 +260,8 @@ async fn a_delayed_round_answers_after_its_delay() {
 
 #[tokio::test]
 async fn a_cancelled_delay_ends_at_once() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "late", "delay_ms": 3_600_000 }] }));
+    let stage =
+        ScriptedRouter::with(&json!({ "rounds": [{ "text": "late", "delay_ms": 3_600_000 }] }));
     let cancel = CancellationToken::new();
     let asked = request(0, 1);
     let (answer, ()) = tokio::join!(stage.router.call(&asked, &|_| {}, &cancel), async {
@@ -270,7 +275,7 @@ async fn a_cancelled_delay_ends_at_once() {
 
 #[tokio::test]
 async fn many_agents_may_ask_one_script_at_once() {
-    let stage = Stage::with(&json!({ "rounds": [{ "text": "{{agent_id}}" }] }));
+    let stage = ScriptedRouter::with(&json!({ "rounds": [{ "text": "{{agent_id}}" }] }));
     let ask = |n: usize| {
         let mut asked = request(0, 1);
         asked.frame.cache.agent_id = format!("a{n}");

@@ -1,6 +1,6 @@
 //! A provider that sends its key back, in every protocol: the caller sees none of it.
 
-use crate::support::{Key, Stage, request};
+use crate::support::{Key, ScriptedRouter, request};
 use crate::wire::{KEY, ask, asking, patient, router, spec};
 use holon_domain::model::ReplyBlock;
 use holon_llm::{HttpLimits, Router, Secrets};
@@ -91,7 +91,7 @@ async fn a_key_of_one_provider_is_replaced_in_what_another_says() {
             KEY
         };
         let router = Router::new("".into(), vec![spec], Arc::new(Key::of(key)), patient());
-        router.unwrap().hiding(secrets.clone())
+        router.unwrap().with_secrets(secrets.clone())
     });
     asked_first
         .call(&asking(), &|_| {}, &CancellationToken::new())
@@ -108,7 +108,8 @@ async fn a_key_of_one_provider_is_replaced_in_what_another_says() {
 
 #[tokio::test]
 async fn a_script_says_no_secret_of_the_host_either() {
-    let mut stage = Stage::with(&json!({ "rounds": [{ "text": "it is host-token-0001" }] }));
+    let mut stage =
+        ScriptedRouter::with(&json!({ "rounds": [{ "text": "it is host-token-0001" }] }));
     let secrets = Secrets::default();
     secrets.keep("host-token-0001".into());
     let router = Router::new(
@@ -117,6 +118,6 @@ async fn a_script_says_no_secret_of_the_host_either() {
         Arc::new(Key::none()),
         patient(),
     );
-    stage.router = router.unwrap().hiding(secrets);
+    stage.router = router.unwrap().with_secrets(secrets);
     assert_eq!(stage.text(&request(0, 1)).await, "it is [secret]");
 }

@@ -14,12 +14,12 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// A router and the directory of its scripts.
-pub(crate) struct Stage {
+pub(crate) struct ScriptedRouter {
     dir: tempfile::TempDir,
     pub(crate) router: Router,
 }
 
-impl Stage {
+impl ScriptedRouter {
     /// Creates a router with one script, `s.json`.
     pub(crate) fn with(script: &Value) -> Self {
         let stage = Self::empty();

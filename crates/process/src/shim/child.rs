@@ -1,10 +1,10 @@
-//! The command's direct child: its pipes or terminal, and its start.
+//! The command's direct child: creates its pipes or terminal, and starts it.
 
-use super::input::{self, Closing, Input};
-use super::{Start, broken};
+use super::input::{self, CloseMethod, Input};
+use super::{StartResult, broken};
 use crate::failure::{DEFAULT_SHELL, explain};
 use crate::spec::{ShimSpec, WindowSize};
-use crate::unix::{Birth, Stdin};
+use crate::unix::{ChildSetup, Stdin};
 use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
@@ -14,44 +14,43 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
-/// What the child gets back of what the shim was started with.
+/// Inherited settings that the child gets back.
 #[derive(Debug)]
 pub(super) struct SpawnOptions {
     pub(super) umask: Mode,
-    /// How many files it may have open.
+    /// Soft limit of open files.
     pub(super) open_files: Option<u64>,
-    /// Where it notes who it is.
-    pub(super) note: Option<OwnedFd>,
+    /// Descriptor of the birth record.
+    pub(super) birth_record: Option<OwnedFd>,
 }
 
-/// A child that runs.
+/// A started child and the shim's ends of its streams.
 #[derive(Debug)]
 pub(super) struct Child {
     pid: Pid,
     pub(super) input: Input,
     terminal: Option<OwnedFd>,
-    /// The child's end of the terminal. Held while the child runs, or a command that closes its own and opens the
-    /// terminal again would look as if it had ended.
+    /// The child's end of the terminal. Held while the child runs, because a command that closes its own and opens
+    /// the terminal again would look as if it had ended.
     peer: Option<OwnedFd>,
 }
 
 impl Child {
-    /// Its number, which stays its own until it is reaped.
+    /// Process id, valid until the child is reaped.
     pub(super) const fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// Lets go of the child's end of the terminal, so that its output can come to an end.
-    pub(super) fn has_ended(&mut self) {
+    /// Closes the child's end of the terminal, so that its output can end.
+    pub(super) fn close_peer(&mut self) {
         self.peer = None;
     }
 
-    /// Whether it runs on a terminal.
     pub(super) const fn has_terminal(&self) -> bool {
         self.terminal.is_some()
     }
 
-    /// The group that gets what is typed, where there is a terminal.
+    /// Foreground group of the terminal; without a terminal, the child's own group.
     pub(super) fn foreground(&self) -> Pid {
         let terminal = self.terminal.as_ref();
         terminal
@@ -59,15 +58,15 @@ impl Child {
             .unwrap_or(self.pid)
     }
 
-    /// Changes the terminal's size, if there is a terminal.
+    /// Changes the terminal's size; `None` if there is no terminal.
     pub(super) fn resize(&self, size: WindowSize) -> Option<io::Result<()>> {
         let terminal = self.terminal.as_ref()?;
         Some(tcsetwinsize(terminal, winsize(size)).map_err(Into::into))
     }
 }
 
-/// Starts the command, and returns the ends its output comes from: one, or two for two files.
-pub(super) fn spawn(spec: &ShimSpec, options: SpawnOptions) -> Start<(Child, Vec<OwnedFd>)> {
+/// Starts the command, and returns the descriptors of its output: one, or two for separate stderr.
+pub(super) fn spawn(spec: &ShimSpec, options: SpawnOptions) -> StartResult<(Child, Vec<OwnedFd>)> {
     let shell = spec.shell.as_deref().unwrap_or(DEFAULT_SHELL);
     let mut command = Command::new(shell);
     if spec.login {
@@ -80,7 +79,7 @@ pub(super) fn spawn(spec: &ShimSpec, options: SpawnOptions) -> Start<(Child, Vec
         Some(size) => terminal(&mut command, size, spec.accepts_input)?,
         None => pipes(&mut command, spec)?,
     };
-    let birth = Birth {
+    let setup = ChildSetup {
         parent: rustix::process::getpid(),
         stdin: match ends.terminal {
             Some(_) => Stdin::Terminal,
@@ -89,9 +88,9 @@ pub(super) fn spawn(spec: &ShimSpec, options: SpawnOptions) -> Start<(Child, Vec
         niceness: i32::from(spec.niceness),
         umask: options.umask,
         open_files: options.open_files,
-        note: options.note,
+        birth_record: options.birth_record,
     };
-    birth.of(&mut command);
+    setup.apply_to(&mut command);
     let spawned = command
         .spawn()
         .map_err(|error| explain(&error, shell, &spec.cwd))?;
@@ -106,21 +105,21 @@ pub(super) fn spawn(spec: &ShimSpec, options: SpawnOptions) -> Start<(Child, Vec
     Ok((child, ends.sources))
 }
 
-/// Our ends of what the child reads and writes.
-struct Ends {
+/// The shim's ends of the child's streams.
+struct ParentEnds {
     input: Input,
     sources: Vec<OwnedFd>,
     terminal: Option<OwnedFd>,
     peer: Option<OwnedFd>,
 }
 
-fn pipes(command: &mut Command, spec: &ShimSpec) -> Start<Ends> {
+fn pipes(command: &mut Command, spec: &ShimSpec) -> StartResult<ParentEnds> {
     let (output, child_output) = pipe()?;
-    let mut sources = vec![unblocked(output)?];
+    let mut sources = vec![set_nonblocking(output)?];
     let child_errors = match &spec.stderr_path {
         Some(_) => {
             let (errors, child_errors) = pipe()?;
-            sources.push(unblocked(errors)?);
+            sources.push(set_nonblocking(errors)?);
             child_errors
         }
         None => super::share(&child_output)?,
@@ -129,41 +128,45 @@ fn pipes(command: &mut Command, spec: &ShimSpec) -> Start<Ends> {
     let target = if spec.accepts_input {
         let (child_input, input) = pipe()?;
         command.stdin(child_input);
-        Some(unblocked(input)?)
+        Some(set_nonblocking(input)?)
     } else {
         command.stdin(Stdio::null());
         None
     };
-    Ok(Ends {
-        input: Input::new(target, Closing::Pipe),
+    Ok(ParentEnds {
+        input: Input::new(target, CloseMethod::Pipe),
         sources,
         terminal: None,
         peer: None,
     })
 }
 
-fn terminal(command: &mut Command, size: WindowSize, accepts_input: bool) -> Start<Ends> {
+fn terminal(
+    command: &mut Command,
+    size: WindowSize,
+    accepts_input: bool,
+) -> StartResult<ParentEnds> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let pair = || -> rustix::io::Result<(OwnedFd, OwnedFd)> {
-        let ours = openpt(flags)?;
-        grantpt(&ours)?;
-        unlockpt(&ours)?;
-        tcsetwinsize(&ours, winsize(size))?;
-        let theirs = ioctl_tiocgptpeer(&ours, flags)?;
-        Ok((ours, theirs))
+        let controller = openpt(flags)?;
+        grantpt(&controller)?;
+        unlockpt(&controller)?;
+        tcsetwinsize(&controller, winsize(size))?;
+        let peer = ioctl_tiocgptpeer(&controller, flags)?;
+        Ok((controller, peer))
     };
-    let (ours, theirs) = pair().map_err(|error| broken("open a terminal", &error.into()))?;
-    let ours = unblocked(ours)?;
+    let (controller, peer) = pair().map_err(|error| broken("open a terminal", &error.into()))?;
+    let controller = set_nonblocking(controller)?;
     command
-        .stdin(super::share(&theirs)?)
-        .stdout(super::share(&theirs)?)
-        .stderr(super::share(&theirs)?);
-    let target = input::target(accepts_input, &ours)?;
-    Ok(Ends {
-        input: Input::new(target, Closing::Terminal),
-        sources: vec![super::share(&ours)?],
-        terminal: Some(ours),
-        peer: Some(theirs),
+        .stdin(super::share(&peer)?)
+        .stdout(super::share(&peer)?)
+        .stderr(super::share(&peer)?);
+    let target = input::target(accepts_input, &controller)?;
+    Ok(ParentEnds {
+        input: Input::new(target, CloseMethod::Terminal),
+        sources: vec![super::share(&controller)?],
+        terminal: Some(controller),
+        peer: Some(peer),
     })
 }
 
@@ -176,12 +179,12 @@ const fn winsize(size: WindowSize) -> Winsize {
     }
 }
 
-fn pipe() -> Start<(OwnedFd, OwnedFd)> {
+fn pipe() -> StartResult<(OwnedFd, OwnedFd)> {
     pipe_with(PipeFlags::CLOEXEC).map_err(|error| broken("open a pipe", &error.into()))
 }
 
-/// Only our end: the command's own end is another descriptor and goes on blocking.
-fn unblocked(fd: OwnedFd) -> Start<OwnedFd> {
+/// Sets the shim's end to non-blocking. The command's end is another descriptor and stays blocking.
+fn set_nonblocking(fd: OwnedFd) -> StartResult<OwnedFd> {
     let set = rustix::fs::fcntl_getfl(&fd)
         .and_then(|flags| rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK));
     set.map_err(|error| broken("set up a pipe", &error.into()))?;

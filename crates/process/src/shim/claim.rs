@@ -1,10 +1,10 @@
-//! The exclusive claim of a spec: its lock, held for life, and the mark that it was ever claimed.
+//! The exclusive claim of a spec: its lock, held for the shim's lifetime, and the mark that it was claimed.
 //!
 //! A record lock belongs to the process and not to the descriptor, so the command never holds it, not even between
-//! fork and exec. The host takes the same lock and sets the same mark to make sure that a spec it gave up on will
-//! not run.
+//! fork and exec. The host takes the same lock and sets the same mark to make sure that a spec it gave up on will not
+//! run.
 
-use super::{Start, broken};
+use super::{StartResult, broken};
 use crate::spec::ShimSpec;
 use crate::wire::{CLAIMED, LOCK};
 use holon_domain::command::CommandFailure;
@@ -13,17 +13,17 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 
-/// A claimed spec. Dropping it is the end of the shim.
+/// A claimed spec. It is dropped when the shim exits.
 #[derive(Debug)]
 pub(super) struct Claim {
     dir: OwnedFd,
-    /// Never opened a second time: closing any descriptor of this file would release the lock.
+    /// The file is never opened a second time: closing any of its descriptors would release the lock.
     _lock: File,
 }
 
 impl Claim {
-    /// Claims the spec, or says that somebody did.
-    pub(super) fn take(spec: &ShimSpec) -> Start<Self> {
+    /// Claims the spec, or fails if it was claimed or given up before.
+    pub(super) fn take(spec: &ShimSpec) -> StartResult<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(&spec.state_dir, flags, Mode::empty())
             .map_err(|error| broken("open the task's directory", &error.into()))?;
@@ -44,7 +44,6 @@ impl Claim {
         Ok(Self { dir, _lock: lock })
     }
 
-    /// The task's directory.
     pub(super) const fn dir(&self) -> &OwnedFd {
         &self.dir
     }

@@ -1,69 +1,68 @@
-//! The command's standard input: numbered pieces, each written once, and a bound on what waits.
+//! The command's standard input: numbered pieces, each written once, with a bound on the buffered bytes.
 //!
-//! A piece is taken whole or refused. A terminal that edits lines takes only so much of one line and drops the rest
-//! without a word, so such a line is refused here.
+//! A piece is accepted whole or refused. A terminal in line mode silently drops what exceeds its line limit, so such
+//! a line is refused here.
 
-use super::Start;
+use super::StartResult;
 use super::line::LineMode;
 use crate::wire::{BODY_BYTES, Refusal};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What a program that reads a terminal byte by byte takes for the end of its input.
+/// Character that programs on a terminal in raw mode take for the end of input.
 const END_OF_TRANSMISSION: u8 = 4;
 
-/// How the input of a command is closed.
+/// The way the input of a command is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closing {
-    /// By closing its pipe.
+pub(super) enum CloseMethod {
     Pipe,
-    /// By typing the end: the terminal itself stays.
+    /// Writes the end-of-input character; the terminal itself stays open.
     Terminal,
 }
 
-/// Where input goes.
+/// The input of a command and the bytes that wait to be written.
 #[derive(Debug)]
 pub(super) struct Input {
-    /// None: it takes none, or no more.
+    /// `None` if the command takes no input, or its input is closed.
     target: Option<OwnedFd>,
-    closing: Closing,
+    closing: CloseMethod,
     pending: VecDeque<u8>,
-    close_asked: bool,
-    /// Bytes of a terminal's line that were taken and are not ended.
-    open_line: usize,
-    /// The greatest number taken so far.
+    is_closing: bool,
+    /// Bytes of the terminal's current line that were accepted so far.
+    line_bytes: usize,
+    /// Greatest number accepted so far.
     last: u64,
 }
 
 impl Input {
-    /// Input to a descriptor that does not block.
-    pub(super) const fn new(target: Option<OwnedFd>, closing: Closing) -> Self {
+    /// Creates the input for a non-blocking descriptor.
+    pub(super) const fn new(target: Option<OwnedFd>, closing: CloseMethod) -> Self {
         Self {
             target,
             closing,
             pending: VecDeque::new(),
-            close_asked: false,
-            open_line: 0,
+            is_closing: false,
+            line_bytes: 0,
             last: 0,
         }
     }
 
-    /// What to wait for while there is something to write.
-    pub(super) fn wanting(&self) -> Option<BorrowedFd<'_>> {
+    /// Descriptor to poll for writing while bytes wait.
+    pub(super) fn poll_target(&self) -> Option<BorrowedFd<'_>> {
         let target = self.target.as_ref()?;
         (!self.pending.is_empty()).then(|| target.as_fd())
     }
 
-    /// Takes piece `number`, unless it or a later one was taken before. Numbers only have to grow: a piece that was
-    /// refused may come again with a greater one, or never. A refused piece counts for nothing.
+    /// Accepts piece `number`, unless it or a later one was accepted before. Numbers only have to grow: a refused
+    /// piece may come again with a greater number, or never. A refused piece has no effect.
     pub(super) fn accept(&mut self, number: u64, bytes: &[u8]) -> Result<(), Refusal> {
-        if self.seen(number)? {
+        if self.was_accepted(number)? {
             return Ok(());
         }
-        self.has_room(bytes.len())?;
-        let open_line = match self.line_mode() {
-            Some(mode) => mode.fit(self.open_line, bytes)?,
+        self.check_space(bytes.len())?;
+        let line_bytes = match self.line_mode() {
+            Some(mode) => mode.fit(self.line_bytes, bytes)?,
             None => 0,
         };
         self.pending.extend(bytes);
@@ -71,34 +70,34 @@ impl Input {
         if self.target.is_none() {
             return Err(Refusal::InputClosed);
         }
-        self.open_line = open_line;
+        self.line_bytes = line_bytes;
         self.last = number;
         Ok(())
     }
 
-    /// How the terminal edits lines; none for a pipe, and for a terminal that hands on every byte.
+    /// Reads the line mode of the terminal; `None` for a pipe, and for a terminal in raw mode.
     fn line_mode(&self) -> Option<LineMode> {
         match (self.closing, &self.target) {
-            (Closing::Terminal, Some(terminal)) => LineMode::of(terminal),
-            (Closing::Terminal | Closing::Pipe, _) => None,
+            (CloseMethod::Terminal, Some(terminal)) => LineMode::read(terminal),
+            (CloseMethod::Terminal | CloseMethod::Pipe, _) => None,
         }
     }
 
-    /// Closes the input after everything taken so far; numbered like a piece.
+    /// Closes the input after everything accepted so far; numbered like a piece.
     pub(super) fn close(&mut self, number: u64) -> Result<(), Refusal> {
-        if self.seen(number)? {
+        if self.was_accepted(number)? {
             return Ok(());
         }
         match self.closing {
-            Closing::Pipe => self.close_asked = true,
-            Closing::Terminal => {
+            CloseMethod::Pipe => self.is_closing = true,
+            CloseMethod::Terminal => {
                 let end = self.line_mode().map(|mode| mode.end_of_input);
                 let end = end.unwrap_or(END_OF_TRANSMISSION);
-                // The first end after an open line only hands the line to its reader.
-                let ends = if self.open_line > 0 { 2 } else { 1 };
-                self.has_room(ends)?;
+                // The first end-of-input character after an open line only hands the line to its reader.
+                let ends = if self.line_bytes > 0 { 2 } else { 1 };
+                self.check_space(ends)?;
                 self.pending.extend(std::iter::repeat_n(end, ends));
-                self.open_line = 0;
+                self.line_bytes = 0;
             }
         }
         self.last = number;
@@ -106,7 +105,7 @@ impl Input {
         Ok(())
     }
 
-    fn has_room(&self, bytes: usize) -> Result<(), Refusal> {
+    fn check_space(&self, bytes: usize) -> Result<(), Refusal> {
         let pending = self.pending.len();
         if pending + bytes > BODY_BYTES {
             let pending = pending as u64;
@@ -115,23 +114,23 @@ impl Input {
         Ok(())
     }
 
-    /// Whether the number was taken before; an error when nothing can be taken now.
-    const fn seen(&self, number: u64) -> Result<bool, Refusal> {
+    /// Returns true if the number was accepted before; an error if no input can be accepted now.
+    const fn was_accepted(&self, number: u64) -> Result<bool, Refusal> {
         if number <= self.last {
             return Ok(true);
         }
-        if self.target.is_none() || self.close_asked {
+        if self.target.is_none() || self.is_closing {
             return Err(Refusal::InputClosed);
         }
         Ok(false)
     }
 
-    /// Writes as much as is taken without waiting.
+    /// Writes as many bytes as the descriptor accepts without blocking.
     pub(super) fn flush(&mut self) {
         while let Some(target) = &self.target {
             let (part, _) = self.pending.as_slices();
             if part.is_empty() {
-                if self.close_asked {
+                if self.is_closing {
                     self.target = None;
                 }
                 return;
@@ -149,8 +148,8 @@ impl Input {
     }
 }
 
-/// A descriptor for input, or none for a command that takes none.
-pub(super) fn target(accepts: bool, fd: &OwnedFd) -> Start<Option<OwnedFd>> {
+/// Returns a descriptor for input; `None` for a command that accepts none.
+pub(super) fn target(accepts: bool, fd: &OwnedFd) -> StartResult<Option<OwnedFd>> {
     accepts.then(|| super::share(fd)).transpose()
 }
 
@@ -161,7 +160,7 @@ mod tests {
 
     fn input() -> (OwnedFd, Input) {
         let (reader, writer) = pipe_with(PipeFlags::NONBLOCK).unwrap();
-        (reader, Input::new(Some(writer), Closing::Pipe))
+        (reader, Input::new(Some(writer), CloseMethod::Pipe))
     }
 
     fn read(reader: &OwnedFd) -> Vec<u8> {

@@ -1,27 +1,27 @@
-//! How a terminal edits lines, and how much of a line it takes.
+//! The line mode of a terminal, and the longest line it accepts.
 //!
-//! In this mode, which programs that read whole lines leave it in, a terminal holds a line until it ends. What exceeds
-//! its room it drops without a word.
+//! In canonical mode a terminal buffers a line until it ends, and silently drops bytes beyond the limit of its
+//! buffer.
 
 use crate::wire::Refusal;
 use rustix::termios::{InputModes, LocalModes, SpecialCodeIndex, Termios, tcgetattr};
 use std::os::fd::OwnedFd;
 
-/// Bytes a terminal takes of one line before the character that ends it.
+/// Longest line a terminal accepts before the character that ends it.
 const LINE_BYTES: usize = 4095;
 
-/// The line editing of a terminal at this moment: a program may change it at any time.
+/// The line mode of a terminal at this moment. A program may change it at any time.
 #[derive(Debug, Clone)]
 pub(super) struct LineMode {
-    /// What ends the input when it is typed at the beginning of a line, and a line elsewhere.
+    /// Character that ends the input at the beginning of a line, and ends the line elsewhere.
     pub(super) end_of_input: u8,
-    /// What ends a line, or gives it up.
+    /// Characters that end or discard a line.
     breaks: Vec<u8>,
 }
 
 impl LineMode {
-    /// Reads the mode; none when the terminal hands on every byte as it comes, or cannot be asked.
-    pub(super) fn of(terminal: &OwnedFd) -> Option<Self> {
+    /// Reads the mode; `None` if the terminal is in raw mode or cannot be asked.
+    pub(super) fn read(terminal: &OwnedFd) -> Option<Self> {
         let settings = tcgetattr(terminal).ok()?;
         settings
             .local_modes
@@ -41,7 +41,7 @@ impl LineMode {
             SpecialCodeIndex::VEOL2,
             SpecialCodeIndex::VKILL,
         ];
-        // A code of 0 stands for none.
+        // A code of 0 means that the character is disabled.
         breaks.extend(codes.map(code).into_iter().filter(|code| *code != 0));
         Self {
             end_of_input: code(SpecialCodeIndex::VEOF),
@@ -49,10 +49,10 @@ impl LineMode {
         }
     }
 
-    /// The bytes of the line that is open after `bytes`, where so many were open before.
+    /// Returns the length of the open line after `bytes`, if `open_line` bytes were open before.
     ///
     /// # Errors
-    /// When a line is longer than the terminal takes.
+    /// Fails if a line is longer than the terminal accepts.
     pub(super) fn fit(&self, open_line: usize, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut open_line = open_line;
         for line in bytes.split_inclusive(|byte| self.breaks.contains(byte)) {

@@ -1,10 +1,10 @@
-//! One output stream: drained for as long as the command writes, kept up to its cap.
+//! One output stream: drained as long as the command writes, kept up to its cap.
 //!
-//! The file takes the stream from its beginning until the head is full and is never rewritten, so an offset below
-//! that means the same byte for ever. What comes later passes through a tail of bounded memory, which is appended
-//! at the end. A disk that takes no more ends the head early and nothing else.
+//! The file takes the stream from its beginning until the head is full and is never rewritten, so an offset in the
+//! head always means the same byte. Later bytes pass through a tail of bounded memory, which is appended at the end.
+//! If the disk is full, the head ends early and the command continues.
 
-use super::{Start, broken};
+use super::{StartResult, broken};
 use crate::record::StreamFacts;
 use holon_domain::command::CommandFailure;
 use rustix::fs::{Mode, OFlags};
@@ -16,15 +16,16 @@ use std::path::{Path, PathBuf};
 
 /// Most bytes of a stream's end that are held in memory.
 const TAIL_BYTES: u64 = 1 << 20;
-/// Most bytes read in one go, so that a flood on one stream does not keep everything else waiting.
+/// Most bytes read at once, so that a flood on one stream does not block the loop.
 const PUMP_BYTES: usize = 1 << 20;
-/// A command that fills its pipe gets a larger one; only such, because a user's pipes share one allowance.
+/// Size of the pipe of a command that fills it. Other pipes keep their size, because all pipes of a user share one
+/// limit.
 const LARGE_PIPE: usize = 512 << 10;
-/// What a pipe holds from the start, and so what a read of a full one returns.
+/// Default capacity of a pipe, which a read of a full pipe returns.
 const FULL_PIPE: usize = 64 << 10;
 
-/// Makes an output file, which must not exist.
-pub(super) fn create(path: &Path) -> Start<File> {
+/// Creates an output file, which must not exist.
+pub(super) fn create(path: &Path) -> StartResult<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
         Ok(file) => Ok(File::from(file)),
@@ -41,7 +42,7 @@ pub(super) fn create(path: &Path) -> Start<File> {
     }
 }
 
-/// A stream, its file and its tail.
+/// A stream, its file and its tail in memory.
 #[derive(Debug)]
 pub(super) struct Sink {
     source: Option<OwnedFd>,
@@ -58,7 +59,7 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// A sink of at most `cap` bytes for a stream whose descriptor does not block.
+    /// Creates a sink of at most `cap` bytes for a non-blocking descriptor.
     pub(super) fn new(source: Option<OwnedFd>, file: File, path: &Path, cap: u64) -> Self {
         let tail_cap = (cap / 4).min(TAIL_BYTES);
         Self {
@@ -76,24 +77,24 @@ impl Sink {
         }
     }
 
-    /// What to wait for, until the stream has ended.
+    /// Descriptor to poll, until the stream has ended.
     pub(super) fn source(&self) -> Option<BorrowedFd<'_>> {
         self.source.as_ref().map(AsFd::as_fd)
     }
 
-    /// Reads what is there, up to a bound.
+    /// Reads the available bytes, up to a bound.
     pub(super) fn pump(&mut self, buffer: &mut [u8]) {
         let mut pumped = 0;
         while pumped < PUMP_BYTES {
             let Some(source) = &self.source else { return };
             match rustix::io::read(source, &mut *buffer) {
                 Err(Errno::AGAIN | Errno::INTR) => return,
-                // A terminal whose last user is gone says so by an error.
+                // A terminal whose last user is gone returns an error.
                 Ok(0) | Err(_) => self.source = None,
                 Ok(read) => {
                     if read >= FULL_PIPE && !self.grown {
                         self.grown = true;
-                        // Beyond the user's allowance it stays as it is, and only more switches are needed.
+                        // Beyond the user's limit the pipe keeps its size, which only costs more reads.
                         rustix::pipe::fcntl_setpipe_size(source, LARGE_PIPE).ok();
                     }
                     pumped += read;
@@ -110,11 +111,11 @@ impl Sink {
         self.tail
             .extend_from_slice(rest.get(keep..).unwrap_or_default());
         if self.tail.len() > self.tail_cap.saturating_mul(2) {
-            self.shed();
+            self.trim_tail();
         }
     }
 
-    /// Writes what belongs to the head, and returns the rest.
+    /// Writes the part that belongs to the head, and returns the rest.
     fn take_head<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         while self.head_bytes < self.head_cap && !rest.is_empty() {
@@ -125,28 +126,28 @@ impl Sink {
                     self.head_bytes += written as u64;
                     rest = rest.get(written..).unwrap_or_default();
                 }
-                Ok(_) => self.give_up_head("the file takes no more"),
-                Err(error) => self.give_up_head(&error.to_string()),
+                Ok(_) => self.end_head("the file takes no more"),
+                Err(error) => self.end_head(&error.to_string()),
             }
         }
         rest
     }
 
-    /// The head ends here for good: bytes of later would stand at offsets that are not theirs.
-    fn give_up_head(&mut self, why: &str) {
+    /// Ends the head for good: later bytes would be at wrong offsets.
+    fn end_head(&mut self, reason: &str) {
         self.head_cap = self.head_bytes;
-        self.error.get_or_insert_with(|| why.to_owned());
+        self.error.get_or_insert_with(|| reason.to_owned());
     }
 
-    fn shed(&mut self) {
+    fn trim_tail(&mut self) {
         let excess = self.tail.len().saturating_sub(self.tail_cap);
         self.tail.drain(..excess);
     }
 
-    /// Appends the tail. Nothing is read afterwards.
+    /// Appends the tail to the file. The stream is not read afterwards.
     pub(super) fn finish(&mut self) {
         self.source = None;
-        self.shed();
+        self.trim_tail();
         if self.tail.is_empty() {
             return;
         }
@@ -154,9 +155,9 @@ impl Sink {
         let marker = match dropped {
             0 => String::new(),
             dropped => {
-                let why = self.error.as_deref();
-                let why = why.unwrap_or("the output was larger than its cap");
-                format!("\n[{dropped} bytes are missing here: {why}]\n")
+                let reason = self.error.as_deref();
+                let reason = reason.unwrap_or("the output was larger than its cap");
+                format!("\n[{dropped} bytes are missing here: {reason}]\n")
             }
         };
         let mut end = marker.clone().into_bytes();
@@ -174,7 +175,7 @@ impl Sink {
         }
     }
 
-    /// Bytes of the tail from offset `after` on, and the offset where they begin.
+    /// Returns bytes of the tail from offset `after` on, and the offset of the first one.
     pub(super) fn tail_from(&self, after: u64, max: usize) -> (u64, &[u8]) {
         let kept = self.tail.len().min(self.tail_cap);
         let tail = self.tail.get(self.tail.len() - kept..).unwrap_or_default();
@@ -185,7 +186,7 @@ impl Sink {
         (at, rest.get(..max.min(rest.len())).unwrap_or(rest))
     }
 
-    /// What is kept so far.
+    /// Returns the facts about the stream so far.
     pub(super) fn facts(&self) -> StreamFacts {
         StreamFacts {
             path: self.path.clone(),
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_file_says_why_bytes_are_missing_in_it() {
-        for (error, said) in [
+        for (error, expected) in [
             (
                 None,
                 "bytes are missing here: the output was larger than its cap]",
@@ -260,12 +261,12 @@ mod tests {
             let (_dir, mut sink) = sink(40);
             sink.take(b"0123456789");
             if let Some(error) = error {
-                sink.give_up_head(error);
+                sink.end_head(error);
             }
             sink.take(&[b'x'; 100]);
             sink.finish();
             let file = std::fs::read_to_string(sink.facts().path).unwrap();
-            assert!(file.contains(said), "{file}");
+            assert!(file.contains(expected), "{file}");
         }
     }
 

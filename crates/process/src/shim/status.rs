@@ -1,4 +1,4 @@
-//! The status file: what came of the command, written once and durably.
+//! Writes the status file: the outcome of the command, written once and synced to disk.
 
 use crate::record::Outcome;
 use crate::wire::{STATUS, UNFINISHED};
@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 
-/// More than a status takes, so that its room can be taken before it is known.
-const ROOM: u64 = 4096;
+/// Larger than any status, so that its space can be reserved in advance.
+const STATUS_BYTES: u64 = 4096;
 
-/// A status that is not written yet but has its place on disk.
+/// A status file that has its space reserved and is not written yet.
 #[derive(Debug)]
 pub(super) struct StatusFile {
     dir: OwnedFd,
@@ -18,22 +18,22 @@ pub(super) struct StatusFile {
 }
 
 impl StatusFile {
-    /// Makes the file and takes the room.
+    /// Creates the file and reserves its space.
     pub(super) fn reserve(dir: &OwnedFd) -> io::Result<Self> {
-        // The claim's own handle only names the directory; this one can be synced.
+        // The claim's own handle is `O_PATH`; this one can be synced.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::openat(dir, ".", flags, Mode::empty())?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&dir, UNFINISHED, flags, Mode::RUSR | Mode::WUSR)?;
-        // Where the file system cannot promise room, there is none to promise.
-        rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, ROOM).ok();
+        // Fails on file systems that cannot reserve space.
+        rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, STATUS_BYTES).ok();
         Ok(Self {
             dir,
             file: File::from(file),
         })
     }
 
-    /// Writes it and returns when it would survive a loss of power.
+    /// Writes the status and returns when it is on disk.
     pub(super) fn write(mut self, outcome: &Outcome) -> io::Result<()> {
         let text = serde_json::to_vec(outcome)?;
         self.file.write_all(&text)?;

@@ -1,10 +1,10 @@
-//! The processes below the shim: reaped, found and proven.
+//! The descendants of the shim: reaps, lists and signals them.
 //!
-//! The shim is the reaper of its descendants, so whoever loses a parent becomes its child, sessions and double forks
-//! or not; when it has no child, nobody is left.
+//! The shim is the reaper of its descendants: an orphan becomes its child, also after a new session or a double fork.
+//! If the shim has no child, no descendant is left.
 
-use crate::hunt::{self, Family, Left};
-use crate::table::{self, Process, State};
+use crate::kill_tree::{self, Family, KillProgress};
+use crate::table::{self, Process, ProcessState};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpid, wait, waitid,
@@ -18,32 +18,32 @@ pub(super) fn reap(mut each: impl FnMut(Pid, WaitStatus)) {
     }
 }
 
-/// Whether anybody is left below us. Exact and cheap.
-pub(super) fn any() -> bool {
+/// Returns true if any descendant is left. Exact and cheap.
+pub(super) fn any_left() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
 }
 
-/// Every living descendant, as far as one look can tell; look again while [`any`] says so.
+/// Lists the living descendants, as far as one scan can tell. Repeat it while [`any_left`] returns true.
 pub(super) fn members() -> Vec<Process> {
     let all: HashMap<i32, Process> = table::all()
         .into_iter()
         .map(|process| (process.pid, process))
         .collect();
-    let us = getpid().as_raw_pid();
+    let shim = getpid().as_raw_pid();
     let mut found: Vec<Process> = all
         .values()
-        .filter(|process| process.state != State::Dead && descends(process, us, &all))
+        .filter(|process| process.state != ProcessState::Dead && descends(process, shim, &all))
         .copied()
         .collect();
     found.sort_unstable_by_key(|member| member.pid);
     found
 }
 
-/// Whether the way up from `member` passes `ancestor`.
+/// Returns true if `ancestor` is among the ancestors of `member`.
 fn descends(member: &Process, ancestor: i32, all: &HashMap<i32, Process>) -> bool {
     let mut parent = member.parent;
-    // The list was not taken in one moment, so it could in theory run in a circle.
+    // The list is not a snapshot, so it could contain a cycle.
     for _ in 0..all.len() {
         if parent == ancestor {
             return true;
@@ -56,30 +56,30 @@ fn descends(member: &Process, ancestor: i32, all: &HashMap<i32, Process>) -> boo
     false
 }
 
-/// Signals every one of `members`.
-pub(super) fn signal(members: &[Process], sent: Signal) {
-    signal_of(members, members, sent);
+/// Signals all of `members`.
+pub(super) fn signal_all(members: &[Process], signal: Signal) {
+    signal_members(members, members, signal);
 }
 
-/// Signals some `members` of `all` there are below us.
-pub(super) fn signal_of(members: &[Process], all: &[Process], sent: Signal) {
-    hunt::signal(&Below, members, all, sent);
+/// Signals `members`, which are part of `all` descendants.
+pub(super) fn signal_members(members: &[Process], all: &[Process], signal: Signal) {
+    kill_tree::signal(&Descendants, members, all, signal);
 }
 
-/// Kills everybody below us once.
-pub(super) fn kill() -> Left {
-    hunt::round(&Below)
+/// Sends SIGKILL to all descendants once.
+pub(super) fn kill() -> KillProgress {
+    kill_tree::kill_round(&Descendants)
 }
 
-/// Whoever descends from this process.
-struct Below;
+/// The descendants of this process.
+struct Descendants;
 
-impl Family for Below {
+impl Family for Descendants {
     fn members(&self) -> Vec<Process> {
         members()
     }
 
-    fn has(&self, now: &Process, found: &[Process]) -> bool {
+    fn contains(&self, now: &Process, found: &[Process]) -> bool {
         let is_known = found
             .binary_search_by_key(&now.parent, |member| member.pid)
             .is_ok();

@@ -1,14 +1,15 @@
-//! The shim's loop: from the command's first byte to its last process.
+//! The shim's event loop: from the command's start to the end of its last process.
 //!
 //! A command is over when its direct child has ended and its output was drained for a moment. A stop or a timeout
-//! asks every process of the tree, and after a grace kills whoever is left, however it tried to get away.
+//! sends SIGTERM to every process of the tree, and SIGKILL to the rest after a grace period, also to processes in
+//! other sessions.
 
 use super::child::Child;
-use super::rank::StepBack;
+use super::priority::PriorityChange;
 use super::server::Server;
 use super::sink::Sink;
-use super::{Begun, now, tree};
-use crate::record::{Ended, Identity, OutputFacts, Stream};
+use super::{StartedCommand, now, tree};
+use crate::record::{Identity, OutputFacts, Stream, TaskEnd};
 use crate::spec::{Leftovers, ShimSpec};
 use holon_domain::command::CommandEnd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,19 +17,19 @@ use rustix::process::{Signal, WaitStatus};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long output is read after the direct child has ended.
+/// Time to drain the output after the direct child has ended.
 const DRAIN: Duration = Duration::from_millis(200);
-/// How long processes have between being asked and being killed when the time is up.
+/// Grace period between SIGTERM and SIGKILL after a timeout.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long killed processes may take to die. Who is stuck inside the system longer, or may not be killed, is counted as
-/// a survivor; while anybody is left who can be killed, it goes on.
+/// Time to wait for killed processes. One that is in uninterruptible sleep longer, or may not be killed, is counted
+/// as a survivor. While a killable process is left, the loop continues.
 const DEATH: Duration = Duration::from_secs(30);
-/// How soon to look again for processes that were born while others were killed.
+/// Interval of the scans for processes that were forked while others were killed.
 const SWEEP: Duration = Duration::from_millis(5);
-/// Bytes of one read.
+/// Size of the read buffer.
 const READ_BYTES: usize = 256 << 10;
 
-/// Why a command is made to end.
+/// The reason a command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Itself,
@@ -36,36 +37,36 @@ enum Cause {
     TimedOut,
 }
 
-/// Where the command stands.
+/// Phase of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
-    /// Everybody was asked to end.
-    Asked {
+    /// SIGTERM was sent to all processes.
+    Terminating {
         kill_at: Instant,
     },
-    /// Everybody is killed, again and again until nobody is found.
+    /// All processes are killed repeatedly until none is found.
     Killing {
         give_up: Instant,
     },
-    /// The direct child has ended; what stands in the pipes is read.
+    /// The direct child has ended and the pipes are drained.
     Draining {
         until: Instant,
     },
-    Over,
+    Finished,
 }
 
-/// What became ready.
+/// A descriptor that became ready.
 #[derive(Debug, Clone, Copy)]
 enum Ready {
     Children,
     Output(Stream),
     Input,
-    Caller,
+    NewClient,
     Connection(u64),
 }
 
-/// Everything the loop holds.
+/// The state of the event loop.
 pub(super) struct Watch {
     pub(super) identity: Identity,
     pub(super) child: Child,
@@ -78,45 +79,45 @@ pub(super) struct Watch {
     leftover_policy: Leftovers,
     phase: Phase,
     cause: Cause,
-    ended: Option<WaitStatus>,
+    child_status: Option<WaitStatus>,
     leftovers: u32,
     survivors: u32,
-    /// Whether what was left behind has been dealt with.
-    swept: bool,
-    step_back: StepBack,
+    /// True once the leftover processes were counted or killed.
+    leftovers_handled: bool,
+    priority: PriorityChange,
     buffer: Vec<u8>,
 }
 
 impl Watch {
-    /// A watch over a command that has just begun.
-    pub(super) fn new(spec: &ShimSpec, begun: Begun, signals: OwnedFd) -> Self {
+    /// Creates the watch of a command that has just started.
+    pub(super) fn new(spec: &ShimSpec, command: StartedCommand, signals: OwnedFd) -> Self {
         let started = Instant::now();
         let limit = spec.timeout_ms.map(Duration::from_millis);
-        let step_back = StepBack::begin(begun.child.pid(), spec.niceness, started);
+        let priority = PriorityChange::begin(command.child.pid(), spec.niceness, started);
         Self {
-            identity: begun.identity,
-            child: begun.child,
-            server: begun.server,
-            output: begun.output,
-            errors: begun.errors,
+            identity: command.identity,
+            child: command.child,
+            server: command.server,
+            output: command.output,
+            errors: command.errors,
             signals,
             started,
             deadline: limit.and_then(|limit| started.checked_add(limit)),
             leftover_policy: spec.leftovers,
             phase: Phase::Running,
             cause: Cause::Itself,
-            ended: None,
+            child_status: None,
             leftovers: 0,
             survivors: 0,
-            swept: false,
-            step_back,
+            leftovers_handled: false,
+            priority,
             buffer: vec![0; READ_BYTES],
         }
     }
 
-    /// Watches the command to its end, and hands back the server for the last words.
-    pub(super) fn run(mut self) -> (Ended, Server) {
-        while self.phase != Phase::Over {
+    /// Runs the loop until the command has ended, and returns the server for the final replies.
+    pub(super) fn run(mut self) -> (TaskEnd, Server) {
+        while self.phase != Phase::Finished {
             for ready in self.wait() {
                 self.handle(ready);
             }
@@ -126,7 +127,7 @@ impl Watch {
         if let Some(errors) = &mut self.errors {
             errors.finish();
         }
-        let ended = Ended {
+        let ended = TaskEnd {
             task_id: self.identity.task_id.clone(),
             end: self.end(),
             stopped: self.cause == Cause::Stopped,
@@ -144,18 +145,18 @@ impl Watch {
         if self.cause == Cause::TimedOut {
             return CommandEnd::TimedOut;
         }
-        let status = self.ended;
+        let status = self.child_status;
         match status.map(|status| (status.exit_status(), status.terminating_signal())) {
             Some((Some(status), _)) => CommandEnd::Exited { status },
             Some((None, Some(signal))) => CommandEnd::Signalled { signal },
-            // It was killed and has not died in time.
+            // It was killed and has not died before the timeout.
             Some((None, None)) | None => CommandEnd::Signalled {
                 signal: Signal::KILL.as_raw(),
             },
         }
     }
 
-    /// What is kept of the output.
+    /// Returns the facts about both streams.
     pub(super) fn facts(&self) -> OutputFacts {
         OutputFacts {
             output: self.output.facts(),
@@ -163,7 +164,7 @@ impl Watch {
         }
     }
 
-    /// One of the streams.
+    /// Returns the sink of one stream.
     pub(super) const fn sink(&self, stream: Stream) -> Option<&Sink> {
         match stream {
             Stream::Output => Some(&self.output),
@@ -171,18 +172,18 @@ impl Watch {
         }
     }
 
-    /// Waits until something is ready or due.
+    /// Waits until a descriptor is ready or a deadline expires.
     fn wait(&self) -> Vec<Ready> {
         let mut interests = vec![
             (Ready::Children, self.signals.as_fd(), PollFlags::IN),
-            (Ready::Caller, self.server.listener(), PollFlags::IN),
+            (Ready::NewClient, self.server.listener(), PollFlags::IN),
         ];
         for stream in [Stream::Output, Stream::Errors] {
             if let Some(source) = self.sink(stream).and_then(Sink::source) {
                 interests.push((Ready::Output(stream), source, PollFlags::IN));
             }
         }
-        if let Some(target) = self.child.input.wanting() {
+        if let Some(target) = self.child.input.poll_target() {
             interests.push((Ready::Input, target, PollFlags::OUT));
         }
         let connections = self.server.interests();
@@ -191,12 +192,12 @@ impl Watch {
             .iter()
             .map(|(_, fd, flags)| PollFd::from_borrowed_fd(*fd, *flags))
             .collect();
-        let patience = self.due().map(|due| {
+        let timeout = self.due().map(|due| {
             let left = due.saturating_duration_since(Instant::now());
-            // Rounded up, or the last millisecond would be spent in a tight loop.
+            // Rounded up, because otherwise the last millisecond would be a busy loop.
             Timespec::try_from(left + Duration::from_micros(100)).unwrap_or(LONGEST)
         });
-        if poll(&mut fds, patience.as_ref()).is_err() {
+        if poll(&mut fds, timeout.as_ref()).is_err() {
             return Vec::new();
         }
         let ready = fds.iter().zip(&interests);
@@ -206,16 +207,16 @@ impl Watch {
             .collect()
     }
 
-    /// When something has to happen even if nothing becomes ready.
+    /// Time at which the loop has to wake up even if no descriptor is ready.
     fn due(&self) -> Option<Instant> {
         let phase = match self.phase {
             Phase::Running => self.deadline,
-            Phase::Asked { kill_at } => Some(kill_at),
+            Phase::Terminating { kill_at } => Some(kill_at),
             Phase::Killing { .. } => Some(Instant::now() + SWEEP),
             Phase::Draining { until } => Some(until),
-            Phase::Over => None,
+            Phase::Finished => None,
         };
-        [phase, self.step_back.due()].into_iter().flatten().min()
+        [phase, self.priority.due()].into_iter().flatten().min()
     }
 
     fn handle(&mut self, ready: Ready) {
@@ -228,110 +229,113 @@ impl Watch {
                 }
             }
             Ready::Input => self.child.input.flush(),
-            Ready::Caller => self.server.accept(),
+            Ready::NewClient => self.server.accept(),
             Ready::Connection(id) => {
-                if let Some(asked) = self.server.advance(id) {
-                    self.obey(id, &asked);
+                if let Some(request) = self.server.advance(id) {
+                    self.handle_request(id, &request);
                 }
             }
         }
     }
 
     fn reap(&mut self) {
-        // What is in the descriptor only says that there is something to reap.
+        // The content of the descriptor only says that a child has ended.
         let mut scratch = [0; 1024];
         while rustix::io::read(&self.signals, &mut scratch).is_ok_and(|read| read > 0) {}
         let direct = self.child.pid();
         tree::reap(|pid, status| {
             if pid == direct {
-                self.ended = Some(status);
-                self.child.has_ended();
-                self.step_back.forget();
+                self.child_status = Some(status);
+                self.child.close_peer();
+                self.priority.forget();
             }
         });
     }
 
-    /// Goes from one phase to the next as far as it can.
+    /// Advances to the next phase as far as possible.
     fn advance(&mut self, at: Instant) {
-        self.step_back.advance(at);
+        self.priority.advance(at);
         match self.phase {
-            Phase::Running if self.ended.is_some() => self.drain(at),
+            Phase::Running if self.child_status.is_some() => self.drain(at),
             Phase::Running if self.deadline.is_some_and(|deadline| deadline <= at) => {
-                self.ask_to_end(Cause::TimedOut, GRACE);
+                self.terminate(Cause::TimedOut, GRACE);
             }
-            Phase::Asked { .. } if !tree::any() => self.drain(at),
-            Phase::Asked { kill_at } if kill_at <= at => {
+            Phase::Terminating { .. } if !tree::any_left() => self.drain(at),
+            Phase::Terminating { kill_at } if kill_at <= at => {
                 self.leftovers = self.others();
                 self.kill(at);
             }
             Phase::Killing { give_up } => self.sweep(at, give_up),
-            Phase::Draining { until } if until <= at || self.is_drained() => self.settle(at),
-            Phase::Running | Phase::Asked { .. } | Phase::Draining { .. } | Phase::Over => {}
+            Phase::Draining { until } if until <= at || self.is_drained() => self.finish_drain(at),
+            Phase::Running
+            | Phase::Terminating { .. }
+            | Phase::Draining { .. }
+            | Phase::Finished => {}
         }
     }
 
-    /// Asks every process of the tree to end, and sets the time until which they may, unless the command has ended.
-    fn ask_to_end(&mut self, cause: Cause, grace: Duration) {
+    /// Sends SIGTERM to every process of the tree and sets the deadline for SIGKILL, unless the command has ended.
+    fn terminate(&mut self, cause: Cause, grace: Duration) {
         let at = Instant::now();
         let kill_at = at + grace;
         self.reap();
         match self.phase {
-            // It was faster, and its own end stands, whichever of the two was seen first.
-            Phase::Running if self.ended.is_some() => self.drain(at),
+            // The command has ended first, and its own end counts.
+            Phase::Running if self.child_status.is_some() => self.drain(at),
             Phase::Running => {
                 self.cause = cause;
-                self.phase = Phase::Asked { kill_at };
+                self.phase = Phase::Terminating { kill_at };
                 let members = tree::members();
-                tree::signal(&members, Signal::TERM);
+                tree::signal_all(&members, Signal::TERM);
                 if self.child.has_terminal() {
-                    // An interactive shell takes only this for an end.
-                    tree::signal(&members, Signal::HUP);
+                    // An interactive shell ignores SIGTERM and ends on SIGHUP.
+                    tree::signal_all(&members, Signal::HUP);
                 }
-                // Who was suspended could not heed it.
-                tree::signal(&members, Signal::CONT);
+                // A suspended process handles the signals only after SIGCONT.
+                tree::signal_all(&members, Signal::CONT);
             }
-            Phase::Asked { kill_at: before } => {
-                self.phase = Phase::Asked {
+            Phase::Terminating { kill_at: before } => {
+                self.phase = Phase::Terminating {
                     kill_at: before.min(kill_at),
                 };
             }
-            Phase::Draining { .. } | Phase::Killing { .. } | Phase::Over => {}
+            Phase::Draining { .. } | Phase::Killing { .. } | Phase::Finished => {}
         }
     }
 
-    /// Stops the command on request.
+    /// Stops the command on the host's request.
     pub(super) fn stop(&mut self, grace: Duration) {
-        // Also of one that has ended by itself: who asks wants nobody left behind.
+        // Also for a command that has ended by itself: a stop leaves no process behind.
         self.leftover_policy = Leftovers::Kill;
-        self.ask_to_end(Cause::Stopped, grace);
+        self.terminate(Cause::Stopped, grace);
     }
 
-    /// Signals the group that would get what is typed at a terminal.
+    /// Signals the foreground group of the terminal.
     pub(super) fn signal(&self, signal: Signal) {
         let group = self.child.foreground().as_raw_pid();
         let mut members = tree::members();
         let all = members.clone();
         members.retain(|member| member.group == group);
-        tree::signal_of(&members, &all, signal);
+        tree::signal_members(&members, &all, signal);
     }
 
     fn kill(&mut self, at: Instant) {
-        self.swept = true;
+        self.leftovers_handled = true;
         self.phase = Phase::Killing {
             give_up: at + DEATH,
         };
         self.sweep(at, at + DEATH);
     }
 
-    /// Kills whoever is left, and is done when nobody is.
+    /// Kills the remaining processes, and goes on to the drain when none is left.
     fn sweep(&mut self, at: Instant, give_up: Instant) {
         self.reap();
-        if !tree::any() {
+        if !tree::any_left() {
             return self.drain(at);
         }
         let left = tree::kill();
         if give_up <= at && left.dying == 0 {
-            self.survivors = left.beyond;
+            self.survivors = left.unkillable;
             self.drain(at);
         }
     }
@@ -339,7 +343,7 @@ impl Watch {
     fn drain(&mut self, at: Instant) {
         self.phase = Phase::Draining { until: at + DRAIN };
         if self.is_drained() {
-            self.settle(at);
+            self.finish_drain(at);
         }
     }
 
@@ -348,21 +352,21 @@ impl Watch {
         !open(&self.output) && !self.errors.as_ref().is_some_and(open)
     }
 
-    /// After the drain: counts what was left behind, and kills it if that is wanted.
-    fn settle(&mut self, at: Instant) {
-        if self.swept || !tree::any() {
-            self.phase = Phase::Over;
+    /// Finishes the drain: counts the leftover processes, and kills them if the policy says so.
+    fn finish_drain(&mut self, at: Instant) {
+        if self.leftovers_handled || !tree::any_left() {
+            self.phase = Phase::Finished;
             return;
         }
-        self.swept = true;
+        self.leftovers_handled = true;
         self.leftovers = self.others();
         match self.leftover_policy {
             Leftovers::Kill => self.kill(at),
-            Leftovers::Keep => self.phase = Phase::Over,
+            Leftovers::Keep => self.phase = Phase::Finished,
         }
     }
 
-    /// Living processes beside the direct child.
+    /// Counts the living processes besides the direct child.
     fn others(&self) -> u32 {
         let direct = self.child.pid().as_raw_pid();
         let others = tree::members()
@@ -373,7 +377,7 @@ impl Watch {
     }
 }
 
-/// For a time that fits into no timeout: an hour, after which the loop asks again.
+/// Poll timeout for deadlines that do not fit: one hour, after which the loop polls again.
 const LONGEST: Timespec = Timespec {
     tv_sec: 3600,
     tv_nsec: 0,

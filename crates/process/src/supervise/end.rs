@@ -1,106 +1,114 @@
-//! The end of a task: waited for, or brought about.
+//! Waits for the end of a task, or stops it.
 //!
-//! Whatever a command does to its shim, a wait goes on only while the shim can, and a stop comes to an end.
+//! A wait continues only as long as the shim can report an end, and a stop always completes, also if the command
+//! attacks its shim.
 
-use super::holder;
-use super::line::{Told, wait_line};
-use super::probe::{LockHeld, probe, settled};
-use super::put_down::kill;
-use super::task::{Task, Waiting};
+use super::line::{EndMessage, open_end_channel};
+use super::probe::{LockHeld, probe, recorded_end};
+use super::stop::kill_shim_and_session;
+use super::task::{EndChannel, Task};
+use super::task_lock;
 use crate::error::Error;
-use crate::record::Ended;
-use crate::wire::Ask;
+use crate::record::TaskEnd;
+use crate::wire::Request;
 use holon_domain::command::CommandState;
 use rustix::process::Signal;
 use std::convert::Infallible;
 use std::time::Duration;
 
-/// How long a shim may take after a stop's grace to kill, to drain and to write its status. Far more than it needs on
-/// a machine that is not choking: a shim that is killed because it is slow leaves no status.
+/// Time a shim gets after a stop's grace period to kill, drain and write its status. Generous, because a shim that is
+/// killed for being slow leaves no status.
 const AFTER_GRACE: Duration = Duration::from_secs(40);
-/// How long it may take to see that a shim is dead that was killed.
+/// Time to wait until a killed shim is seen to be dead.
 const DEATH: Duration = Duration::from_secs(10);
-/// How long between looks at a shim that neither answers nor lets go of its lock.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How often a shim that is to stop its command is woken, in case something suspends it.
-const NUDGE: Duration = Duration::from_millis(200);
+/// Interval between checks of a shim that neither answers nor releases its lock.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval of SIGCONT to a shim that has to stop its command, in case it is suspended.
+const WAKE_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Task {
-    /// Waits for the end. May be called by several at once, dropped and called again.
+    /// Waits for the end. Several callers may wait at once, and the future may be dropped and called again.
     ///
     /// # Errors
-    /// [`Error::Lost`] when the shim died and left no status. Of what it left behind, the command's session is ended.
-    pub async fn ended(&self) -> Result<Ended, Error> {
-        self.over.get_or_init(|| self.wait()).await.clone()
+    /// [`Error::Lost`] if the shim died and left no status. The processes left in the command's session are killed
+    /// then.
+    pub async fn ended(&self) -> Result<TaskEnd, Error> {
+        self.end.get_or_init(|| self.wait()).await.clone()
     }
 
-    async fn wait(&self) -> Result<Ended, Error> {
-        let mut waiting = self.waiting.lock().await;
-        let ended = holder::woken(&self.state_dir, self.follow(&mut waiting)).await;
-        if let (Err(_), Some(born)) = (&ended, &self.born) {
-            born.end_orphans().await;
+    async fn wait(&self) -> Result<TaskEnd, Error> {
+        let mut channel = self.end_channel.lock().await;
+        let ended = task_lock::with_wakeups(&self.state_dir, self.follow(&mut channel)).await;
+        if let (Err(_), Some(birth_record)) = (&ended, &self.birth_record) {
+            birth_record.end_orphans().await;
         }
         ended
     }
 
-    async fn follow(&self, waiting: &mut Waiting) -> Result<Ended, Error> {
+    async fn follow(&self, channel: &mut EndChannel) -> Result<TaskEnd, Error> {
         loop {
-            // A line that breaks off or makes no sense tells nothing; the directory does.
-            if let Ok(Some(told)) = waiting.line.next::<Told>().await {
-                let outcome = told.into_outcome();
-                if let Some(shim) = &mut waiting.shim {
-                    // It exits right after its last word; nothing else is of interest in that.
+            // An incomplete or invalid line carries no information; the directory does.
+            if let Ok(Some(message)) = channel.line.next::<EndMessage>().await {
+                let outcome = message.into_outcome();
+                if let Some(shim) = &mut channel.shim {
+                    // The shim exits right after its last line; its exit status does not matter.
                     shim.wait().await.ok();
                 }
-                return settled(outcome);
+                return recorded_end(outcome);
             }
             match probe(&self.state_dir).await {
                 CommandState::Ended(ended) => return Ok(*ended),
-                // It was seen to run, so it cannot have failed to start: its directory was removed or replaced.
+                // The command was seen to run, so it cannot have failed to start: its directory was removed or
+                // replaced.
                 CommandState::Failed(_) | CommandState::NeverStarted | CommandState::Unknown(_) => {
                     return Err(Error::Lost);
                 }
                 CommandState::Running(LockHeld) => {
-                    match wait_line(&self.state_dir, &self.nonce).await {
-                        Ok(line) => waiting.line = line,
-                        Err(_) => tokio::time::sleep(PAUSE).await,
+                    match open_end_channel(&self.state_dir, &self.nonce).await {
+                        Ok(line) => channel.line = line,
+                        Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
                     }
                 }
             }
         }
     }
 
-    /// Asks every process of the command to end, kills after `grace` whoever has not, and returns how it ended.
+    /// Sends SIGTERM to every process of the command, SIGKILL after `grace` to those that are left, and returns the
+    /// end.
     ///
     /// # Errors
-    /// [`Error::Lost`] when the shim itself had to be killed, died before, or cannot even be killed.
-    pub async fn stop(&self, grace: Duration) -> Result<Ended, Error> {
+    /// [`Error::Lost`] if the shim had to be killed, was dead, or cannot be killed.
+    pub async fn stop(&self, grace: Duration) -> Result<TaskEnd, Error> {
         let limit = grace.saturating_add(AFTER_GRACE);
         let stopped = async {
             tokio::select! {
                 ended = self.ended() => ended,
-                never = self.press(grace) => match never {},
+                never = self.request_stop(grace) => match never {},
             }
         };
         if let Ok(ended) = tokio::time::timeout(limit, stopped).await {
             return ended;
         }
-        // It is beyond talking to.
-        kill(&self.state_dir, self.born.as_ref()).await;
+        // The shim does not respond.
+        kill_shim_and_session(&self.state_dir, self.birth_record.as_ref()).await;
         let ended = tokio::time::timeout(DEATH, self.ended()).await;
         ended.unwrap_or(Err(Error::Lost))
     }
 
-    /// Asks for a stop until it is granted, and has nobody sleep over it.
-    async fn press(&self, grace: Duration) -> Infallible {
+    /// Requests a stop until the shim accepts it, and wakes a suspended shim meanwhile.
+    async fn request_stop(&self, grace: Duration) -> Infallible {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        let ask = async {
-            while self.ask(Ask::Stop { grace_ms }, &[]).await.is_err() {
-                // Most often because it has ended.
-                tokio::time::sleep(PAUSE).await;
+        let request = async {
+            while self.request(Request::Stop { grace_ms }, &[]).await.is_err() {
+                // Usually the shim has just ended.
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        holder::send(&self.state_dir, Signal::CONT).await;
-        tokio::join!(holder::wake(&self.state_dir, NUDGE), ask).0
+        task_lock::send(&self.state_dir, Signal::CONT).await;
+        tokio::join!(
+            task_lock::wake_periodically(&self.state_dir, WAKE_INTERVAL),
+            request
+        )
+        .0
     }
 }

@@ -1,4 +1,4 @@
-//! The program file that shims are made of.
+//! The executable file that shims are started from.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
@@ -6,10 +6,11 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Our own program, held open from the start: when an upgrade replaces the file, shims are still of our version.
+/// The program of this process, held open from the start: after an upgrade replaces the file, shims still have the
+/// version of their host.
 ///
-/// With it goes what else commands are to find as it was then: how many files this process might have open, so that a
-/// host that asks for more afterwards asks for itself alone.
+/// It also holds the soft limit of open files at that time, so that a host can raise its own limit later without
+/// raising that of its commands.
 #[derive(Debug)]
 pub struct Image {
     file: OwnedFd,
@@ -17,18 +18,18 @@ pub struct Image {
 }
 
 impl Image {
-    /// The program of this process.
+    /// Opens the program of this process.
     ///
     /// # Errors
-    /// When the system does not let us open it.
+    /// Fails if the system does not allow it.
     pub fn open() -> io::Result<Self> {
         Self::of(Path::new("/proc/self/exe"))
     }
 
-    /// Another program that calls [`shim_main`](crate::shim_main).
+    /// Opens another program that calls [`shim_main`](crate::shim_main).
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// Fails if it cannot be opened.
     pub fn of(program: &Path) -> io::Result<Self> {
         let file = rustix::fs::open(program, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self {
@@ -37,12 +38,12 @@ impl Image {
         })
     }
 
-    /// How many files a process might have open when this one was made; none for any number.
+    /// Soft limit of open files when this was opened; `None` if unlimited.
     pub(crate) const fn open_files(&self) -> Option<u64> {
         self.open_files
     }
 
-    /// A path that leads to the file in a child of ours, until it executes something.
+    /// Path of the file for a child process, valid until the child executes a program.
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }

@@ -1,34 +1,34 @@
-//! Lines of JSON from a shim, and how one of them tells of the end.
+//! Reads lines of JSON from a shim, and decodes the one that reports the end.
 
 use super::client;
 use crate::record::Outcome;
-use crate::wire::{Answer, Ask, LINE_BYTES, Reply};
+use crate::wire::{Answer, LINE_BYTES, ReplyLine, Request};
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::io;
 use std::path::Path;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
-/// A connection on which the end will be told.
-pub(super) async fn wait_line(state_dir: &Path, nonce: &str) -> io::Result<Line> {
-    let stream = client::send(state_dir, nonce, Ask::Wait, &[]).await?;
-    Ok(Line::new(Box::new(stream)))
+/// Opens a connection on which the shim will report the end.
+pub(super) async fn open_end_channel(state_dir: &Path, nonce: &str) -> io::Result<LineReader> {
+    let stream = client::send(state_dir, nonce, Request::Wait, &[]).await?;
+    Ok(LineReader::new(Box::new(stream)))
 }
 
-/// How the end is told: bare by a shim to whoever started it, as an answer to whoever asked.
+/// The line that reports the end: a bare outcome on the pipe to the host that started the shim, a reply on a socket.
 #[derive(Debug, serde::Deserialize)]
 #[serde(untagged)]
-pub(super) enum Told {
+pub(super) enum EndMessage {
     Outcome(Outcome),
-    Reply(Reply),
+    Reply(ReplyLine),
 }
 
-impl Told {
+impl EndMessage {
     pub(super) fn into_outcome(self) -> Option<Outcome> {
         match self {
             Self::Outcome(outcome)
-            | Self::Reply(Reply {
-                answer: Answer::Over(outcome),
+            | Self::Reply(ReplyLine {
+                answer: Answer::Ended(outcome),
                 ..
             }) => Some(outcome),
             Self::Reply(_) => None,
@@ -36,13 +36,13 @@ impl Told {
     }
 }
 
-/// Lines of JSON from a shim. A read that was dropped goes on where it stood.
-pub(super) struct Line {
+/// Reads lines of JSON from a shim. A read that was dropped resumes where it stopped.
+pub(super) struct LineReader {
     reader: BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>,
     line: Vec<u8>,
 }
 
-impl Line {
+impl LineReader {
     pub(super) fn new(reader: Box<dyn AsyncRead + Send + Sync + Unpin>) -> Self {
         Self {
             reader: BufReader::with_capacity(4 << 10, reader),
@@ -50,7 +50,7 @@ impl Line {
         }
     }
 
-    /// The next line; none at the end.
+    /// Reads the next line; `None` at the end.
     pub(super) async fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         while self.line.last() != Some(&b'\n') {
             if self.line.len() > LINE_BYTES {
@@ -71,8 +71,8 @@ impl Line {
     }
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for LineReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line").finish_non_exhaustive()
+        f.debug_struct("LineReader").finish_non_exhaustive()
     }
 }

@@ -1,47 +1,47 @@
-//! What the directory of a task says of it, whoever holds it or held it.
+//! Reads the state of a task from its directory, without asking its shim.
 
-use super::holder::{self, Held};
+use super::task_lock::{self, LockState};
 use crate::error::Error;
-use crate::record::{Ended, Outcome};
+use crate::record::{Outcome, TaskEnd};
 use crate::wire::STATUS;
 use holon_domain::command::{CommandState, UnknownCause};
 use std::io;
 use std::path::Path;
 
-/// By what a task is found.
+/// Identifies a task: its directory, its id, and the nonce of its shim.
 #[derive(Debug, Clone, Copy)]
-pub struct Sought<'a> {
-    /// Its own directory.
+pub struct TaskLocator<'a> {
+    /// State directory of the task.
     pub state_dir: &'a Path,
-    /// Its id. A shim that runs another task is not taken for this one's, whatever else it answers.
+    /// Id of the task. A shim that reports another id is not accepted.
     pub task_id: &'a str,
-    /// What its shim answers to.
+    /// Nonce that the shim accepts.
     pub nonce: &'a str,
 }
 
-/// The directory's part of [`CommandState::Running`]: a process holds the task's lock, and was not asked anything yet.
+/// The directory's part of [`CommandState::Running`]: a process holds the task's lock, and was not asked yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LockHeld;
 
-/// The state of a task by its directory alone.
-pub(super) type DirectoryState = CommandState<LockHeld, Box<Ended>>;
+/// The state of a task as its directory shows it.
+pub(super) type DirectoryState = CommandState<LockHeld, Box<TaskEnd>>;
 
-/// Reads the state of a task from its directory. If no process holds its lock, the task is marked so that a shim that
-/// comes late does not run it.
+/// Reads the state of a task from its directory. If no process holds its lock, the task is marked so that a slow shim
+/// does not run it.
 pub(super) async fn probe(state_dir: &Path) -> DirectoryState {
     let state_dir = state_dir.to_owned();
     let look = move || {
         if let Some(outcome) = read_status(&state_dir) {
             return outcome.into_state();
         }
-        match holder::give_up_unless_held(&state_dir) {
-            // It may have ended between the two looks.
-            Ok(Held::NotAnyMore) => read_status(&state_dir).map_or(
+        match task_lock::mark_unless_held(&state_dir) {
+            // The command may have ended between the two reads.
+            Ok(LockState::Released) => read_status(&state_dir).map_or(
                 CommandState::Unknown(UnknownCause::SupervisorDied),
                 Outcome::into_state,
             ),
-            Ok(Held::Never) => CommandState::NeverStarted,
-            Ok(Held::Yes) => CommandState::Running(LockHeld),
+            Ok(LockState::NeverHeld) => CommandState::NeverStarted,
+            Ok(LockState::Held) => CommandState::Running(LockHeld),
             Err(error) if error.kind() == io::ErrorKind::NotFound => CommandState::NeverStarted,
             // A directory that cannot be read does not prove that the shim is dead.
             Err(_) => CommandState::Running(LockHeld),
@@ -51,8 +51,8 @@ pub(super) async fn probe(state_dir: &Path) -> DirectoryState {
     looked.unwrap_or(CommandState::Running(LockHeld))
 }
 
-/// The state, unless the lock is held.
-pub(super) fn known<R>(state: DirectoryState) -> Option<CommandState<R, Box<Ended>>> {
+/// Returns the state; `None` if the lock is held.
+pub(super) fn unless_running<R>(state: DirectoryState) -> Option<CommandState<R, Box<TaskEnd>>> {
     match state {
         CommandState::Running(LockHeld) => None,
         CommandState::NeverStarted => Some(CommandState::NeverStarted),
@@ -67,11 +67,11 @@ fn read_status(state_dir: &Path) -> Option<Outcome> {
     serde_json::from_slice(&text).ok()
 }
 
-/// The end of a command that was seen to run.
-pub(super) fn settled(outcome: Option<Outcome>) -> Result<Ended, Error> {
+/// Returns the end of a command that was seen to run.
+pub(super) fn recorded_end(outcome: Option<Outcome>) -> Result<TaskEnd, Error> {
     match outcome {
         Some(Outcome::Ended(ended)) => Ok(*ended),
-        // It was started; anything else is another's status.
+        // The command was started, so another outcome is not its own.
         Some(Outcome::NotStarted { .. }) | None => Err(Error::Lost),
     }
 }

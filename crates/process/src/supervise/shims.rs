@@ -1,13 +1,14 @@
-//! The shims of a host that starts commands one after the other: one is always started ahead.
+//! Starts the shims of a host and keeps one idle shim ready for the next command.
 //!
-//! A program takes longer to start than a shim to do its work, so the next one is started as soon as one is taken, and
-//! waits for its spec. One that waits in vain is killed, and so is one whose host ends, suspended or not: it has begun
-//! nothing.
-//! Invariant: a shim that was killed while it waited costs nothing but its time. A task is claimed before it begins, so
-//! a second shim that is told of it either is the first to run it, or refuses.
+//! Starting a program takes longer than the shim's own work, so the next shim is started as soon as one is used, and
+//! waits for its spec. An idle shim is killed after a timeout, and when its host ends, also if it is suspended: it
+//! has not started anything.
+//!
+//! Invariant: an idle shim that is killed costs only time. A task is claimed before it starts, so a second shim with
+//! the same spec either runs it first or refuses.
 
 use super::image::Image;
-use super::start::{Purpose, Unheard, Untold, start};
+use super::start::{IdleShim, Purpose, StartError, start};
 use super::task::Task;
 use crate::spec::ShimSpec;
 use holon_domain::command::CommandFailure;
@@ -16,91 +17,93 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-/// How long a shim waits for its spec: longer than a model thinks between two commands.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time a shim stays idle: longer than a model usually thinks between two commands.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts shims of one image. To be used within a runtime.
+/// Starts shims of one image and keeps one idle shim ready. Use it within a tokio runtime.
 #[derive(Debug)]
 pub struct Shims {
     image: Arc<Image>,
-    ahead: Arc<Mutex<Option<Ahead>>>,
-    keepers: TaskTracker,
+    spare: Arc<Mutex<Option<SpareShim>>>,
+    watchers: TaskTracker,
 }
 
-/// A shim that waits, and how whoever watches it learns that it was taken.
+/// An idle shim. Dropping the sender tells its watcher that it was used.
 #[derive(Debug)]
-struct Ahead {
-    shim: Untold,
+struct SpareShim {
+    shim: IdleShim,
     _taken: oneshot::Sender<()>,
 }
 
 impl Shims {
-    /// Starts none yet: who runs no command needs none.
+    /// Creates an empty pool. The first idle shim is started after the first command.
     pub fn new(image: Image) -> Self {
         Self {
             image: Arc::new(image),
-            ahead: Arc::default(),
-            keepers: TaskTracker::new(),
+            spare: Arc::default(),
+            watchers: TaskTracker::new(),
         }
     }
 
-    /// As [`start`], with the shim that waits if there is one.
+    /// Starts a command like [`start`], in the idle shim if there is one.
     ///
     /// # Errors
     /// As [`start`].
     pub async fn start(&self, spec: ShimSpec) -> Result<Task, CommandFailure> {
-        let started = self.start_with_what_is_there(spec).await;
-        let ahead = Arc::downgrade(&self.ahead);
-        let keeper = keep_one(Arc::clone(&self.image), ahead);
-        self.keepers.spawn(keeper);
+        let started = self.start_in_spare(spec).await;
+        let spare = Arc::downgrade(&self.spare);
+        let watcher = watch_spare(Arc::clone(&self.image), spare);
+        self.watchers.spawn(watcher);
         started
     }
 
-    async fn start_with_what_is_there(&self, spec: ShimSpec) -> Result<Task, CommandFailure> {
-        let Some(shim) = take(&self.ahead) else {
+    async fn start_in_spare(&self, spec: ShimSpec) -> Result<Task, CommandFailure> {
+        let Some(shim) = take(&self.spare) else {
             return start(&self.image, spec).await;
         };
-        match shim.tell(&self.image, spec).await {
+        match shim.run_spec(&self.image, spec).await {
             Ok(task) => Ok(task),
-            Err(Unheard::Refused(failure)) => Err(failure),
-            Err(Unheard::NoWord { spec, .. }) => start(&self.image, *spec).await,
+            Err(StartError::Refused(failure)) => Err(failure),
+            Err(StartError::NoReport { spec, .. }) => start(&self.image, *spec).await,
         }
     }
 }
 
-/// Starts the next one, unless one waits, and lets it go when it waits in vain.
-async fn keep_one(image: Arc<Image>, ahead: Weak<Mutex<Option<Ahead>>>) {
-    let started = ahead.upgrade().and_then(|it| start_ahead(&image, &it));
+/// Starts the next idle shim, unless there is one, and kills it after the timeout.
+async fn watch_spare(image: Arc<Image>, spare: Weak<Mutex<Option<SpareShim>>>) {
+    let started = spare
+        .upgrade()
+        .and_then(|spare| start_spare(&image, &spare));
     let Some(is_taken) = started else {
         return;
     };
-    let waited = tokio::time::timeout(PATIENCE, is_taken).await;
+    let waited = tokio::time::timeout(IDLE_TIMEOUT, is_taken).await;
     if waited.is_err()
-        && let Some(shim) = ahead.upgrade().and_then(|it| take(&it))
+        && let Some(shim) = spare.upgrade().and_then(|spare| take(&spare))
     {
         shim.dismiss().await;
     }
 }
 
-fn start_ahead(image: &Image, ahead: &Mutex<Option<Ahead>>) -> Option<oneshot::Receiver<()>> {
-    let mut ahead = lock(ahead);
-    if ahead.is_some() {
+fn start_spare(image: &Image, spare: &Mutex<Option<SpareShim>>) -> Option<oneshot::Receiver<()>> {
+    let mut spare = lock(spare);
+    if spare.is_some() {
         return None;
     }
-    // If that fails, the start of the next command says why.
-    let shim = Untold::begin(image, Purpose::Ahead).ok()?;
+    // If that fails, the start of the next command reports the reason.
+    let shim = IdleShim::begin(image, Purpose::Spare).ok()?;
     let (taken, is_taken) = oneshot::channel();
-    *ahead = Some(Ahead {
+    *spare = Some(SpareShim {
         shim,
         _taken: taken,
     });
     Some(is_taken)
 }
 
-fn take(ahead: &Mutex<Option<Ahead>>) -> Option<Untold> {
-    lock(ahead).take().map(|ahead| ahead.shim)
+fn take(spare: &Mutex<Option<SpareShim>>) -> Option<IdleShim> {
+    lock(spare).take().map(|spare| spare.shim)
 }
 
-fn lock(ahead: &Mutex<Option<Ahead>>) -> MutexGuard<'_, Option<Ahead>> {
-    ahead.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(spare: &Mutex<Option<SpareShim>>) -> MutexGuard<'_, Option<SpareShim>> {
+    spare.lock().unwrap_or_else(PoisonError::into_inner)
 }

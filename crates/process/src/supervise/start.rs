@@ -1,12 +1,12 @@
-//! Starting a shim, handing it its spec, and waiting for its word.
+//! Starts a shim, hands it its spec, and waits for its report.
 
-use super::holder::PATIENCE;
 use super::image::Image;
-use super::line::Line;
+use super::line::LineReader;
 use super::task::Task;
+use super::task_lock::PATIENCE;
 use crate::record::Report;
 use crate::shim::{AHEAD, ARGUMENT};
-use crate::spec::{ShimSpec, Told};
+use crate::spec::{ShimSpec, StartMessage};
 use holon_domain::command::CommandFailure;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::convert::Infallible;
@@ -16,100 +16,100 @@ use std::process::Stdio;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 
-/// Starts a command under a shim, and returns when its program was executed or could not be.
+/// Starts a command under a shim. Returns when its program was executed or could not be.
 ///
-/// The task's directory must exist, private and empty. When the future is dropped the command may run all the same:
-/// [`attach`](crate::attach) tells.
+/// The task's directory must exist, be private and be empty. If the future is dropped, the command may run
+/// nevertheless: [`attach`](crate::attach) tells.
 ///
 /// # Errors
-/// When the command could not be started, or was before.
+/// Fails if the command could not be started, or was started before.
 pub async fn start(image: &Image, spec: ShimSpec) -> Result<Task, CommandFailure> {
-    let shim = Untold::begin(image, Purpose::Command).map_err(|error| broken(&error))?;
-    match shim.tell(image, spec).await {
+    let shim = IdleShim::begin(image, Purpose::Command).map_err(|error| broken(&error))?;
+    match shim.run_spec(image, spec).await {
         Ok(task) => Ok(task),
-        Err(Unheard::Refused(failure)) => Err(failure),
-        Err(Unheard::NoWord { error, .. }) => Err(broken(&error)),
+        Err(StartError::Refused(failure)) => Err(failure),
+        Err(StartError::NoReport { error, .. }) => Err(broken(&error)),
     }
 }
 
-/// What a shim is started for.
+/// The purpose a shim is started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// A command that is there.
+    /// A command that is waiting to start.
     Command,
-    /// One that may come.
-    Ahead,
+    /// A later command that may come.
+    Spare,
 }
 
-/// A shim that runs and has not been told what for. Dropped, it is killed.
+/// A running shim without a spec. Dropping it kills the shim.
 #[derive(Debug)]
-pub(super) struct Untold {
-    process: Leash,
+pub(super) struct IdleShim {
+    process: KillOnDrop,
     spec: ChildStdin,
-    said: Line,
+    reports: LineReader,
 }
 
-/// A process that is killed when this is dropped, suspended or not, unless it was let off.
+/// Kills its process when dropped, also a suspended one, unless the process was released.
 #[derive(Debug)]
-struct Leash(Option<Child>);
+struct KillOnDrop(Option<Child>);
 
-/// Why a shim that was told its spec has no task to show.
+/// The reason a shim that got its spec did not report a running command.
 #[derive(Debug)]
-pub(super) enum Unheard {
-    /// It said why.
+pub(super) enum StartError {
+    /// The shim reported the failure.
     Refused(CommandFailure),
-    /// It said nothing. Whether it took the task on is known by the lock of the task alone.
-    NoWord {
+    /// The shim reported nothing. Only the lock of the task shows whether it claimed the task.
+    NoReport {
         error: io::Error,
         spec: Box<ShimSpec>,
     },
 }
 
-impl Untold {
-    /// Starts one, without environment: the command's own is in the spec, and ours is none of the shim's business.
+impl IdleShim {
+    /// Starts a shim with an empty environment. The command's environment is in the spec.
     pub(super) fn begin(image: &Image, purpose: Purpose) -> io::Result<Self> {
         let mut process = Command::new(image.path())
             .arg0("holon")
             .arg(ARGUMENT)
             .args(match purpose {
                 Purpose::Command => None,
-                Purpose::Ahead => Some(AHEAD),
+                Purpose::Spare => Some(AHEAD),
             })
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let (Some(spec), Some(said)) = (process.stdin.take(), process.stdout.take()) else {
+        let (Some(spec), Some(reports)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(io::Error::other("it has no pipes"));
         };
-        let said = Line::new(Box::new(said));
+        let reports = LineReader::new(Box::new(reports));
         Ok(Self {
-            process: Leash(Some(process)),
+            process: KillOnDrop(Some(process)),
             spec,
-            said,
+            reports,
         })
     }
 
-    /// Hands it its spec, and waits until it has executed the command's program.
-    pub(super) async fn tell(self, image: &Image, spec: ShimSpec) -> Result<Task, Unheard> {
+    /// Hands the shim its spec and waits until the command's program was executed.
+    pub(super) async fn run_spec(self, image: &Image, spec: ShimSpec) -> Result<Task, StartError> {
         let handle = self.process.handle();
-        let hear = async {
-            let (process, mut said) = self.send(image, &spec).await?;
-            let report = said.next().await?;
-            Ok::<_, io::Error>((report, process, said))
+        let receive = async {
+            let (process, mut reports) = self.send(image, &spec).await?;
+            let report = reports.next().await?;
+            Ok::<_, io::Error>((report, process, reports))
         };
-        let heard = tokio::select! {
-            heard = hear => heard,
-            // Anybody can suspend it at any time, and before it has claimed its task only we know which one it is.
-            never = keep_awake(handle) => match never {},
+        let received = tokio::select! {
+            received = receive => received,
+            // Any process can suspend the shim, and before it has claimed its task only this host knows its pid.
+            never = wake_periodically(handle) => match never {},
         };
-        let error = match heard {
-            Ok((Some(Report::Started(identity)), process, said)) => {
-                return Ok(Task::started(spec, identity, said, process));
+        let error = match received {
+            Ok((Some(Report::Started(identity)), process, reports)) => {
+                return Ok(Task::started(spec, identity, reports, process));
             }
             Ok((Some(Report::NotStarted { failure }), ..)) => {
-                return Err(Unheard::Refused(failure));
+                return Err(StartError::Refused(failure));
             }
             Ok((None, ..)) => {
                 io::Error::other("it was killed before it could say whether it began")
@@ -117,36 +117,37 @@ impl Untold {
             Err(error) => error,
         };
         let spec = Box::new(spec);
-        Err(Unheard::NoWord { error, spec })
+        Err(StartError::NoReport { error, spec })
     }
 
-    /// Hands it its spec. Once it has all of it, it may have claimed its task, and goes on without us.
-    async fn send(self, image: &Image, spec: &ShimSpec) -> io::Result<(Option<Child>, Line)> {
+    /// Writes the spec. After that the shim may have claimed its task, so it is no longer killed on drop.
+    async fn send(self, image: &Image, spec: &ShimSpec) -> io::Result<(Option<Child>, LineReader)> {
         let Self {
             process,
             spec: mut pipe,
-            said,
+            reports,
         } = self;
         let open_files = image.open_files();
-        let mut text = serde_json::to_vec(&Told { spec, open_files })?;
-        // The line says that this was all of it, so that nobody has to wait for every copy of the pipe to be closed.
+        let mut text = serde_json::to_vec(&StartMessage { spec, open_files })?;
+        // The line end marks the end of the spec, so that the shim need not wait until every copy of the pipe is
+        // closed.
         text.push(b'\n');
         pipe.write_all(&text).await?;
-        Ok((process.let_off(), said))
+        Ok((process.release(), reports))
     }
 
-    /// Ends it, and returns when it is gone.
+    /// Kills the shim and waits until it is gone.
     pub(super) async fn dismiss(self) {
-        if let Some(mut process) = self.process.let_off() {
-            // Nobody has a use for how it went.
+        if let Some(mut process) = self.process.release() {
+            // The exit status does not matter.
             process.kill().await.ok();
         }
     }
 }
 
-impl Leash {
-    /// Its process, which is not killed any more.
-    fn let_off(mut self) -> Option<Child> {
+impl KillOnDrop {
+    /// Releases the process; it is not killed on drop any more.
+    fn release(mut self) -> Option<Child> {
         self.0.take()
     }
 
@@ -156,26 +157,26 @@ impl Leash {
             .as_ref()?
             .id()
             .and_then(|pid| i32::try_from(pid).ok());
-        // A child of ours that nobody reaped: the number is its own.
+        // An unreaped child, so the pid is still its own.
         let pid = number.and_then(Pid::from_raw)?;
         pidfd_open(pid, PidfdFlags::empty()).ok()
     }
 }
 
-impl Drop for Leash {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         if let Some(process) = &mut self.0 {
-            // One that has ended needs no end.
+            // Fails only if the process has ended already.
             process.start_kill().ok();
         }
     }
 }
 
-/// Has a process go on, now and again and again. To one that is not suspended this means nothing.
-async fn keep_awake(process: Option<OwnedFd>) -> Infallible {
+/// Sends SIGCONT periodically until cancelled. It does not affect a process that is not suspended.
+async fn wake_periodically(process: Option<OwnedFd>) -> Infallible {
     loop {
         if let Some(process) = &process {
-            // That it has ended is found out when it is told.
+            // If the process has ended, the write of the spec fails.
             pidfd_send_signal(process, Signal::CONT).ok();
         }
         tokio::time::sleep(PATIENCE).await;

@@ -1,39 +1,40 @@
 //! A running command, as the host holds it.
 
-use super::born::Born;
-use super::line::Line;
-use super::probe::{LockHeld, Sought, probe};
-use super::slice::{Slice, halves, so_far};
-use super::{client, holder};
+use super::birth_record::BirthRecord;
+use super::line::LineReader;
+use super::probe::{LockHeld, TaskLocator, probe};
+use super::slice::{Slice, SliceRange, capture_so_far, end_ranges};
+use super::{client, task_lock};
 use crate::error::Error;
-use crate::record::{Ended, Identity, OutputFacts, Stream};
+use crate::record::{Identity, OutputFacts, Stream, TaskEnd};
 use crate::spec::{ShimSpec, VERSION, WindowSize};
-use crate::wire::{Answer, Ask};
+use crate::wire::{Answer, Request};
 use holon_domain::command::{CapturedStream, CommandState};
 use holon_domain::time::Timestamp;
 use std::path::PathBuf;
 use tokio::process::Child;
 use tokio::sync::{Mutex, OnceCell};
 
-/// A command under its shim. Dropping it changes nothing for the command.
+/// A command under its shim. All methods talk to the shim over its socket. Dropping the task does not affect the
+/// command.
 #[derive(Debug)]
 pub struct Task {
     pub(super) state_dir: PathBuf,
     pub(super) nonce: String,
     identity: Identity,
-    /// Who its processes are, held here because its directory can be removed.
-    pub(super) born: Option<Born>,
-    /// Whether its shim had answered when the task was found or started.
+    /// Birth record of its processes, held here because its directory can be removed.
+    pub(super) birth_record: Option<BirthRecord>,
+    /// True if the shim had answered when the task was found or started.
     answered: bool,
-    pub(super) waiting: Mutex<Waiting>,
-    pub(super) over: OnceCell<Result<Ended, Error>>,
+    pub(super) end_channel: Mutex<EndChannel>,
+    pub(super) end: OnceCell<Result<TaskEnd, Error>>,
 }
 
-/// Where the end is told.
+/// The connection on which the shim reports the end.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) line: Line,
-    /// The shim, where we started it: to be reaped.
+pub(super) struct EndChannel {
+    pub(super) line: LineReader,
+    /// The shim process if this host started it, to be reaped.
     pub(super) shim: Option<Child>,
 }
 
@@ -41,104 +42,111 @@ impl Task {
     pub(super) fn started(
         spec: ShimSpec,
         identity: Identity,
-        line: Line,
+        line: LineReader,
         shim: Option<Child>,
     ) -> Self {
         Self {
-            born: Born::told(&identity),
+            birth_record: BirthRecord::from_identity(&identity),
             state_dir: spec.state_dir,
             nonce: spec.nonce,
             identity,
             answered: true,
-            waiting: Mutex::new(Waiting { line, shim }),
-            over: OnceCell::new(),
+            end_channel: Mutex::new(EndChannel { line, shim }),
+            end: OnceCell::new(),
         }
     }
 
-    pub(super) fn found(sought: Sought<'_>, identity: Identity, line: Line) -> Self {
+    pub(super) fn found(locator: TaskLocator<'_>, identity: Identity, line: LineReader) -> Self {
         Self {
-            state_dir: sought.state_dir.to_owned(),
-            nonce: sought.nonce.to_owned(),
-            born: Born::told(&identity),
+            state_dir: locator.state_dir.to_owned(),
+            nonce: locator.nonce.to_owned(),
+            birth_record: BirthRecord::from_identity(&identity),
             identity,
             answered: true,
-            waiting: Mutex::new(Waiting { line, shim: None }),
-            over: OnceCell::new(),
+            end_channel: Mutex::new(EndChannel { line, shim: None }),
+            end: OnceCell::new(),
         }
     }
 
-    /// A task whose shim holds its lock since `claimed_at` and has not answered. What the shim would say of itself is
-    /// taken from its directory.
+    /// Creates a task whose shim has held its lock since `claimed_at` and has not answered. The identity is taken
+    /// from its directory.
     pub(super) fn unanswered(
-        sought: Sought<'_>,
+        locator: TaskLocator<'_>,
         claimed_at: Timestamp,
-        born: Option<Born>,
+        birth_record: Option<BirthRecord>,
     ) -> Self {
         let identity = Identity {
             version: VERSION,
-            task_id: sought.task_id.to_owned(),
-            pid: born.as_ref().map_or(0, Born::leader),
+            task_id: locator.task_id.to_owned(),
+            pid: birth_record.as_ref().map_or(0, BirthRecord::leader),
             started_at: claimed_at,
-            born: None,
+            birth_record: None,
         };
         Self {
-            state_dir: sought.state_dir.to_owned(),
-            nonce: sought.nonce.to_owned(),
-            born,
+            state_dir: locator.state_dir.to_owned(),
+            nonce: locator.nonce.to_owned(),
+            birth_record,
             identity,
             answered: false,
-            // At its end from the start, so that whoever waits looks at the directory and asks the shim anew.
-            waiting: Mutex::new(Waiting {
-                line: Line::new(Box::new(tokio::io::empty())),
+            // Empty from the start, so that a waiting caller checks the directory and connects to the shim again.
+            end_channel: Mutex::new(EndChannel {
+                line: LineReader::new(Box::new(tokio::io::empty())),
                 shim: None,
             }),
-            over: OnceCell::new(),
+            end: OnceCell::new(),
         }
     }
 
-    /// Whether its shim had answered when the task was found. One that had not holds its lock, and may answer later.
+    /// Returns true if the shim had answered when the task was found. A shim that had not answered holds its lock and
+    /// may answer later.
     pub const fn has_answered(&self) -> bool {
         self.answered
     }
 
-    /// Whose command it is, since when it runs, and its process id to be shown to people.
+    /// Returns the identity: task, start time, and a process id for display.
     pub const fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// What is kept of the output so far.
+    /// Returns the facts about the output so far.
     ///
     /// # Errors
-    /// When the shim does not answer.
+    /// Fails if the shim does not answer.
     pub async fn output(&self) -> Result<OutputFacts, Error> {
-        match self.ask(Ask::Facts, &[]).await {
+        match self.request(Request::Facts, &[]).await {
             Ok((Answer::Facts(facts), _)) => Ok(facts),
             Ok((other, _)) => Err(unexpected(&other)),
             Err(error) => self.if_ended(error).await.map(|ended| ended.output),
         }
     }
 
-    /// At most `max` bytes of a stream from offset `after` on.
+    /// Reads at most `max` bytes of a stream from offset `after` on.
     ///
     /// # Errors
-    /// When there is no such stream, the shim does not answer or the file cannot be read.
+    /// Fails if there is no such stream, the shim does not answer, or the file cannot be read.
     pub async fn slice(&self, stream: Stream, after: u64, max: usize) -> Result<Slice, Error> {
         let output = self.output().await?;
-        self.slice_of(&output, stream, (after, max)).await
+        self.slice_of(&output, stream, SliceRange { after, max })
+            .await
     }
 
-    /// The same for who knows what is kept. The part that is held in memory may have moved on since.
+    /// Reads a range of a stream by facts that were read before. The part that is held in memory may have moved on
+    /// since.
     async fn slice_of(
         &self,
         output: &OutputFacts,
         stream: Stream,
-        (after, max): (u64, usize),
+        range: SliceRange,
     ) -> Result<Slice, Error> {
+        let SliceRange { after, max } = range;
         let facts = output.stream(stream).ok_or(Error::NoStream)?;
         if after < facts.head_bytes || facts.tail_at.is_some() || facts.tail_bytes == 0 {
             return facts.slice(after, max).await;
         }
-        match self.ask(Ask::Tail { stream, after, max }, &[]).await {
+        match self
+            .request(Request::Tail { stream, after, max }, &[])
+            .await
+        {
             Ok((Answer::Tail { at, total }, bytes)) => Ok(Slice {
                 at,
                 bytes,
@@ -153,8 +161,8 @@ impl Task {
         }
     }
 
-    /// Head and tail of a stream as text, at most `capture_bytes` of it. Its end is where reading on begins: whatever
-    /// is printed meanwhile, nothing is shown twice and nothing is passed over.
+    /// Returns head and tail of a stream as text, at most `capture_bytes` of it. Reading on at its end repeats and
+    /// skips nothing, also if the command prints meanwhile.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
@@ -167,7 +175,7 @@ impl Task {
         self.preview_of(&output, stream, capture_bytes).await
     }
 
-    /// The same of the stream as it was when `output` was kept of it.
+    /// Like [`preview`](Self::preview), for facts that were read before.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
@@ -178,64 +186,69 @@ impl Task {
         capture_bytes: usize,
     ) -> Result<CapturedStream, Error> {
         let facts = output.stream(stream).ok_or(Error::NoStream)?;
-        let (head, tail) = halves(facts, capture_bytes);
+        let [head, tail] = end_ranges(facts, capture_bytes);
         let head = self.slice_of(output, stream, head).await?;
         let tail = self.slice_of(output, stream, tail).await?;
-        Ok(so_far(head, &tail, facts.total_bytes))
+        Ok(capture_so_far(head, &tail, facts.total_bytes))
     }
 
-    /// Gives the command a piece of input (at most a mebibyte), and returns how many bytes it was given.
+    /// Writes a piece of input (at most a mebibyte) to the command, and returns its length.
     ///
-    /// Numbers begin at 1 or above and grow, with gaps if need be. One that is not greater than the last one taken
-    /// counts as taken and is not given again, so ask again for one piece, or give it up, before the next.
+    /// Numbers start at 1 and grow, with gaps allowed. A number that is not greater than the last accepted one counts
+    /// as written and is not written again, so retry one piece, or drop it, before the next.
     ///
     /// # Errors
-    /// When the command takes no input or not this much, or the shim does not answer. Asking again is harmless, and a
-    /// piece that was refused has not used up its number.
+    /// Fails if the command accepts no input or not this much, or the shim does not answer. A retry is safe, and a
+    /// refused piece has not used its number.
     pub async fn input(&self, number: u64, bytes: &[u8]) -> Result<usize, Error> {
-        self.order(Ask::Input { number }, bytes).await?;
+        self.expect_done(Request::Input { number }, bytes).await?;
         Ok(bytes.len())
     }
 
-    /// Closes the command's input after everything before `number`; the number counts like one of input.
+    /// Closes the command's input after everything before `number`, which counts like a piece of input.
     ///
     /// # Errors
     /// As [`input`](Self::input).
     pub async fn close_input(&self, number: u64) -> Result<(), Error> {
-        self.order(Ask::CloseInput { number }, &[]).await
+        self.expect_done(Request::CloseInput { number }, &[]).await
     }
 
     /// Changes the size of the command's terminal.
     ///
     /// # Errors
-    /// When there is no terminal, or the shim does not answer.
+    /// Fails if there is no terminal, or the shim does not answer.
     pub async fn resize(&self, size: WindowSize) -> Result<(), Error> {
         let WindowSize { rows, columns } = size;
-        self.order(Ask::Resize { rows, columns }, &[]).await
+        self.expect_done(Request::Resize { rows, columns }, &[])
+            .await
     }
 
-    /// Sends a signal to the processes in the command's foreground, as a key typed at a terminal does.
+    /// Sends a signal to the foreground processes of the command, as a key typed at a terminal does.
     ///
     /// # Errors
-    /// When there is no such signal, or the shim does not answer.
+    /// Fails if there is no such signal, or the shim does not answer.
     pub async fn signal(&self, signal: i32) -> Result<(), Error> {
-        self.order(Ask::Signal { signal }, &[]).await
+        self.expect_done(Request::Signal { signal }, &[]).await
     }
 
-    async fn order(&self, ask: Ask, body: &[u8]) -> Result<(), Error> {
-        match self.ask(ask, body).await? {
+    async fn expect_done(&self, request: Request, body: &[u8]) -> Result<(), Error> {
+        match self.request(request, body).await? {
             (Answer::Done, _) => Ok(()),
             (other, _) => Err(unexpected(&other)),
         }
     }
 
-    pub(super) async fn ask(&self, ask: Ask, body: &[u8]) -> Result<(Answer, Vec<u8>), Error> {
-        let asked = client::ask(&self.state_dir, &self.nonce, ask, body);
-        holder::woken(&self.state_dir, asked).await
+    pub(super) async fn request(
+        &self,
+        request: Request,
+        body: &[u8],
+    ) -> Result<(Answer, Vec<u8>), Error> {
+        let exchange = client::request(&self.state_dir, &self.nonce, request, body);
+        task_lock::with_wakeups(&self.state_dir, exchange).await
     }
 
-    /// The end, when that is why the shim does not answer.
-    async fn if_ended(&self, error: Error) -> Result<Ended, Error> {
+    /// Returns the end of the command if that is the reason the shim does not answer.
+    async fn if_ended(&self, error: Error) -> Result<TaskEnd, Error> {
         match error {
             Error::Unreachable { .. } => match probe(&self.state_dir).await {
                 CommandState::Ended(ended) => Ok(*ended),

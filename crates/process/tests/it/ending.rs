@@ -1,4 +1,4 @@
-//! How commands end: by themselves, by a signal, by the clock, by their caller.
+//! Tests of the ends of a command: by itself, by a signal, by its timeout, or cancelled by its caller.
 
 use crate::support::{Witness, output, spec, time_out_once_open, try_run};
 use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput};
@@ -110,7 +110,7 @@ async fn nothing_starts_once_the_run_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_run_whose_future_is_dropped_leaves_nobody_alive() {
+async fn a_run_whose_future_is_dropped_leaves_no_process_alive() {
     let witness = Witness::new();
     let cmd = format!("sleep 3600 > {} & wait", witness.path());
     let witness = tokio::select! {
@@ -123,7 +123,7 @@ async fn a_run_whose_future_is_dropped_leaves_nobody_alive() {
 #[tokio::test]
 async fn a_background_process_does_not_keep_a_command_alive_and_is_stopped() {
     let witness = Witness::new();
-    // It inherits the witness and the command's own pipes, and holds all of them open.
+    // The background process inherits the witness and the command's own pipes, and holds all of them open.
     let ran = output(spec(&format!(
         "exec 3> {}; sleep 3600 & echo done",
         witness.path()

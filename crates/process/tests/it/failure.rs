@@ -1,4 +1,4 @@
-//! Commands that cannot be started, and the surroundings of those that can.
+//! Tests of commands that cannot be started, and of the environment of those that can.
 
 use crate::support::{output, spec, try_run};
 use holon_domain::command::CommandFailure;
@@ -82,7 +82,7 @@ async fn a_command_runs_in_its_directory() {
 
 #[tokio::test]
 async fn the_environment_is_set_and_cleared_as_asked() {
-    let asked = CommandSpec {
+    let requested = CommandSpec {
         env: vec![
             ("SET_BY_US".to_owned(), "a b".to_owned()),
             ("BOTH".to_owned(), "kept".to_owned()),
@@ -93,7 +93,7 @@ async fn the_environment_is_set_and_cleared_as_asked() {
     };
     let ran = output(CommandSpec {
         cmd: "/usr/bin/env | /usr/bin/sort".to_owned(),
-        ..asked.clone()
+        ..requested.clone()
     })
     .await;
     assert!(ran.stdout.head.contains("SET_BY_US=a b\n") && ran.stdout.head.contains("BOTH=kept\n"));

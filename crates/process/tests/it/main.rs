@@ -1,4 +1,4 @@
-//! Commands run for real, through the public door.
+//! Tests that run real commands through the public API.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod ending;

@@ -1,4 +1,4 @@
-//! What is kept of what a command prints.
+//! Tests of the output that is kept of a command.
 
 use crate::support::{output, spec};
 use holon_domain::command::CommandEnd;

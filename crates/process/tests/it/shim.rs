@@ -1,4 +1,4 @@
-//! Commands under a shim, run for real.
+//! Tests of real commands under a shim.
 
 mod ahead;
 mod ending;

@@ -1,4 +1,4 @@
-//! A place to run commands in, and a witness that outlives them.
+//! Fixtures of these tests: specs, and a witness that shows when all processes of a command are dead.
 
 use holon_domain::command::{CommandFailure, CommandOutput};
 use holon_process::{CommandSpec, run};
@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Longer than any test may take: a command with this timeout ends by something else.
+/// Timeout that no test reaches.
 pub(crate) const NEVER_MS: u64 = 3_600_000;
 
-/// `cmd` in the current directory, with bounds it does not reach.
+/// Returns a spec for `cmd` with limits it does not reach.
 pub(crate) fn spec(cmd: &str) -> CommandSpec {
     CommandSpec {
         cmd: cmd.to_owned(),
@@ -45,13 +45,13 @@ impl Witness {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
-        let (tell, opened) = std::sync::mpsc::channel();
+        let (send_opened, opened) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || {
             let mut pipe = std::fs::File::open(path).unwrap();
-            tell.send(()).ok();
-            let mut said = String::new();
-            pipe.read_to_string(&mut said).unwrap();
-            said
+            send_opened.send(()).ok();
+            let mut text = String::new();
+            pipe.read_to_string(&mut text).unwrap();
+            text
         });
         Self {
             dir,
@@ -60,14 +60,14 @@ impl Witness {
         }
     }
 
-    /// Its path, to be opened for writing by a command.
+    /// Path of the pipe, for a command to open for writing.
     pub(crate) fn path(&self) -> String {
         self.dir.path().join("pipe").display().to_string()
     }
 
-    /// Waits until a command has opened the pipe, and hands itself back.
+    /// Waits until a command has opened the pipe, and returns the witness.
     pub(crate) async fn opened(self) -> Self {
-        // On a thread for blocking work, because a paused clock stands still while one is busy.
+        // On a thread for blocking work, because a paused clock does not advance while one is busy.
         let wait = move || {
             self.opened.recv().unwrap();
             self
@@ -75,7 +75,7 @@ impl Witness {
         tokio::task::spawn_blocking(wait).await.unwrap()
     }
 
-    /// Waits until everyone who held the pipe is dead, and returns what was written to it.
+    /// Waits until every process that held the pipe is dead, and returns what was written to it.
     pub(crate) async fn all_dead(self) -> String {
         tokio::task::spawn_blocking(|| self.reader.join().unwrap())
             .await
@@ -83,7 +83,7 @@ impl Witness {
     }
 }
 
-/// Runs a command whose time is up at the moment it opens the witness, however slow the machine is.
+/// Runs a command and lets its timeout expire at the moment it opens the witness.
 pub(crate) async fn time_out_once_open(
     spec: CommandSpec,
     witness: Witness,

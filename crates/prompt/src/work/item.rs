@@ -1,6 +1,6 @@
-//! One work item in words: all of the current one, one line of any other.
+//! Renders one work item: the current one in full, any other in one line.
 
-use super::{PlanLook, short, wait_words};
+use super::{PlanFile, describe_wait, short};
 use crate::provenance::spelled;
 use crate::visible;
 use holon_domain::agent::AgentRecord;
@@ -13,12 +13,12 @@ const TODO_BYTES: usize = 8_000;
 /// Bytes of a completion report in a list.
 const REPORT_BYTES: usize = 600;
 
-/// The current item in full.
+/// Renders the current item in full.
 pub(super) fn full(
     agent: &AgentRecord,
     item: &WorkItemRecord,
     wait: Option<&WaitRecord>,
-    plan: &PlanLook,
+    plan: &PlanFile,
 ) -> String {
     let state = item.scheduling_state(agent.work.wake_count);
     let mut lines = vec![
@@ -39,24 +39,28 @@ pub(super) fn full(
         lines.push(format!("recheck_at: {}", recheck.at));
     }
     if let Some(wait) = wait {
-        lines.push(format!("waits: {} {}", wait.id, wait_words(wait)));
+        lines.push(format!("waits: {} {}", wait.id, describe_wait(wait)));
     }
     let path = format!(
         "{}/{}",
         agent.agent_home,
         WorkItemRecord::plan_path(&item.id)
     );
-    lines.push(plan_words(&visible::line(&path), item.plan.as_ref(), plan));
+    lines.push(describe_plan(
+        &visible::line(&path),
+        item.plan.as_ref(),
+        plan,
+    ));
     lines.extend(todos(&item.todo_list));
     lines.join("\n")
 }
 
-fn plan_words(path: &str, known: Option<&PlanArtifact>, look: &PlanLook) -> String {
+fn describe_plan(path: &str, known: Option<&PlanArtifact>, look: &PlanFile) -> String {
     let plan = match (look, known) {
-        (PlanLook::Missing, _) => return format!("plan file: {path} (there is no such file)"),
-        (PlanLook::Known, None) => return format!("plan file: {path} (not written yet)"),
-        (PlanLook::Known, Some(plan)) => plan,
-        (PlanLook::Changed(plan), _) => plan,
+        (PlanFile::Missing, _) => return format!("plan file: {path} (there is no such file)"),
+        (PlanFile::Known, None) => return format!("plan file: {path} (not written yet)"),
+        (PlanFile::Known, Some(plan)) => plan,
+        (PlanFile::Changed(plan), _) => plan,
     };
     let bytes = plan.bytes;
     if plan.is_too_large() {
@@ -76,7 +80,7 @@ fn plan_words(path: &str, known: Option<&PlanArtifact>, look: &PlanLook) -> Stri
     };
     format!(
         "plan file: {path} ({bytes} bytes, sha256 {hash}, {extent})\n{}",
-        quoted(&plan.preview)
+        quote(&plan.preview)
     )
 }
 
@@ -110,7 +114,7 @@ fn todo(todo: &TodoItem) -> String {
     format!("- {mark} {}", visible::line(&todo.text))
 }
 
-/// An item in one line of a list.
+/// Renders an item as one line of a list.
 pub(super) fn line(item: &WorkItemRecord, wake_count: u64) -> String {
     let state = spelled(item.scheduling_state(wake_count));
     let mut line = format!("- {} [{state}] {}", item.id, short(&item.objective));
@@ -123,17 +127,17 @@ pub(super) fn line(item: &WorkItemRecord, wake_count: u64) -> String {
     line
 }
 
-/// A completed item with its report.
+/// Renders a completed item with its report.
 pub(super) fn completed(item: &WorkItemRecord) -> String {
     let line = format!("- {} {}", item.id, short(&item.objective));
     match &item.result_summary {
-        Some(report) => format!("{line}\n{}", quoted(&text::preview(report, REPORT_BYTES))),
+        Some(report) => format!("{line}\n{}", quote(&text::preview(report, REPORT_BYTES))),
         None => line,
     }
 }
 
-/// Each line marked as quoted, so that no text passes for a line of the runtime.
-fn quoted(words: &str) -> String {
+/// Marks each line as quoted, so that no text is mistaken for a line of the runtime.
+fn quote(words: &str) -> String {
     let shown = visible::body(words);
     let lines: Vec<String> = shown.lines().map(|line| format!("> {line}")).collect();
     lines.join("\n")

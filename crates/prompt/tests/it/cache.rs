@@ -1,4 +1,4 @@
-//! The cache identity: what keeps the key and what rotates it.
+//! The cache identity: changes that keep the key, and changes that rotate it.
 
 use crate::fixture::{Scene, at, operator, past, tool};
 use holon_domain::AgentId;

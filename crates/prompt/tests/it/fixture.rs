@@ -10,7 +10,7 @@ use holon_domain::tool::{ToolFamily, ToolSpec};
 use holon_domain::work_item::WorkOverview;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
-use holon_prompt::{Built, FrameInput, HistoryItem, PlanLook, Work, build};
+use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work, build};
 use serde_json::json;
 
 /// Everything a frame borrows.
@@ -22,7 +22,7 @@ pub(crate) struct Scene {
     pub(crate) history: Vec<HistoryItem>,
     pub(crate) tasks: Vec<TaskListEntry>,
     pub(crate) work: WorkOverview,
-    pub(crate) plan: PlanLook,
+    pub(crate) plan: PlanFile,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) now: Timestamp,
     pub(crate) budget_tokens: u32,
@@ -37,7 +37,7 @@ impl Scene {
             history: Vec::new(),
             tasks: Vec::new(),
             work: WorkOverview::default(),
-            plan: PlanLook::Known,
+            plan: PlanFile::Known,
             tools: vec![tool("Sleep"), tool("ExecCommand")],
             now: at(100),
             budget_tokens: 100_000,
@@ -58,11 +58,11 @@ impl Scene {
         }
     }
 
-    pub(crate) fn built(&self) -> Built {
+    pub(crate) fn built(&self) -> BuiltFrame {
         build(&self.input())
     }
 
-    /// The text of the last context block.
+    /// Returns the text of the last context block.
     pub(crate) fn last_block(&self) -> String {
         self.built()
             .frame
@@ -78,7 +78,7 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(1_794_700_000_000 + seconds * 1_000)
 }
 
-/// Read from its stored form, so that facts no prompt shows need no mention here.
+/// Parsed from its stored form, so that facts no prompt shows need no mention here.
 fn agent() -> AgentRecord {
     let home = "/srv/op/.holon/agents/main";
     let row = json!({
@@ -138,7 +138,7 @@ pub(crate) fn webhook(n: u32, text: &str) -> MessageEnvelope {
     message(n, origin, MessageKind::WebhookEvent, text)
 }
 
-/// The end of a task, as the runtime tells it.
+/// The end of a task, in the form the runtime reports it.
 pub(crate) fn task_result(n: u32, text: &str) -> MessageEnvelope {
     let origin = Origin::Task {
         task_id: task_id(1),

@@ -1,4 +1,4 @@
-//! The prompt crate from outside: whole frames, their cache identity, and what outsiders can and cannot do to them.
+//! The prompt crate from outside: whole frames, their cache identity, and attacks by outsiders.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod cache;

@@ -1,4 +1,4 @@
-//! The agent's work in a frame: what is shown of it, in which order it gives way, and that it stays the same in a turn.
+//! The agent's work in a frame: its content, the order in which parts are dropped, and its stability within a turn.
 
 use crate::fixture::{Scene, at, operator, past};
 use holon_domain::WorkItemId;
@@ -8,7 +8,7 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{
     PlanArtifact, WorkItemRecord, WorkItemSchedulingState, WorkOverview,
 };
-use holon_prompt::{PlanLook, Work, build};
+use holon_prompt::{PlanFile, Work, build};
 use serde_json::{Value, json};
 
 fn item(name: &str, more: &Value) -> WorkItemRecord {
@@ -104,7 +104,7 @@ fn busy() -> Scene {
     scene
 }
 
-/// The block about work; none when there is none.
+/// Returns the block about work, if there is one.
 fn shown(scene: &Scene) -> Option<String> {
     let built = scene.built();
     let blocks = built.frame.context_blocks.into_iter();
@@ -207,15 +207,15 @@ fn items_that_are_left_out_do_not_count_as_shown() {
 fn a_plan_that_was_edited_or_lost_is_shown_as_it_is_now() {
     let mut scene = busy();
     for (look, words) in [
-        (PlanLook::Missing, "(there is no such file)"),
-        (PlanLook::Changed(plan("# Other\n")), "> # Other"),
-        (PlanLook::Changed(plan("")), "(empty)"),
+        (PlanFile::Missing, "(there is no such file)"),
+        (PlanFile::Changed(plan("# Other\n")), "> # Other"),
+        (PlanFile::Changed(plan("")), "(empty)"),
         (
-            PlanLook::Changed(PlanArtifact::of_content(&[0xff], at(2))),
+            PlanFile::Changed(PlanArtifact::of_content(&[0xff], at(2))),
             "no text",
         ),
         (
-            PlanLook::Changed(PlanArtifact::of_size(1 << 40, at(2))),
+            PlanFile::Changed(PlanArtifact::of_size(1 << 40, at(2))),
             "too large to be shown",
         ),
     ] {

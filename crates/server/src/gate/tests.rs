@@ -1,4 +1,4 @@
-//! The gate against every combination of what a request's head can say, on every route there is.
+//! The gate against every combination of header values, on every route.
 
 use super::*;
 use crate::router::routes;
@@ -6,7 +6,7 @@ use axum::body::Body;
 
 const SECRET: &str = "0123456789abcdefghijkl";
 
-/// A value of one header, and whether it is in order.
+/// Values of one header, and true if they are allowed.
 type Choice = (&'static [&'static str], bool);
 
 const HOSTS: [Choice; 8] = [
@@ -83,9 +83,9 @@ fn request(
 }
 
 fn verdict(gate: &Gate, request: &Request) -> (u16, String) {
-    match gate.judge(request) {
-        Ok(Caller::Known) => (200, "known".into()),
-        Ok(Caller::Stranger) => (200, "stranger".into()),
+    match gate.check(request) {
+        Ok(Caller::Authenticated) => (200, "known".into()),
+        Ok(Caller::Anonymous) => (200, "stranger".into()),
         Err(refusal) => {
             let status = refusal.status.as_u16();
             (status, refusal.into_body().code.unwrap())
@@ -93,7 +93,7 @@ fn verdict(gate: &Gate, request: &Request) -> (u16, String) {
     }
 }
 
-/// What must come out: the first thing that is not in order decides.
+/// Computes the expected verdict: the first header that is not allowed decides.
 fn expected(
     method: &Method,
     path: &str,
@@ -143,7 +143,7 @@ fn over_tcp_every_combination_on_every_route_gets_the_verdict_the_rules_give() {
 }
 
 #[test]
-fn over_the_socket_nobody_needs_a_token_and_pages_stay_out() {
+fn over_the_socket_no_token_is_needed_and_pages_are_refused() {
     let gate = gate(Transport::Unix);
     for (method, path) in routes() {
         for host in HOSTS {

@@ -1,7 +1,7 @@
-//! What can be wrong with a request before the engine is asked: credentials, headers, routes, JSON, parameters.
+//! Faults of a request that the server finds itself: credentials, headers, routes, JSON, parameters.
 //!
-//! Each fault states its HTTP status, code, meaning and next step here; the message is worded where the fault is
-//! found, because only that place knows the details.
+//! Each fault states its HTTP status, code, meaning and next step here. The place that finds the fault words the
+//! message, because only it knows the details.
 
 use super::Refusal;
 use axum::http::StatusCode;
@@ -9,7 +9,7 @@ use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE}
 use holon_api::ErrorBody;
 use holon_domain::refusal::RefusalText;
 
-/// A fault of a request, or a state of the server, that no agent has a part in.
+/// A malformed request, or a state of the server, that concerns no agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestFault {
     pub(crate) status: StatusCode,
@@ -129,7 +129,7 @@ impl RequestFault {
             "send the id of the last event, or leave the header out to get new events only",
         ),
     );
-    /// A cursor beyond the newest event, so another store gave it out.
+    /// The cursor is beyond the newest event, so another store issued it.
     pub(crate) const CURSOR_AHEAD: Self = Self::new(
         StatusCode::GONE,
         RefusalText::with_hint(
@@ -154,7 +154,7 @@ impl RequestFault {
             "leave the template out",
         ),
     );
-    /// A field by which the caller says how far to trust it.
+    /// The caller sent a field that claims an authority.
     pub(crate) const CLAIMED_AUTHORITY: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::with_hint(
@@ -187,7 +187,7 @@ impl RequestFault {
             "close one, or read pages from /events instead",
         ),
     );
-    /// Not a fault of the request but a state of the host's files, which the caller can mend and try again.
+    /// The host's settings are invalid. The operator can correct them and retry.
     pub(crate) const SETTINGS: Self = Self::new(
         StatusCode::CONFLICT,
         RefusalText::with_hint(
@@ -197,7 +197,7 @@ impl RequestFault {
         ),
     );
 
-    /// Every fault, for the reference.
+    /// Every fault, as input of the reference page.
     pub(crate) const ALL: [Self; 22] = [
         Self::UNAUTHORIZED,
         Self::HOST_NOT_ALLOWED,
@@ -227,7 +227,7 @@ impl RequestFault {
         Self { status, text }
     }
 
-    /// The refusal, worded by the place that found the fault.
+    /// Builds the refusal with a message from the place that found the fault.
     pub(crate) fn refuse(self, message: impl Into<String>) -> Refusal {
         let Self { status, text } = self;
         let mut body = ErrorBody::new(text.code, message);
@@ -240,7 +240,7 @@ impl RequestFault {
     }
 }
 
-/// The header that HTTP wants beside a status: how to show who one is, or when to come back.
+/// Returns the header that HTTP expects with a status: `WWW-Authenticate` or `Retry-After`.
 fn header_of(status: StatusCode) -> Option<(HeaderName, HeaderValue)> {
     match status {
         StatusCode::UNAUTHORIZED => {

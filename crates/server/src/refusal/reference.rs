@@ -1,20 +1,19 @@
-//! Every refusal a caller of the control plane can meet, as data for `docs/reference/refusals.md`.
+//! Every refusal of the control plane, as data for `docs/reference/refusals.md`.
 
 use super::{RequestFault, status_of};
 use holon_domain::AgentId;
 use holon_domain::refusal::RefusalText;
 use holon_engine::Error;
 
-/// One row of the reference.
+/// One row of the reference page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusalEntry {
-    /// HTTP status.
     pub status: u16,
-    /// Code, meaning and next step; placeholders of the next step are left as they are.
+    /// Code, meaning and next step; placeholders in the next step stay unfilled.
     pub text: RefusalText,
 }
 
-/// Every refusal, sorted by code: those of the core, of the engine and of the server.
+/// Returns every refusal of core, engine and server, sorted by code.
 #[must_use]
 #[allow(
     clippy::expect_used,

@@ -9,7 +9,7 @@ fn agent() -> AgentId {
     AgentId::parse("main").unwrap()
 }
 
-/// A refusal as its receiver sees it: status, `Retry-After`, body.
+/// Converts a refusal to its response: status, `Retry-After`, body.
 async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Value) {
     let response = refusal.into_response();
     let retry = response.headers().get(RETRY_AFTER);

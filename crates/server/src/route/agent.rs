@@ -1,4 +1,4 @@
-//! Making agents, starting and stopping them.
+//! Routes that create, start and stop agents.
 
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
@@ -13,7 +13,7 @@ use holon_domain::model::ModelRef;
 use holon_engine::request::{CreateAgent, WorkspaceChoice};
 use std::path::PathBuf;
 
-/// `POST /control/agents/{id}/create`.
+/// `POST /control/agents/{id}/create`: creates an agent.
 pub(crate) async fn create(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
@@ -24,14 +24,14 @@ pub(crate) async fn create(
         return Err(RequestFault::TEMPLATE.refuse("templates are not available yet"));
     }
     let request = CreateAgent {
-        agent_id: chosen(&agent_id)?,
-        workspace: workspace(request.workspace_root, request.cwd),
-        model: request.model.as_deref().map(model).transpose()?,
+        agent_id: parse_new_agent_id(&agent_id)?,
+        workspace: workspace_choice(request.workspace_root, request.cwd),
+        model: request.model.as_deref().map(parse_model).transpose()?,
     };
     Ok(Json(state.acts.create_agent(request).await?))
 }
 
-/// `POST /control/agents/{id}/control`.
+/// `POST /control/agents/{id}/control`: starts or stops an agent.
 pub(crate) async fn control(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
@@ -42,21 +42,20 @@ pub(crate) async fn control(
         ControlAction::Start | ControlAction::Resume => state.acts.start_agent(&agent_id).await?,
         ControlAction::Stop | ControlAction::Pause => state.acts.stop_agent(&agent_id).await?,
     }
-    Ok(Json(ControlResponse::done(agent_id, action)))
+    Ok(Json(ControlResponse::new(agent_id, action)))
 }
 
-/// A name an operator may give to a new agent.
-pub(super) fn chosen(agent_id: &AgentId) -> Result<AgentId, Refusal> {
+/// Parses a name that an operator may give to a new agent; names of the runtime are refused.
+pub(super) fn parse_new_agent_id(agent_id: &AgentId) -> Result<AgentId, Refusal> {
     Ok(AgentId::parse(agent_id.as_str()).map_err(holon_engine::Error::from)?)
 }
 
-/// A model as it was named.
-pub(super) fn model(text: &str) -> Result<ModelRef, Refusal> {
+pub(super) fn parse_model(text: &str) -> Result<ModelRef, Refusal> {
     ModelRef::parse(text).map_err(|error| RequestFault::MODEL_REF.refuse(error.to_string()))
 }
 
-/// A workspace as it was named. Whether it can be used is for the engine to say.
-pub(super) fn workspace(root: Option<String>, cwd: Option<String>) -> WorkspaceChoice {
+/// Converts the workspace fields. The engine checks that the paths are usable.
+pub(super) fn workspace_choice(root: Option<String>, cwd: Option<String>) -> WorkspaceChoice {
     WorkspaceChoice {
         workspace_root: root.map(PathBuf::from),
         cwd: cwd.map(PathBuf::from),

@@ -1,6 +1,6 @@
-//! Events of an agent: pages and streams.
+//! Routes that read an agent's events as pages and as streams.
 
-use crate::extract::{AgentPath, Params, limit, seq};
+use crate::extract::{AgentPath, Params, check_limit, clamp_seq};
 use crate::refusal::{Refusal, RequestFault};
 use crate::sse::{self, StreamRequest};
 use crate::state::{Connection, ReadState};
@@ -8,14 +8,14 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
-use holon_api::event::PageOf;
+use holon_api::event::PageQuery;
 use holon_api::{EventsPage, PageOrder, Projection};
 use holon_domain::feed::EventQuery;
 use holon_domain::limits::{EVENT_PAGE, EVENT_PAGE_MAX};
 use holon_engine::Error;
 use serde::Deserialize;
 
-/// Query of a page.
+/// Query of an event page.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageParams {
@@ -26,7 +26,7 @@ pub(crate) struct PageParams {
     projection: Option<Projection>,
 }
 
-/// Query of a stream.
+/// Query of an event stream.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StreamParams {
@@ -35,22 +35,22 @@ pub(crate) struct StreamParams {
     projection: Option<Projection>,
 }
 
-/// `GET /agents/{id}/events`.
+/// `GET /agents/{id}/events`: returns a page of events.
 pub(crate) async fn page(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
     Params(params): Params<PageParams>,
 ) -> Result<Json<EventsPage>, Refusal> {
-    let limit = limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?;
+    let limit = check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?;
     let order = params.order.unwrap_or_default();
     let query = EventQuery {
-        before_seq: seq(params.before_seq),
-        after_seq: seq(params.after_seq),
+        before_seq: clamp_seq(params.before_seq),
+        after_seq: clamp_seq(params.after_seq),
         limit,
         order: order.into(),
     };
     let page = state.reads.events(&agent_id, query).await?;
-    let of = PageOf {
+    let of = PageQuery {
         agent_id: &agent_id,
         epoch: state.reads.epoch(),
         order,
@@ -64,7 +64,7 @@ pub(crate) async fn page(
     })
 }
 
-/// `GET /agents/{id}/events/stream`.
+/// `GET /agents/{id}/events/stream`: streams events after a cursor.
 pub(crate) async fn stream(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
@@ -74,15 +74,16 @@ pub(crate) async fn stream(
 ) -> Result<Response, Refusal> {
     let request = StreamRequest {
         agent_id,
-        cursor: seq(cursor(params.after_seq, &headers)?),
-        limit: limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?,
+        cursor: clamp_seq(cursor(params.after_seq, &headers)?),
+        limit: check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?,
         projection: params.projection.unwrap_or_default(),
         connection: connection.map(|Extension(connection)| connection),
     };
     sse::open(&state, request).await
 }
 
-/// The query wins: it is what the caller wrote, while the header may be a browser-like client's memory.
+/// Returns the cursor of the query, else that of the `Last-Event-ID` header, which some clients repeat from an earlier
+/// connection.
 fn cursor(after_seq: Option<u64>, headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
     if after_seq.is_some() {
         return Ok(after_seq);

@@ -1,7 +1,7 @@
-//! Messages from outside: an operator's prompt, and anybody's event.
+//! Routes that put messages into a queue: an operator's prompt, and an event from outside.
 //!
-//! The route fixes where a message came from: a prompt is the operator's, an enqueued event is public, because the
-//! token admits the caller and does not vouch for the author. What that entitles a message to is decided in `core`.
+//! The route decides the origin of a message: a prompt is the operator's, and an enqueued event is public, because the
+//! token authenticates the caller but not the author. `core` decides the authority that follows from it.
 
 use crate::body::JsonBody;
 use crate::extract::{AgentPath, NoParams, Params};
@@ -16,7 +16,7 @@ use holon_domain::message::{
 };
 use holon_engine::request::Ingress;
 
-/// `POST /control/agents/{id}/prompt`.
+/// `POST /control/agents/{id}/prompt`: queues an operator's message.
 pub(crate) async fn prompt(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
@@ -26,7 +26,7 @@ pub(crate) async fn prompt(
     admit(&state, &agent_id, prompt_ingress(request)).await
 }
 
-/// `POST /agents/{id}/enqueue`.
+/// `POST /agents/{id}/enqueue`: queues an event from outside.
 pub(crate) async fn enqueue(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
@@ -36,7 +36,7 @@ pub(crate) async fn enqueue(
     admit(&state, &agent_id, public_ingress(request)?).await
 }
 
-/// `POST /enqueue`.
+/// `POST /enqueue`: queues an event for the default agent.
 pub(crate) async fn default_enqueue(
     State(state): State<ActState>,
     Params(NoParams {}): Params<NoParams>,
@@ -78,7 +78,7 @@ fn public_ingress(request: EnqueueRequest) -> Result<Ingress, Refusal> {
         let message = format!("the field {field:?} is not accepted");
         return Err(RequestFault::CLAIMED_AUTHORITY.refuse(message));
     }
-    let (kind, origin) = source(request.kind, request.origin);
+    let (kind, origin) = kind_and_origin(request.kind, request.origin);
     Ok(Ingress {
         kind,
         origin,
@@ -93,9 +93,9 @@ fn public_ingress(request: EnqueueRequest) -> Result<Ingress, Refusal> {
     })
 }
 
-/// Kind and origin, each filled in from the other where only one is given. Whether they belong together and may be
-/// claimed here is for admission to say.
-fn source(kind: Option<MessageKind>, origin: Option<Origin>) -> (MessageKind, Origin) {
+/// Derives kind and origin from each other where only one is given. Admission checks that they fit together and are
+/// allowed.
+fn kind_and_origin(kind: Option<MessageKind>, origin: Option<Origin>) -> (MessageKind, Origin) {
     let from_channel = match (&kind, &origin) {
         (Some(kind), _) => *kind == MessageKind::ChannelEvent,
         (None, Some(origin)) => matches!(origin, Origin::Channel { .. }),

@@ -1,6 +1,6 @@
-//! Which models there are, and which one an agent asks.
+//! Routes that list models and change an agent's model.
 
-use super::agent::model;
+use super::agent::parse_model;
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::Refusal;
@@ -11,7 +11,7 @@ use holon_api::{AgentModelResponse, ClearModelRequest, ModelsResponse, SetModelR
 use holon_domain::AgentId;
 use holon_domain::model::ModelChoice;
 
-/// `GET /models`.
+/// `GET /models`: lists the models and their availability.
 pub(crate) async fn models(
     State(state): State<ReadState>,
     Params(NoParams {}): Params<NoParams>,
@@ -19,7 +19,7 @@ pub(crate) async fn models(
     Json(state.setup.models().await)
 }
 
-/// `POST /control/agents/{id}/model`.
+/// `POST /control/agents/{id}/model`: sets an agent's model override.
 pub(crate) async fn set(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
@@ -27,23 +27,23 @@ pub(crate) async fn set(
     JsonBody(request): JsonBody<SetModelRequest>,
 ) -> Result<Json<AgentModelResponse>, Refusal> {
     let choice = ModelChoice::Use {
-        model: model(&request.model)?,
+        model: parse_model(&request.model)?,
         reasoning_effort: request.reasoning_effort,
     };
-    choose(&state, agent_id, choice).await
+    apply_choice(&state, agent_id, choice).await
 }
 
-/// `POST /control/agents/{id}/model/clear`.
+/// `POST /control/agents/{id}/model/clear`: clears an agent's model override.
 pub(crate) async fn clear(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(ClearModelRequest { trust: _ }): OptionalJson<ClearModelRequest>,
 ) -> Result<Json<AgentModelResponse>, Refusal> {
-    choose(&state, agent_id, ModelChoice::Inherit).await
+    apply_choice(&state, agent_id, ModelChoice::Inherit).await
 }
 
-async fn choose(
+async fn apply_choice(
     state: &ActState,
     agent_id: AgentId,
     choice: ModelChoice,

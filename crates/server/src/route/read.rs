@@ -1,6 +1,6 @@
-//! Looking at agents: list, status, briefs, transcript; by name or, without one, the default agent.
+//! Routes that read agents: list, status, briefs and transcript, by name or for the default agent.
 
-use crate::extract::{AgentPath, LimitParams, NoParams, Params, limit};
+use crate::extract::{AgentPath, LimitParams, NoParams, Params, check_limit};
 use crate::refusal::Refusal;
 use crate::state::ReadState;
 use axum::Json;
@@ -12,10 +12,10 @@ use holon_domain::limits::{BRIEF_PAGE, LIST_PAGE_MAX};
 use holon_domain::summary::AgentListEntry;
 use holon_domain::transcript::TranscriptEntry;
 
-/// Transcript entries an answer holds when the caller does not say.
+/// Default number of transcript entries in a response.
 const TRANSCRIPT: u64 = 50;
 
-/// `GET /agents/list`.
+/// `GET /agents/list`: lists all public agents.
 pub(crate) async fn list(
     State(state): State<ReadState>,
     Params(NoParams {}): Params<NoParams>,
@@ -23,7 +23,7 @@ pub(crate) async fn list(
     Ok(Json(state.reads.agents().await?))
 }
 
-/// `GET /agents/{id}/status`.
+/// `GET /agents/{id}/status`: returns an agent's status.
 pub(crate) async fn status(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
@@ -32,7 +32,7 @@ pub(crate) async fn status(
     Ok(Json(state.reads.status(&agent_id).await?.into()))
 }
 
-/// `GET /status`.
+/// `GET /status`: returns the default agent's status.
 pub(crate) async fn default_status(
     State(state): State<ReadState>,
     Params(NoParams {}): Params<NoParams>,
@@ -41,7 +41,7 @@ pub(crate) async fn default_status(
     Ok(Json(status.into()))
 }
 
-/// `GET /agents/{id}/briefs`.
+/// `GET /agents/{id}/briefs`: returns an agent's newest briefs.
 pub(crate) async fn briefs(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
@@ -50,7 +50,7 @@ pub(crate) async fn briefs(
     briefs_of(&state, &agent_id, &params).await
 }
 
-/// `GET /briefs`.
+/// `GET /briefs`: returns the default agent's newest briefs.
 pub(crate) async fn default_briefs(
     State(state): State<ReadState>,
     Params(params): Params<LimitParams>,
@@ -63,11 +63,11 @@ async fn briefs_of(
     agent_id: &AgentId,
     params: &LimitParams,
 ) -> Result<Json<Vec<BriefRecord>>, Refusal> {
-    let limit = limit(params.limit, BRIEF_PAGE, LIST_PAGE_MAX)?;
+    let limit = check_limit(params.limit, BRIEF_PAGE, LIST_PAGE_MAX)?;
     Ok(Json(state.reads.briefs(agent_id, limit).await?))
 }
 
-/// `GET /agents/{id}/transcript`.
+/// `GET /agents/{id}/transcript`: returns an agent's newest transcript entries.
 pub(crate) async fn transcript(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
@@ -76,7 +76,7 @@ pub(crate) async fn transcript(
     transcript_of(&state, &agent_id, &params).await
 }
 
-/// `GET /transcript`.
+/// `GET /transcript`: returns the default agent's newest transcript entries.
 pub(crate) async fn default_transcript(
     State(state): State<ReadState>,
     Params(params): Params<LimitParams>,
@@ -89,6 +89,6 @@ async fn transcript_of(
     agent_id: &AgentId,
     params: &LimitParams,
 ) -> Result<Json<Vec<TranscriptEntry>>, Refusal> {
-    let limit = limit(params.limit, TRANSCRIPT, LIST_PAGE_MAX)?;
+    let limit = check_limit(params.limit, TRANSCRIPT, LIST_PAGE_MAX)?;
     Ok(Json(state.reads.transcript(agent_id, limit).await?))
 }

@@ -1,6 +1,6 @@
-//! One request, one answer: the caller waits until the outcome is on disk.
+//! Route of a one-shot run. The caller waits until the outcome is stored.
 
-use super::agent::{chosen, model, workspace};
+use super::agent::{parse_model, parse_new_agent_id, workspace_choice};
 use crate::body::JsonBody;
 use crate::extract::{NoParams, Params};
 use crate::refusal::{Refusal, RequestFault};
@@ -12,7 +12,7 @@ use holon_domain::run::RunOnceResponse;
 use holon_engine::Error;
 use holon_engine::request::RunRequest;
 
-/// `POST /control/run`.
+/// `POST /control/run`: runs one request and returns its outcome.
 pub(crate) async fn run(
     State(state): State<ActState>,
     Params(NoParams {}): Params<NoParams>,
@@ -23,7 +23,7 @@ pub(crate) async fn run(
         Some(_) => "if it was admitted it goes on when the host is back; look for its brief then",
         None => "a run without an agent ends with its host; ask again when the host is back",
     };
-    // Whoever waits for a run must not hold up the host's end; the run itself is on disk and goes on afterwards.
+    // A waiting caller must not delay the shutdown. The run itself is stored and goes on after the next start.
     tokio::select! {
         biased;
         outcome = state.acts.run_once(request) => Ok(Json(outcome?)),
@@ -43,17 +43,17 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
                 .refuse("create_agent needs an agent_id")
                 .hint("name the agent, or leave create_agent out for a temporary one"));
         }
-        (Some(agent_id), true) => Some(chosen(&agent_id)?),
+        (Some(agent_id), true) => Some(parse_new_agent_id(&agent_id)?),
         (agent_id, false) => agent_id,
     };
     Ok(RunRequest {
         text: request.text,
         agent_id,
         create_agent: request.create_agent,
-        model: request.model.as_deref().map(model).transpose()?,
+        model: request.model.as_deref().map(parse_model).transpose()?,
         max_rounds: request.max_turns,
         wait_for_tasks: !request.no_wait_for_tasks,
-        workspace: workspace(request.workspace_root, request.cwd),
+        workspace: workspace_choice(request.workspace_root, request.cwd),
         admission_context: AdmissionContext::ControlAuthenticated,
     })
 }

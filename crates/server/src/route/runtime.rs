@@ -1,4 +1,4 @@
-//! The host itself: root, health, handshake, reload, shutdown.
+//! Routes about the host itself: root, health, handshake, reload, shutdown.
 
 use crate::body::OptionalJson;
 use crate::extract::{NoParams, Params};
@@ -13,7 +13,7 @@ use holon_api::{
 };
 use serde::Deserialize;
 
-/// What this build's control plane can do, for clients that ask before they try.
+/// Names of the features of this build, for clients that check before they call.
 const CAPABILITIES: [&str; 12] = [
     "agents.list",
     "agents.status",
@@ -29,12 +29,12 @@ const CAPABILITIES: [&str; 12] = [
     "control.reload",
 ];
 
-/// A body with nothing in it.
+/// A body without fields.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Nothing {}
+pub(crate) struct EmptyBody {}
 
-/// `GET /`.
+/// `GET /`: names the default agent.
 pub(crate) async fn root(
     State(state): State<ReadState>,
     Params(NoParams {}): Params<NoParams>,
@@ -45,12 +45,12 @@ pub(crate) async fn root(
     })
 }
 
-/// `GET /healthz`.
+/// `GET /healthz`: answers while the host is up; needs no token.
 pub(crate) async fn health(Params(NoParams {}): Params<NoParams>) -> Json<Health> {
     Json(Health::live())
 }
 
-/// `GET /handshake`.
+/// `GET /handshake`: returns protocol and authentication mode, and more to an authenticated caller.
 pub(crate) async fn handshake(
     State(state): State<ReadState>,
     Extension(caller): Extension<Caller>,
@@ -61,8 +61,8 @@ pub(crate) async fn handshake(
         Transport::Unix => AuthMode::Local,
     };
     let (capabilities, runtime) = match caller {
-        Caller::Stranger => (None, None),
-        Caller::Known => (
+        Caller::Anonymous => (None, None),
+        Caller::Authenticated => (
             Some(CAPABILITIES.map(String::from).to_vec()),
             Some(runtime_info(&state)),
         ),
@@ -87,11 +87,11 @@ fn runtime_info(state: &ReadState) -> RuntimeInfo {
     }
 }
 
-/// `POST /control/runtime/reload`.
+/// `POST /control/runtime/reload`: reads settings and credentials again.
 pub(crate) async fn reload(
     State(state): State<ActState>,
     Params(NoParams {}): Params<NoParams>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    OptionalJson(EmptyBody {}): OptionalJson<EmptyBody>,
 ) -> Result<Json<ReloadResponse>, Refusal> {
     match state.manage.reload().await {
         Ok(done) => Ok(Json(done)),
@@ -99,11 +99,11 @@ pub(crate) async fn reload(
     }
 }
 
-/// `POST /control/runtime/shutdown`. The answer goes out while the host drains.
+/// `POST /control/runtime/shutdown`. The response is sent while the host drains.
 pub(crate) async fn shutdown(
     State(state): State<ActState>,
     Params(NoParams {}): Params<NoParams>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    OptionalJson(EmptyBody {}): OptionalJson<EmptyBody>,
 ) -> Json<ShutdownResponse> {
     state.host.shutdown.cancel();
     Json(ShutdownResponse {

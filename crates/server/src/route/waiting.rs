@@ -1,7 +1,7 @@
-//! Waits, timers and wakes, and the explanation of what an agent waits for.
+//! Routes about waits, timers and wakes, and the explanation of an agent's state.
 
 use crate::body::{JsonBody, OptionalJson};
-use crate::extract::{AgentPath, MemberPath, NoParams, Params, limit};
+use crate::extract::{AgentPath, MemberPath, NoParams, Params, check_limit};
 use crate::refusal::{Refusal, RequestFault};
 use crate::state::{ActState, ReadState};
 use axum::Json;
@@ -18,7 +18,7 @@ use holon_engine::EntryFilter;
 use holon_engine::request::{FirstSlot, TimerOrder, Wake};
 use serde::Deserialize;
 
-/// Waits or timers an answer holds when the caller does not say.
+/// Default number of waits or timers in a response.
 const ENTRIES: u64 = 50;
 
 /// Query of a list of waits or timers.
@@ -29,14 +29,14 @@ pub(crate) struct ListParams {
     limit: Option<u64>,
 }
 
-fn which(filter: ListFilter) -> EntryFilter {
+fn engine_filter(filter: ListFilter) -> EntryFilter {
     match filter {
         ListFilter::Active => EntryFilter::Active,
         ListFilter::All => EntryFilter::All,
     }
 }
 
-/// `GET /agents/{id}/explain`.
+/// `GET /agents/{id}/explain`: explains an agent's state.
 pub(crate) async fn explain(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
@@ -45,18 +45,18 @@ pub(crate) async fn explain(
     Ok(Json(state.reads.explain(&agent_id).await?))
 }
 
-/// `GET /agents/{id}/waits`: the active ones unless the caller asks for all.
+/// `GET /agents/{id}/waits`: only active waits unless the caller asks for all.
 pub(crate) async fn waits(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Vec<WaitRecord>>, Refusal> {
-    let limit = limit(params.limit, ENTRIES, LIST_PAGE_MAX)?;
-    let which = which(params.filter.unwrap_or(ListFilter::Active));
+    let limit = check_limit(params.limit, ENTRIES, LIST_PAGE_MAX)?;
+    let which = engine_filter(params.filter.unwrap_or(ListFilter::Active));
     Ok(Json(state.reads.waits(&agent_id, which, limit).await?))
 }
 
-/// `POST /control/agents/{id}/waits/{wait}/cancel`.
+/// `POST /control/agents/{id}/waits/{wait}/cancel`: cancels an active wait.
 pub(crate) async fn cancel_wait(
     State(state): State<ActState>,
     MemberPath { agent_id, member }: MemberPath,
@@ -67,29 +67,29 @@ pub(crate) async fn cancel_wait(
     Ok(Json(state.acts.cancel_wait(&agent_id, id).await?))
 }
 
-/// `GET /agents/{id}/timers`: those that are kept, newest first, unless the caller asks for the active ones.
+/// `GET /agents/{id}/timers`: all kept timers, newest first, unless the caller asks for active ones only.
 pub(crate) async fn timers(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Vec<TimerView>>, Refusal> {
-    let limit = limit(params.limit, ENTRIES, LIST_PAGE_MAX)?;
-    let which = which(params.filter.unwrap_or(ListFilter::All));
+    let limit = check_limit(params.limit, ENTRIES, LIST_PAGE_MAX)?;
+    let which = engine_filter(params.filter.unwrap_or(ListFilter::All));
     Ok(Json(state.reads.timers(&agent_id, which, limit).await?))
 }
 
-/// `POST /control/agents/{id}/timers`.
+/// `POST /control/agents/{id}/timers`: creates a timer.
 pub(crate) async fn create_timer(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<CreateTimerRequest>,
 ) -> Result<Json<TimerView>, Refusal> {
-    let new = new_timer(request)?;
+    let new = timer_order(request)?;
     Ok(Json(state.acts.create_timer(&agent_id, new).await?))
 }
 
-/// `POST /control/agents/{id}/timers/{timer}/cancel`.
+/// `POST /control/agents/{id}/timers/{timer}/cancel`: cancels an active timer.
 pub(crate) async fn cancel_timer(
     State(state): State<ActState>,
     MemberPath { agent_id, member }: MemberPath,
@@ -100,7 +100,7 @@ pub(crate) async fn cancel_timer(
     Ok(Json(state.acts.cancel_timer(&agent_id, id).await?))
 }
 
-/// `POST /control/agents/{id}/wake`.
+/// `POST /control/agents/{id}/wake`: wakes an agent with a reason.
 pub(crate) async fn wake(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
@@ -125,8 +125,8 @@ pub(crate) async fn wake(
     }))
 }
 
-/// The timer a request asks for. Whether it can ever fire is for the core to say.
-fn new_timer(request: CreateTimerRequest) -> Result<TimerOrder, Refusal> {
+/// Converts a request to a timer. The core checks that it can ever fire.
+fn timer_order(request: CreateTimerRequest) -> Result<TimerOrder, Refusal> {
     let interval_ms = request.interval_ms;
     if request.time_zone.is_some() && request.cron.is_none() {
         return Err(contradiction("time_zone goes only with cron"));
@@ -179,7 +179,7 @@ mod tests {
             r#"{"cron":"0 9 * * *","time_zone":"Europe/Berlin"}"#,
         ] {
             assert!(
-                new_timer(serde_json::from_str(fine).unwrap()).is_ok(),
+                timer_order(serde_json::from_str(fine).unwrap()).is_ok(),
                 "{fine}"
             );
         }
@@ -191,7 +191,7 @@ mod tests {
             r#"{"cron":"0 9 * * *","interval_ms":7}"#,
             r#"{"duration_ms":5,"time_zone":"UTC"}"#,
         ] {
-            let refused = new_timer(serde_json::from_str(contradictory).unwrap()).err();
+            let refused = timer_order(serde_json::from_str(contradictory).unwrap()).err();
             let code = refused.and_then(|refusal| refusal.into_body().code);
             assert_eq!(code.as_deref(), Some("invalid_request"), "{contradictory}");
         }

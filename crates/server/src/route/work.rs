@@ -1,7 +1,7 @@
-//! Work items: looking at them, making, changing and completing them.
+//! Routes that read, create, update and complete work items.
 
 use crate::body::{JsonBody, OptionalJson};
-use crate::extract::{AgentPath, MemberPath, NoParams, Params, limit};
+use crate::extract::{AgentPath, MemberPath, NoParams, Params, check_limit};
 use crate::refusal::{Refusal, RequestFault};
 use crate::state::{ActState, ReadState};
 use axum::Json;
@@ -15,7 +15,7 @@ use holon_domain::limits::{LIST_PAGE_MAX, RECHECK_MS};
 use holon_domain::work_item::WorkItemView;
 use serde::Deserialize;
 
-/// Items an answer holds when the caller does not say.
+/// Default number of items in a response.
 const ITEMS: u64 = 20;
 
 /// Query of a list of items.
@@ -26,13 +26,13 @@ pub(crate) struct ItemsParams {
     limit: Option<u64>,
 }
 
-/// `GET /agents/{id}/work-items`.
+/// `GET /agents/{id}/work-items`: lists an agent's work items.
 pub(crate) async fn list(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
     Params(params): Params<ItemsParams>,
 ) -> Result<Json<WorkItemsResponse>, Refusal> {
-    let limit = limit(params.limit, ITEMS, LIST_PAGE_MAX)?;
+    let limit = check_limit(params.limit, ITEMS, LIST_PAGE_MAX)?;
     let filter = params.filter.unwrap_or_default();
     let page = state.reads.work_items(&agent_id, filter, limit).await?;
     Ok(Json(WorkItemsResponse {
@@ -47,7 +47,7 @@ pub(crate) async fn list(
     }))
 }
 
-/// `GET /agents/{id}/work-items/{item}`.
+/// `GET /agents/{id}/work-items/{item}`: returns one work item.
 pub(crate) async fn show(
     State(state): State<ReadState>,
     MemberPath { agent_id, member }: MemberPath,
@@ -57,7 +57,7 @@ pub(crate) async fn show(
     Ok(Json(state.reads.work_item(&agent_id, &id).await?))
 }
 
-/// `POST /control/agents/{id}/work-items`.
+/// `POST /control/agents/{id}/work-items`: creates a work item.
 pub(crate) async fn create(
     State(state): State<ActState>,
     AgentPath(agent_id): AgentPath,
@@ -72,7 +72,7 @@ pub(crate) async fn create(
     Ok(Json(state.acts.create_work_item(&agent_id, new).await?))
 }
 
-/// `POST /control/agents/{id}/work-items/{item}`.
+/// `POST /control/agents/{id}/work-items/{item}`: changes an open work item.
 pub(crate) async fn update(
     State(state): State<ActState>,
     MemberPath { agent_id, member }: MemberPath,
@@ -80,11 +80,13 @@ pub(crate) async fn update(
     JsonBody(request): JsonBody<UpdateWorkItemRequest>,
 ) -> Result<Json<WorkItemView>, Refusal> {
     let id = WorkItemId::from_stored(member);
-    let changed = state.acts.update_work_item(&agent_id, id, change(request)?);
+    let changed = state
+        .acts
+        .update_work_item(&agent_id, id, item_change(request)?);
     Ok(Json(changed.await?))
 }
 
-/// `POST /control/agents/{id}/work-items/{item}/complete`.
+/// `POST /control/agents/{id}/work-items/{item}/complete`: completes a work item.
 pub(crate) async fn complete(
     State(state): State<ActState>,
     MemberPath { agent_id, member }: MemberPath,
@@ -95,7 +97,7 @@ pub(crate) async fn complete(
     Ok(Json(state.acts.complete_work_item(&agent_id, id).await?))
 }
 
-/// `POST /control/agents/{id}/work-items/{item}/resume`.
+/// `POST /control/agents/{id}/work-items/{item}/resume`: clears the stall of a work item.
 pub(crate) async fn resume(
     State(state): State<ActState>,
     MemberPath { agent_id, member }: MemberPath,
@@ -106,8 +108,8 @@ pub(crate) async fn resume(
     Ok(Json(state.acts.resume_work_item(&agent_id, id).await?))
 }
 
-/// The change a request asks for. Whether its texts are acceptable is for the core to say.
-fn change(request: UpdateWorkItemRequest) -> Result<WorkItemChange, Refusal> {
+/// Converts a request to a change. The core checks its texts.
+fn item_change(request: UpdateWorkItemRequest) -> Result<WorkItemChange, Refusal> {
     let cleared = |text: &String| text.is_empty();
     let blocker = match (request.blocked_by, request.recheck_after_ms) {
         (Some(Some(text)), recheck) if !cleared(&text) => Some(BlockerChange::Set {
@@ -136,7 +138,7 @@ mod tests {
 
     fn blocker(json: &str) -> Result<Option<BlockerChange>, Option<String>> {
         let request = serde_json::from_str(json).unwrap();
-        match change(request) {
+        match item_change(request) {
             Ok(change) => Ok(change.blocker),
             Err(refusal) => Err(refusal.into_body().code),
         }

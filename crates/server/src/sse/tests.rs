@@ -1,7 +1,7 @@
-//! What a stream does with news and pages, in situations that connections could not bring about reliably.
+//! The pump of a stream with lost notices, long lags and failing reads, which real connections cannot produce reliably.
 
 use super::*;
-use crate::door::Setup;
+use crate::ports::SetupReader;
 use crate::state::Transport;
 use axum::http::StatusCode;
 use holon_api::ModelsResponse;
@@ -10,11 +10,11 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// A setup nobody asks.
+/// A setup that no test reads.
 struct NoSetup;
 
 #[async_trait::async_trait]
-impl Setup for NoSetup {
+impl SetupReader for NoSetup {
     async fn models(&self) -> ModelsResponse {
         unreachable!("no business of a stream")
     }
@@ -43,7 +43,7 @@ fn request(name: &str) -> StreamRequest {
     }
 }
 
-/// A pump that has sent everything up to `cursor`, and where its chunks arrive.
+/// Creates a pump that has sent everything up to `cursor`, with the receiver of its chunks.
 fn pump(engine: &TestEngine, name: &str, cursor: u64) -> (Pump, mpsc::Receiver<Bytes>) {
     let (chunks, received) = mpsc::channel(CHUNKS);
     let pump = Pump {
@@ -63,11 +63,11 @@ fn notice(name: &str, newest_seq: u64) -> FeedNotice {
     }
 }
 
-/// The last frame a stream sends, as text.
-fn last_words(end: Result<impl Sized, End>) -> String {
+/// Returns the last frame of a stream as text.
+fn last_frame(end: Result<impl Sized, StreamEnd>) -> String {
     match end {
-        Err(End::Last(chunk)) => String::from_utf8(chunk.to_vec()).unwrap(),
-        Err(End::Quiet) | Ok(_) => String::new(),
+        Err(StreamEnd::Last(chunk)) => String::from_utf8(chunk.to_vec()).unwrap(),
+        Err(StreamEnd::Quiet) | Ok(_) => String::new(),
     }
 }
 
@@ -114,11 +114,15 @@ async fn only_news_of_its_own_agent_that_it_has_not_sent_wakes_a_stream() {
         (notice("main", 7), false),
         (notice("main", 8), true),
     ] {
-        let (sender, mut news) = broadcast::channel(4);
+        let (sender, mut notices) = broadcast::channel(4);
         sender.send(told.clone()).unwrap();
-        // After the notice the channel is closed, so a wait that it does not end is ended by that.
+        // The channel is closed after the notice, so a wait that the notice does not end fails.
         drop(sender);
-        assert_eq!(pump.wait(&mut news).await.is_ok(), wakes, "{told:?}");
+        assert_eq!(
+            pump.wait_for_notice(&mut notices).await.is_ok(),
+            wakes,
+            "{told:?}"
+        );
     }
 }
 
@@ -126,11 +130,11 @@ async fn only_news_of_its_own_agent_that_it_has_not_sent_wakes_a_stream() {
 async fn news_that_was_lost_counts_as_news() {
     let engine = TestEngine::start().await;
     let (pump, _received) = pump(&engine, "main", 7);
-    let (sender, mut news) = broadcast::channel(4);
+    let (sender, mut notices) = broadcast::channel(4);
     for _ in 0..20 {
         sender.send(notice("dev", 9)).unwrap();
     }
-    assert!(pump.wait(&mut news).await.is_ok());
+    assert!(pump.wait_for_notice(&mut notices).await.is_ok());
 }
 
 #[tokio::test]
@@ -141,7 +145,7 @@ async fn a_reader_that_fell_too_far_behind_is_sent_away_with_its_cursor() {
     let cursor = newest - STREAM_LAG as u64 - 1;
     let (mut pump, mut received) = pump(&engine, "main", cursor);
     assert_eq!(
-        last_words(pump.follow().await),
+        last_frame(pump.follow().await),
         format!("event: gap\ndata: {{\"after_seq\":{cursor},\"newest_seq\":{newest}}}\n\n")
     );
     assert!(received.try_recv().is_err(), "nothing was sent before");
@@ -151,7 +155,7 @@ async fn a_reader_that_fell_too_far_behind_is_sent_away_with_its_cursor() {
 async fn an_engine_that_fails_ends_the_stream_with_its_reason() {
     let engine = TestEngine::start().await;
     let (mut pump, _received) = pump(&engine, "nobody", 0);
-    let words = last_words(pump.replay().await);
+    let words = last_frame(pump.replay().await);
     assert!(
         words.starts_with("event: error\ndata: {\"ok\":false"),
         "{words}"

@@ -1,4 +1,4 @@
-//! The gate stands before every route: not only in its own tests, but in the router that is served.
+//! The gate in the served router, before every route.
 
 use crate::world::{Reply, SECRET, World};
 use holon_server::{PUBLIC, routes};

@@ -1,27 +1,26 @@
-//! The host's own ports in the hands of the test: its models, and its settings.
+//! A scripted host: its models and its settings.
 
 use async_trait::async_trait;
 use holon_api::{ModelsResponse, ReloadResponse};
-use holon_server::{Manage, Setup};
+use holon_server::{SetupManager, SetupReader};
 use std::sync::Mutex;
 
-/// What the host does when it is asked.
+/// Behaviour of the scripted host.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) enum Mood {
     #[default]
     Answers,
-    /// A reload fails.
+    /// A reload fails with a message.
     Refuses,
-    /// A look at the models panics, as a defect would.
+    /// Reading the models panics, as a defect would.
     Panics,
 }
 
-/// The host.
 #[derive(Default)]
 pub(crate) struct ScriptedHost(Mutex<Mood>);
 
 impl ScriptedHost {
-    /// From now on it behaves like this.
+    /// Sets the behaviour from now on.
     pub(crate) fn set(&self, mood: Mood) {
         *self.0.lock().unwrap() = mood;
     }
@@ -32,7 +31,7 @@ impl ScriptedHost {
 }
 
 #[async_trait]
-impl Setup for ScriptedHost {
+impl SetupReader for ScriptedHost {
     async fn models(&self) -> ModelsResponse {
         match self.mood() {
             Mood::Answers | Mood::Refuses => ModelsResponse {
@@ -45,7 +44,7 @@ impl Setup for ScriptedHost {
 }
 
 #[async_trait]
-impl Manage for ScriptedHost {
+impl SetupManager for ScriptedHost {
     async fn reload(&self) -> Result<ReloadResponse, String> {
         match self.mood() {
             Mood::Answers | Mood::Panics => Ok(ReloadResponse {

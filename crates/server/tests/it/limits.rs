@@ -1,4 +1,4 @@
-//! What the server takes in has a bound, and at the bound there is an answer.
+//! Limits of the server's input, and the response at each limit.
 
 use crate::host::Mood;
 use crate::world::{World, read_reply};
@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 const PROMPT: &str = "/control/agents/main/prompt";
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused_with_413_and_reaches_nobody() {
+async fn a_body_over_the_limit_is_refused_with_413_and_reaches_no_agent() {
     let world = World::start().await;
     let before = world.engine.commits().await;
     let body = format!("{{\"text\":\"{}\"}}", "x".repeat(REQUEST_BODY_BYTES));

@@ -1,4 +1,4 @@
-//! The page of refusals says what the code says.
+//! The generated page of refusals is up to date.
 
 #[path = "../../examples/refusals.rs"]
 #[allow(dead_code, reason = "an example has a main function of its own")]

@@ -1,4 +1,4 @@
-//! What agents refuse, over the wire: one refusal, one code, and nothing written.
+//! Refusals over the wire: each has one code and writes nothing.
 
 use crate::world::{Reply, World};
 use holon_testkit::engine::TestEngine;

@@ -1,4 +1,4 @@
-//! What each route does, seen in the engine behind it.
+//! Effects of each route in the engine behind it.
 
 use crate::host::Mood;
 use crate::world::{SECRET, World};
@@ -9,12 +9,11 @@ use holon_engine::request::Ingress;
 use holon_testkit::engine::agent;
 use serde_json::{Value, json};
 
-/// How many entries a list has.
 fn count(list: &Value) -> usize {
     list.as_array().unwrap().len()
 }
 
-/// Lets `main` answer so many prompts, each in a turn of its own.
+/// Lets `main` answer this many prompts, each in a turn of its own.
 async fn answer_prompts(world: &World, prompts: usize) {
     for _ in 0..prompts {
         let prompt = Ingress::operator_prompt(
@@ -34,7 +33,7 @@ async fn answer_prompts(world: &World, prompts: usize) {
     while reads.briefs(&agent("main"), 500).await.unwrap().len() < prompts {}
 }
 
-/// The newest message an agent admitted.
+/// Returns the newest message that an agent admitted.
 async fn last_admitted(world: &World, name: &str) -> MessageAdmitted {
     let query = EventQuery {
         before_seq: None,
@@ -178,7 +177,7 @@ async fn old_names_of_start_and_stop_work_and_say_so() {
         assert_eq!(reply.json().get("notice").is_some(), notice, "{action}");
         let status = world.ask("GET", "/status", "").await.json();
         let now = &status["agent"]["lifecycle"];
-        // Its home is made at once, so a start may have come to its end already.
+        // The home is created at once, so a start may already have ended.
         assert!(
             *now == lifecycle || (lifecycle == "booting" && *now == "runnable"),
             "{action}: {now}"
@@ -284,7 +283,7 @@ async fn a_reload_says_what_changed_or_why_nothing_did() {
     );
 }
 
-/// The names of an object's members.
+/// Lists the member names of an object.
 fn names(value: &Value) -> Vec<&str> {
     let members = value.as_object().expect("an object");
     members.keys().map(String::as_str).collect()

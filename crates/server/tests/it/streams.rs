@@ -1,4 +1,4 @@
-//! Streams: every event once and in order, from any cursor, through every interruption.
+//! Streams deliver every event once and in order, from any cursor, through every interruption.
 
 use crate::world::World;
 use holon_client::{Error as ClientError, EventStream};
@@ -16,10 +16,10 @@ async fn take(stream: &mut EventStream, count: usize) -> Vec<u64> {
     seqs
 }
 
-/// A stream as its bytes, read until it holds `until` or ends.
-struct Raw(UnixStream, String);
+/// A raw stream and the text read from it so far.
+struct RawStream(UnixStream, String);
 
-impl Raw {
+impl RawStream {
     async fn open(world: &World, target: &str, headers: &str) -> Self {
         let mut stream = UnixStream::connect(&world.socket).await.unwrap();
         let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
@@ -43,7 +43,7 @@ impl Raw {
 
 const STREAM: &str = "/agents/main/events/stream";
 
-/// Events `first..=last`.
+/// Lists the sequence numbers `first..=last`.
 fn seqs(first: u64, last: u64) -> Vec<u64> {
     (first..=last).collect()
 }
@@ -91,7 +91,7 @@ async fn frames_carry_position_kind_and_envelope() {
     let world = World::start().await;
     let base = world.engine.newest("main").await;
     world.engine.record_events("main", 1).await;
-    let mut raw = Raw::open(&world, &format!("{STREAM}?after_seq={base}"), "").await;
+    let mut raw = RawStream::open(&world, &format!("{STREAM}?after_seq={base}"), "").await;
     let text = raw.read_until("\"payload\"").await;
     assert!(
         text.contains("content-type: text/event-stream\r\n"),
@@ -122,14 +122,14 @@ async fn the_header_of_a_returning_reader_counts_unless_the_query_says_otherwise
     world.engine.record_events("main", 9).await;
     let event = |number: u64| format!("\"evt_main_{}\"", base + number);
     let header = |number: u64| format!("Last-Event-ID: {}\r\n", base + number);
-    let mut by_header = Raw::open(&world, STREAM, &header(7)).await;
+    let mut by_header = RawStream::open(&world, STREAM, &header(7)).await;
     let text = by_header.read_until(&event(9)).await;
     assert!(
         text.contains(&event(8)) && !text.contains(&event(7)),
         "{text}"
     );
     let target = format!("{STREAM}?after_seq={}", base + 8);
-    let mut by_query = Raw::open(&world, &target, &header(2)).await;
+    let mut by_query = RawStream::open(&world, &target, &header(2)).await;
     let text = by_query.read_until(&event(9)).await;
     assert!(!text.contains(&event(8)), "{text}");
     let nonsense = "GET /agents/main/events/stream HTTP/1.1\r\nHost: x\r\nLast-Event-ID: x\r\nConnection: close\r\n\r\n";
@@ -181,7 +181,7 @@ async fn a_cursor_that_cannot_be_continued_is_refused_before_the_stream_begins()
 async fn an_idle_stream_shows_that_it_lives() {
     let world = World::start().await;
     let newest = world.engine.newest("main").await;
-    let mut raw = Raw::open(&world, STREAM, "").await;
+    let mut raw = RawStream::open(&world, STREAM, "").await;
     let text = raw.read_until(": heartbeat\n\n").await;
     assert!(text.contains(&format!("id: {newest}\n\n")), "{text}");
 }
@@ -191,7 +191,7 @@ async fn a_reader_that_takes_nothing_loses_its_connection() {
     let world = World::start().await;
     let base = world.engine.newest("main").await;
     world.engine.record_events("main", 4_000).await;
-    let mut raw = Raw::open(&world, &format!("{STREAM}?after_seq={base}"), "").await;
+    let mut raw = RawStream::open(&world, &format!("{STREAM}?after_seq={base}"), "").await;
     loop {
         tokio::time::advance(std::time::Duration::from_secs(1)).await;
         if raw
@@ -216,7 +216,7 @@ async fn a_reader_that_takes_nothing_loses_its_connection() {
 async fn streams_end_and_the_server_returns_when_the_host_goes_down() {
     let world = World::start().await;
     let newest = world.engine.newest("main").await;
-    let mut raw = Raw::open(&world, STREAM, "").await;
+    let mut raw = RawStream::open(&world, STREAM, "").await;
     raw.read_until(&format!("id: {newest}\n\n")).await;
     world.shutdown.cancel();
     let text = raw.read_until("never").await;

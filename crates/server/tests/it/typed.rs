@@ -109,7 +109,7 @@ async fn a_refusal_comes_as_an_error_with_its_code_and_hint() {
         wrong.agents().await,
         Err(Error::Api { status: 401, .. })
     ));
-    let stranger = Client::stranger(world.address.to_string());
+    let stranger = Client::tcp_without_token(world.address.to_string());
     assert!(stranger.handshake().await.unwrap().runtime.is_none());
 }
 

@@ -23,7 +23,7 @@ async fn get(world: &World, target: &str) -> Value {
     reply.json()
 }
 
-/// Makes an item that begins no turn, because its plan needs an answer first.
+/// Creates an item that begins no turn, because its plan needs an answer first.
 async fn make_item(world: &World, name: &str, objective: &str) -> String {
     let body = json!({"objective": objective, "plan_status": "needs_input"});
     let reply = post(world, &format!("{name}/work-items"), &body).await;
@@ -31,7 +31,7 @@ async fn make_item(world: &World, name: &str, objective: &str) -> String {
     reply.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// Has an agent begin a turn that never ends.
+/// Makes an agent begin a turn that never ends.
 async fn keep_busy(world: &World, name: &str) {
     let asked = post(world, &format!("{name}/prompt"), &json!({"text": ENDLESS})).await;
     assert_eq!(asked.status, 200, "{asked:?}");
@@ -424,7 +424,7 @@ async fn an_idle_agent_takes_a_new_item_up_and_the_explanation_says_how_it_went(
     )
     .await;
     let id = made.json()["id"].as_str().unwrap().to_owned();
-    // The model only says "done", which changes nothing about the item: the next tick waits for a pause.
+    // The model only says "done", which does not change the item, so the next tick waits for a backoff.
     let told = loop {
         let told = get(&world, "main/explain").await;
         let decisions = told["decisions"].as_array().unwrap();

@@ -1,9 +1,9 @@
-//! A server on a fresh socket and a fresh port, and the bluntest possible client.
+//! A server on a fresh socket and a fresh port, with a client that sends raw bytes.
 
 use crate::host::ScriptedHost;
 use holon_client::Client;
 use holon_domain::AgentId;
-use holon_server::{Doors, Error, ServerConfig, Token, bind_unix, serve};
+use holon_server::{Error, HostPorts, ServerConfig, Token, bind_unix, serve};
 use holon_testkit::engine::TestEngine;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ impl World {
         Self::start_on(TestEngine::start().await).await
     }
 
-    /// A server of this engine.
+    /// Starts a server of this engine.
     pub(crate) async fn start_on(engine: TestEngine) -> Self {
         let home = tempfile::tempdir().unwrap();
         let socket = home.path().join("holon.sock");
@@ -39,7 +39,7 @@ impl World {
         let address = tcp.local_addr().unwrap();
         let shutdown = CancellationToken::new();
         let host = Arc::new(ScriptedHost::default());
-        let doors = Doors {
+        let doors = HostPorts {
             reads: engine.reads(),
             acts: engine.acts(),
             setup: Arc::clone(&host) as Arc<_>,
@@ -76,7 +76,7 @@ impl World {
         Client::tcp(self.address.to_string(), SECRET).unwrap()
     }
 
-    /// Sends a request as it stands and reads the answer to its end.
+    /// Sends raw request bytes and reads the whole response.
     pub(crate) async fn over_tcp(&self, request: impl AsRef<[u8]>) -> Reply {
         converse(
             TcpStream::connect(self.address).await.unwrap(),
@@ -85,7 +85,7 @@ impl World {
         .await
     }
 
-    /// The same over the socket.
+    /// Sends raw request bytes over the socket.
     pub(crate) async fn over_unix(&self, request: impl AsRef<[u8]>) -> Reply {
         converse(
             UnixStream::connect(&self.socket).await.unwrap(),
@@ -94,7 +94,7 @@ impl World {
         .await
     }
 
-    /// A request of the socket's owner that ends its connection.
+    /// Sends a request as the socket's owner and closes the connection.
     pub(crate) async fn ask(&self, method: &str, target: &str, body: &str) -> Reply {
         let kind = if body.is_empty() {
             ""
@@ -109,7 +109,6 @@ impl World {
     }
 }
 
-/// What came back.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -122,7 +121,7 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
-    /// Status and code of a refusal, which must have the one shape of all refusals.
+    /// Returns status and code of a refusal and checks its JSON shape.
     pub(crate) fn refusal(&self) -> (u16, String) {
         let body: holon_api::ErrorBody =
             serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"));

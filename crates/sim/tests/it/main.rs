@@ -1,11 +1,12 @@
-//! The simulation as a test: known bugs stay mended, fresh seeds hold, runs repeat themselves, and rules are reached.
+//! Runs the simulation as a test: known bugs stay fixed, fresh seeds hold, runs are repeatable, and every rule is
+//! exercised.
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
 use holon_sim::plan::Plan;
-use holon_sim::{Coverage, Keep, Played, known_bugs, play};
+use holon_sim::{Coverage, RunReport, TraceDetail, known_bugs, play};
 
-fn held(plan: &Plan) -> Played {
-    play(plan, Keep::Lines).unwrap_or_else(|broken| {
+fn held(plan: &Plan) -> RunReport {
+    play(plan, TraceDetail::Lines).unwrap_or_else(|broken| {
         let trace = broken.trace.join("\n");
         panic!(
             "{trace}\n{plan}\nstep {}: {}",

@@ -18,13 +18,13 @@ type Answers = Rc<RefCell<Vec<(usize, Result<(), WriteError>)>>>;
 type Run<'a> = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), Error> + 'a>;
 
 /// A member that stores its answer under its number.
-struct Told<'a> {
+struct RecordingMember<'a> {
     number: usize,
     run: Run<'a>,
     answers: Answers,
 }
 
-impl Member for Told<'_> {
+impl Member for RecordingMember<'_> {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
         (self.run)(tx)
     }
@@ -40,7 +40,7 @@ fn batch(db: &mut Db, runs: Vec<Run<'_>>) -> Vec<Result<(), WriteError>> {
         .into_iter()
         .enumerate()
         .map(|(number, run)| {
-            Box::new(Told {
+            Box::new(RecordingMember {
                 number,
                 run,
                 answers: Rc::clone(&answers),

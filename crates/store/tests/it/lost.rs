@@ -24,11 +24,11 @@ fn pending(db: &Db) -> u64 {
     found.map_or(0, |(no, _)| db.reader().queue(no).expect("reads").pending)
 }
 
-struct Place {
+struct StoreDir {
     directory: tempfile::TempDir,
 }
 
-impl Place {
+impl StoreDir {
     fn new() -> Self {
         Self {
             directory: tempfile::tempdir().expect("a directory"),
@@ -53,8 +53,8 @@ impl Place {
 #[tokio::test]
 async fn a_writer_that_has_nothing_to_do_notices_that_its_store_is_gone_and_says_so_to_those_who_come()
  {
-    let place = Place::new();
-    let home = Home::open(&place.path("home")).expect("opens");
+    let dir = StoreDir::new();
+    let home = Home::open(&dir.path("home")).expect("opens");
     let db = Db::open_home(&home, Occupant::Host).expect("opens");
     let mut lost = db.lost();
     let writer = Writer::start(db);
@@ -72,8 +72,8 @@ async fn a_writer_that_has_nothing_to_do_notices_that_its_store_is_gone_and_says
 
 #[test]
 fn a_home_whose_lock_file_was_deleted_takes_no_second_owner() {
-    let place = Place::new();
-    let path = place.path("home");
+    let dir = StoreDir::new();
+    let path = dir.path("home");
     let first = Home::open(&path).expect("opens");
     fs::remove_file(first.lock_path()).expect("removes");
     let second = Home::open(&path);
@@ -92,26 +92,26 @@ fn told(db: &Db, words: &str) -> bool {
 
 #[tokio::test]
 async fn what_went_with_the_log_of_a_crashed_process_is_told() {
-    let place = Place::new();
-    let path = place.path("s.sqlite3");
+    let dir = StoreDir::new();
+    let path = dir.path("s.sqlite3");
     let writer = Writer::start(Db::open(&path).expect("opens"));
     for _ in 0..3 {
         writer.write(0, admit).await.expect("writes");
     }
     // The process records its progress when idle.
-    let note = || fs::read_to_string(place.path("s.sqlite3-held")).unwrap_or_default();
+    let note = || fs::read_to_string(dir.path("s.sqlite3-held")).unwrap_or_default();
     while !note().contains("\"row_no\":3") {
         tokio::task::yield_now().await;
     }
     for name in ["s.sqlite3", "s.sqlite3-held", "s.sqlite3-wal"] {
-        fs::copy(place.path(name), place.path(&format!("copy-{name}"))).expect("copies");
+        fs::copy(dir.path(name), dir.path(&format!("copy-{name}"))).expect("copies");
     }
     writer.close().await.expect("closes");
     for name in ["s.sqlite3", "s.sqlite3-held"] {
-        let copy = fs::read(place.path(&format!("copy-{name}"))).expect("reads");
-        fs::write(place.path(name), copy).expect("puts back");
+        let copy = fs::read(dir.path(&format!("copy-{name}"))).expect("reads");
+        fs::write(dir.path(name), copy).expect("puts back");
     }
-    let agents = place.path("agents");
+    let agents = dir.path("agents");
     let found = survey(&path, &agents).expect("reads");
     assert!(
         found
@@ -133,44 +133,44 @@ async fn what_went_with_the_log_of_a_crashed_process_is_told() {
 
 #[test]
 fn a_crash_that_took_nothing_with_it_leaves_nothing_to_tell() {
-    let place = Place::new();
-    let path = place.crashed(2);
-    let agents = place.path("agents");
+    let dir = StoreDir::new();
+    let path = dir.crashed(2);
+    let agents = dir.path("agents");
     assert_eq!(survey(&path, &agents), Ok(Vec::new()));
     let db = Db::open(&path).expect("opens");
     assert!(db.findings().is_empty(), "{:?}", db.findings());
     assert_eq!(pending(&db), 2);
     db.close().expect("closes");
     for name in ["s.sqlite3-wal", "s.sqlite3-shm"] {
-        drop(fs::remove_file(place.path(name)));
+        drop(fs::remove_file(dir.path(name)));
     }
     assert_eq!(survey(&path, &agents), Ok(Vec::new()), "a file alone");
-    assert_eq!(survey(&place.path("none"), &agents), Ok(Vec::new()));
+    assert_eq!(survey(&dir.path("none"), &agents), Ok(Vec::new()));
 }
 
 #[test]
 fn a_log_is_not_mixed_with_a_file_that_took_the_place_of_its_own() {
-    let place = Place::new();
-    let path = place.path("s.sqlite3");
+    let dir = StoreDir::new();
+    let path = dir.path("s.sqlite3");
     let mut db = Db::open(&path).expect("opens");
     db.write(admit).expect("writes");
-    let backup = place.path("backup");
+    let backup = dir.path("backup");
     fs::write(&backup, db.image().expect("copies")).expect("writes");
     db.write(admit).expect("writes");
     drop(db);
     let before = fs::read(&backup).expect("reads");
-    fs::rename(&path, place.path("held")).expect("moves");
+    fs::rename(&path, dir.path("held")).expect("moves");
     fs::rename(&backup, &path).expect("takes its place");
     let error = Db::open(&path).map(drop).expect_err("is refused");
     assert!(matches!(error, Error::ForeignLog { .. }), "{error:?}");
     assert!(error.to_string().contains("move the log aside"), "{error}");
-    assert!(survey(&path, &place.path("agents")).is_err());
+    assert!(survey(&path, &dir.path("agents")).is_err());
     assert!(fs::read(&path).expect("reads") == before, "untouched");
-    fs::rename(place.path("s.sqlite3-wal"), place.path("held-wal")).expect("moves");
+    fs::rename(dir.path("s.sqlite3-wal"), dir.path("held-wal")).expect("moves");
     let db = Db::open(&path).expect("opens");
     assert_eq!(pending(&db), 1, "what the backup had");
     assert!(told(&db, "another file"), "{:?}", db.findings());
-    let held = Db::open(&place.path("held")).expect("opens");
+    let held = Db::open(&dir.path("held")).expect("opens");
     assert_eq!(
         pending(&held),
         2,
@@ -184,9 +184,9 @@ fn directory(agents: &Path, name: &str) {
 
 #[test]
 fn homes_without_an_agent_are_named() {
-    let place = Place::new();
-    let path = place.crashed(1);
-    let agents = place.path("agents");
+    let dir = StoreDir::new();
+    let path = dir.crashed(1);
+    let agents = dir.path("agents");
     for name in ["a", "stray", ".under-way"] {
         directory(&agents, name);
     }

@@ -1,4 +1,4 @@
-//! Every operator message has exactly one visible outcome, and none that was acknowledged is missing.
+//! Rule: every operator message has exactly one visible outcome, and no acknowledged message is lost.
 
 use super::Evidence;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,22 +1,23 @@
-//! A provider that fails costs nobody an answer but a client that waits on the line, and that one is told the truth.
+//! Rule: a failing provider costs no turn its answer, except a run that a client waits for, and that client gets the
+//! true reason.
 
 use super::Evidence;
 use crate::rows::Rows;
 use std::collections::BTreeSet;
 
-/// Why a turn that nobody waits for may fail: an operator ended it, or it was resumed too often without progress.
+/// Reasons for which a background turn may fail: an operator ended it, or it was resumed too often without progress.
 const FAIR_REASONS: [&str; 3] = ["operator_aborted", "agent_stopped", "poisoned"];
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
-    let mut found = given_up(&evidence.rows);
-    found.extend(never_went_on(&evidence.rows));
+    let mut found = unfair_failures(&evidence.rows);
+    found.extend(unended_suspensions(&evidence.rows));
     found.extend(failed_runs(evidence));
     found
 }
 
-/// Turns of agents that nobody waits for, which failed for another reason than a fair one. Temporary agents, whose
-/// turns somebody waits for, are gone by now.
-fn given_up(rows: &Rows) -> Vec<String> {
+/// Turns that failed for another reason than a fair one. Temporary agents, whose turns a client waits for, are gone
+/// by now.
+fn unfair_failures(rows: &Rows) -> Vec<String> {
     let failures = rows.log.iter();
     let failures = failures.filter(|row| row.entry["entry"] == "runtime_failure");
     let unfair = failures.filter_map(|row| {
@@ -29,8 +30,8 @@ fn given_up(rows: &Rows) -> Vec<String> {
     unfair.collect()
 }
 
-/// Turns whose last suspension nothing has ended.
-fn never_went_on(rows: &Rows) -> Vec<String> {
+/// Turns whose last suspension has not ended.
+fn unended_suspensions(rows: &Rows) -> Vec<String> {
     let mut suspended = BTreeSet::new();
     for event in &rows.pauses {
         let turn = (event.agent, event.turn);
@@ -51,7 +52,7 @@ fn never_went_on(rows: &Rows) -> Vec<String> {
 /// Runs that failed although no request of theirs failed in that way.
 fn failed_runs(evidence: &Evidence) -> Vec<String> {
     let has_met = |job: u64, kind: &str| {
-        let mut met = evidence.failed.jobs.iter();
+        let mut met = evidence.failures.jobs.iter();
         met.any(|(other, met)| *other == job && *met == kind)
     };
     let runs = evidence.failed_runs.iter();

@@ -1,4 +1,4 @@
-//! Each rule finds the damage that breaks it, and a story without damage breaks none.
+//! Each rule detects the damage that breaks it, and undamaged evidence breaks none.
 
 use super::*;
 use crate::rows::{
@@ -6,7 +6,7 @@ use crate::rows::{
 };
 use serde_json::{Value, json};
 
-/// One agent that was prompted, ran a command and applied a patch, and answered.
+/// Evidence of one agent that got a prompt, ran a command, applied a patch, and answered.
 fn sound() -> Evidence {
     let call = |id: &str, input: Value| json!({ "type": "tool_call", "id": id, "input": input });
     let result = |id: &str, result: &str| {
@@ -54,7 +54,7 @@ fn sound() -> Evidence {
             effects: Vec::new(),
             tasks: vec![task("T=t1.3; x", true)],
         },
-        acknowledged: vec![Acknowledged {
+        acknowledged: vec![AcknowledgedPrompt {
             agent: "a".to_owned(),
             message_id: "m1".to_owned(),
             job: 1,
@@ -68,21 +68,21 @@ fn sound() -> Evidence {
             status: "failed".to_owned(),
             kind: "quota".to_owned(),
         }],
-        failed: Failed {
+        failures: FailureCounts {
             jobs: [(3, "server_error"), (3, "quota")].into(),
-            ..Failed::default()
+            ..FailureCounts::default()
         },
         marks: words("t1.1.b t1.1.e t1.3.b t1.3.i t1.3.e t2.4.b t2.4.e"),
         workspaces: [("a", "t1.2"), ("run-2", "t2.5")]
             .map(|(name, token)| {
-                let left = Patched {
+                let left = PatchTraces {
                     lines: vec![(token.to_owned(), 2)],
                     files: vec![format!("{token}+0"), format!("{token}+1")],
                 };
                 (name.to_owned(), left)
             })
             .into(),
-        told: vec![Told {
+        views: vec![AgentView {
             agent: "a".to_owned(),
             events: vec![1, 2, 3],
             briefs: words("b1"),
@@ -158,7 +158,7 @@ fn task(cmd: &str, ended: bool) -> TaskRow {
     }
 }
 
-/// What is found in a sound story after this damage, as one text.
+/// Violations found in sound evidence after this damage, as one text.
 fn found(damage: impl FnOnce(&mut Evidence)) -> String {
     let mut evidence = sound();
     damage(&mut evidence);
@@ -181,7 +181,7 @@ fn a_prompt_without_an_outcome_with_two_or_lost_is_found() {
             found(|e| {
                 e.rows.briefs.push(brief(2, "b2", &["m1"]));
                 e.rows.agents[0].counters.briefs = 2;
-                e.told[0].briefs = words("b1 b2");
+                e.views[0].briefs = words("b1 b2");
             }),
             "a: m1 has outcomes [1, 2]",
         ),
@@ -324,7 +324,7 @@ fn an_effect_of_a_call_that_was_reported_as_never_started_is_found() {
 
 #[test]
 fn a_patch_that_is_half_there_or_there_twice_is_found() {
-    let damaged = |damage: fn(&mut Patched)| {
+    let damaged = |damage: fn(&mut PatchTraces)| {
         found(|e| e.workspaces.get_mut("a").into_iter().for_each(damage))
     };
     let cases = [
@@ -351,7 +351,7 @@ fn a_patch_that_is_half_there_or_there_twice_is_found() {
 }
 
 #[test]
-fn a_hole_in_a_sequence_is_found() {
+fn a_gap_in_a_sequence_is_found() {
     let cases = [
         (
             found(|e| e.rows.messages[0].seq = 3),
@@ -370,11 +370,11 @@ fn a_hole_in_a_sequence_is_found() {
             "a: event 2 is missing: there is 3; a: the pages told 3 events and 2 are stored, or others",
         ),
         (
-            found(|e| e.told[0].events = vec![1, 3]),
+            found(|e| e.views[0].events = vec![1, 3]),
             "a: the pages told 2 events and 3 are stored, or others",
         ),
         (
-            found(|e| e.told[0].briefs = words("b7")),
+            found(|e| e.views[0].briefs = words("b7")),
             "a: the briefs that were told are not the stored ones",
         ),
     ];
@@ -388,12 +388,12 @@ fn events_may_lack_a_prefix_that_retention_removed_and_no_more() {
     let prefix = found(|e| {
         e.rows.events.remove(0);
         e.rows.agents[0].oldest_event = 2;
-        e.told[0].events = vec![2, 3];
+        e.views[0].events = vec![2, 3];
     });
     assert_eq!(prefix, "");
     let more = found(|e| {
         e.rows.events.remove(0);
-        e.told[0].events = vec![2, 3];
+        e.views[0].events = vec![2, 3];
     });
     assert_eq!(more, "a: event 1 is missing: there is 2");
 }
@@ -420,7 +420,7 @@ fn a_call_without_a_result_or_with_two_is_found() {
 }
 
 #[test]
-fn whatever_is_left_to_do_or_still_runs_is_found() {
+fn unfinished_work_and_running_processes_are_found() {
     let open = EffectRow {
         agent: 1,
         id: 4,

@@ -1,19 +1,19 @@
-//! Every effect that leaves a token happened at most once, exactly once where its success was reported, and not at all
-//! where a call was reported as never started.
+//! Rule: every effect that leaves a token happened at most once, exactly once if its success was reported, and never
+//! if its call was reported as not started.
 
-use super::{Evidence, Patched};
+use super::{Evidence, PatchTraces};
 use crate::job;
 use crate::rows::Rows;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A token and who says something about it.
+/// A token and the source that reports it.
 type Claim<'a> = (&'a str, String);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let calls = calls(&evidence.rows);
     let marks = count(evidence.marks.iter().map(String::as_str));
-    let mut found = happened_twice(&marks);
+    let mut found = repeated(&marks);
     for (token, source) in ended_commands(evidence) {
         for half in ["b", "e"] {
             let mark = format!("{token}.{half}");
@@ -36,7 +36,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     found
 }
 
-/// A call of a log, and the envelope of its result.
+/// A call in a log, and the envelope of its result.
 struct Call<'a> {
     source: String,
     input: &'a Value,
@@ -48,7 +48,7 @@ impl<'a> Call<'a> {
         self.envelope["status"] == "success"
     }
 
-    /// A task that is over takes no input, and the call succeeds in saying so.
+    /// A task that has ended takes no input, and the call succeeds in reporting that.
     fn took_input(&self) -> bool {
         self.has_succeeded() && self.envelope["result"]["accepted_input"] != false
     }
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Every call that has a result; the others break another rule.
+/// Returns every call that has a result; a missing result breaks another rule.
 fn calls(rows: &Rows) -> Vec<Call<'_>> {
     let mut inputs: BTreeMap<(i64, &str), &Value> = BTreeMap::new();
     let mut calls = Vec::new();
@@ -106,13 +106,13 @@ fn count<'a>(words: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, u32> {
     counts
 }
 
-fn happened_twice(counts: &BTreeMap<&str, u32>) -> Vec<String> {
+fn repeated(counts: &BTreeMap<&str, u32>) -> Vec<String> {
     let twice = counts.iter().filter(|(_, times)| **times > 1);
-    let told = twice.map(|(token, times)| format!("{token} happened {times} times"));
-    told.collect()
+    let violations = twice.map(|(token, times)| format!("{token} happened {times} times"));
+    violations.collect()
 }
 
-/// Commands whose last words somebody read, or whose task ended well.
+/// Commands whose final line was read, or whose task ended well.
 fn ended_commands(evidence: &Evidence) -> Vec<(String, String)> {
     let rows = &evidence.rows;
     let mut ended = Vec::new();
@@ -144,7 +144,7 @@ fn ended_commands(evidence: &Evidence) -> Vec<(String, String)> {
     ended
 }
 
-/// Tasks that ended with exit status 0, by id, and the tokens of their commands.
+/// Tasks that ended with exit status 0, and the tokens of their commands.
 fn good_tasks(rows: &Rows) -> impl Iterator<Item = (&str, &str)> {
     let good = rows
         .tasks
@@ -156,7 +156,7 @@ fn good_tasks(rows: &Rows) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Words that a call says were written to a task which then ended well: it has read all of its input by then.
+/// Words that a call reports as written to a task which then ended well: the task has read all of its input by then.
 fn written_words<'a>(rows: &'a Rows, calls: &[Call<'_>]) -> Vec<Claim<'a>> {
     let writes = calls
         .iter()
@@ -164,20 +164,20 @@ fn written_words<'a>(rows: &'a Rows, calls: &[Call<'_>]) -> Vec<Claim<'a>> {
     let written: BTreeMap<&str, &str> = writes
         .filter_map(|call| Some((call.input["task_id"].as_str()?, call.source.as_str())))
         .collect();
-    let heard = good_tasks(rows).filter_map(|(task, token)| {
+    let read_words = good_tasks(rows).filter_map(|(task, token)| {
         let source = written.get(task)?;
         Some((token, (*source).to_owned()))
     });
-    heard.collect()
+    read_words.collect()
 }
 
-/// A patch is applied to all its files or to none, and once; and it is there when a call says so.
+/// A patch is applied once, to all its files or to none, and exists if a call reports it.
 fn patches(evidence: &Evidence, calls: &[Call<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     for (workspace, left) in &evidence.workspaces {
-        found.extend(uneven(workspace, left));
+        found.extend(incomplete_patches(workspace, left));
     }
-    let present = patched(evidence);
+    let present = patched_tokens(evidence);
     let applied = calls.iter().filter(|call| call.has_succeeded());
     let applied = applied.filter_map(|call| Some((call.patch()?, call.source.clone())));
     let of_runs = evidence.runs.iter().flat_map(|run| {
@@ -194,8 +194,8 @@ fn patches(evidence: &Evidence, calls: &[Call<'_>]) -> Vec<String> {
     found
 }
 
-/// The tokens of all patches that left anything.
-fn patched(evidence: &Evidence) -> BTreeSet<&str> {
+/// Tokens of all patches that left a trace.
+fn patched_tokens(evidence: &Evidence) -> BTreeSet<&str> {
     let workspaces = evidence.workspaces.values();
     let tokens = workspaces.flat_map(|left| {
         let files = left.files.iter().map(|name| job::token_of_file(name));
@@ -204,10 +204,10 @@ fn patched(evidence: &Evidence) -> BTreeSet<&str> {
     tokens.collect()
 }
 
-fn uneven(workspace: &str, left: &Patched) -> Vec<String> {
+fn incomplete_patches(workspace: &str, left: &PatchTraces) -> Vec<String> {
     let lines = count(left.lines.iter().map(|(token, _)| token.as_str()));
     let files: BTreeSet<&str> = left.files.iter().map(String::as_str).collect();
-    let mut found = happened_twice(&lines);
+    let mut found = repeated(&lines);
     for (token, added) in &left.lines {
         let expected = (0..*added).map(|number| job::patched_file(token, number));
         let there = expected
@@ -226,17 +226,17 @@ fn uneven(workspace: &str, left: &Patched) -> Vec<String> {
             "{name} and {more} more files are there, and no line for them"
         ));
     }
-    let told = found
+    let violations = found
         .iter()
         .map(|words| format!("{workspace}: patch {words}"));
-    told.collect()
+    violations.collect()
 }
 
-/// A follow-up is one message, and it is there when a call says so.
+/// A follow-up is one message, and it exists if a call reports it.
 fn follow_ups(rows: &Rows, calls: &[Call<'_>]) -> Vec<String> {
     let texts = rows.messages.iter().map(|row| row.text.as_str());
     let queued = count(texts.filter_map(job::token_of_follow_up));
-    let mut found = happened_twice(&queued);
+    let mut found = repeated(&queued);
     let promised = calls.iter().filter(|call| call.has_succeeded());
     let promised = promised.filter_map(|call| Some((call.follow_up()?, &call.source)));
     let lost = promised.filter(|(token, _)| !queued.contains_key(token));
@@ -246,13 +246,13 @@ fn follow_ups(rows: &Rows, calls: &[Call<'_>]) -> Vec<String> {
     found
 }
 
-/// The model was told that such a call had no effect.
+/// Effects of calls that were reported as not started.
 fn never_started(
     evidence: &Evidence,
     calls: &[Call<'_>],
     marks: &BTreeMap<&str, u32>,
 ) -> Vec<String> {
-    let patched = patched(evidence);
+    let patched = patched_tokens(evidence);
     let mut found = Vec::new();
     for call in calls.iter().filter(|call| call.is_unstarted()) {
         let begun = call

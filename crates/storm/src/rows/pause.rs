@@ -1,4 +1,4 @@
-//! The events about pauses of turns: how often the host asked again, and which turns it suspended.
+//! Events about pauses of turns: retries and suspensions.
 
 use super::json;
 use rusqlite::Row;
@@ -6,7 +6,7 @@ use rusqlite::Row;
 /// Selects the rows of all events, in order for each agent.
 pub(super) const QUERY: &str = "SELECT agent_no, data FROM events ORDER BY agent_no, last_seq";
 
-/// The names of the events that begin or end a pause of a turn. The end of the turn ends it as well.
+/// Names of the events that start or end a pause of a turn. The end of the turn also ends it.
 const PAUSE_EVENTS: [&str; 4] = [
     "provider_retry_scheduled",
     "turn_suspended",
@@ -14,7 +14,7 @@ const PAUSE_EVENTS: [&str; 4] = [
     "turn_terminal",
 ];
 
-/// An event that begins or ends a pause of a turn.
+/// An event that starts or ends a pause of a turn.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PauseEvent {
     pub(crate) agent: i64,
@@ -22,7 +22,7 @@ pub(crate) struct PauseEvent {
     pub(crate) kind: String,
 }
 
-/// The events about pauses in one row.
+/// Reads the pause events of one row.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Vec<PauseEvent>> {
     let agent = row.get(0)?;
     let data = json(row, 1)?;

@@ -1,6 +1,6 @@
 //! An answer on the wire: its head, the pieces of its body, their framing, and its ending.
 
-use super::render::{Event, Rendered};
+use super::render::{Event, RenderedAnswer};
 use super::round::Lines;
 use holon_sse::Frame;
 use serde_json::Value;
@@ -85,10 +85,10 @@ impl Answer {
     }
 
     /// A model's answer: a document with its length, or events in chunks.
-    pub(super) fn of(rendered: &Rendered, lines: Lines) -> Self {
+    pub(super) fn of(rendered: &RenderedAnswer, lines: Lines) -> Self {
         match rendered {
-            Rendered::Document(document) => Self::json(200, document),
-            Rendered::Events(events) => Self {
+            RenderedAnswer::Document(document) => Self::json(200, document),
+            RenderedAnswer::Events(events) => Self {
                 pieces: event_pieces(events, lines),
                 framing: Framing::Chunked,
                 ..Self::whole(200, holon_sse::MEDIA_TYPE, Vec::new())
@@ -96,7 +96,6 @@ impl Answer {
         }
     }
 
-    /// Adds a header.
     pub(super) fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self

@@ -5,8 +5,8 @@ mod messages;
 mod responses;
 
 use super::mint::Mint;
-use super::protocol::{Protocol, Wanted};
-use super::recorded::{Recorded, items};
+use super::protocol::{Protocol, RequestKind};
+use super::recorded_request::{RecordedRequest, items};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -16,12 +16,14 @@ const TOOLS: usize = 128;
 const NAME_CHARS: usize = 64;
 
 /// Describes all violations of a request.
-pub(super) fn violations(request: &Recorded, mint: &Mint, key: Option<&str>) -> Vec<String> {
-    let mut wrong = Wrong::default();
-    match Wanted::of(&request.path, &request.body) {
+pub(super) fn violations(request: &RecordedRequest, mint: &Mint, key: Option<&str>) -> Vec<String> {
+    let mut wrong = Violations::default();
+    match RequestKind::of(&request.path, &request.body) {
         None => wrong.add("nothing is served at this path"),
-        Some(Wanted::Models) => wrong.unless(request.method == "GET", "the models are read by GET"),
-        Some(Wanted::Answer(protocol)) => answer_request(protocol, request, mint, &mut wrong),
+        Some(RequestKind::Models) => {
+            wrong.unless(request.method == "GET", "the models are read by GET")
+        }
+        Some(RequestKind::Answer(protocol)) => answer_request(protocol, request, mint, &mut wrong),
     }
     if let Some(key) = key {
         auth(request, key, &mut wrong);
@@ -35,9 +37,9 @@ pub(super) fn violations(request: &Recorded, mint: &Mint, key: Option<&str>) -> 
 
 /// Collects the violations of a request.
 #[derive(Debug, Default)]
-struct Wrong(Vec<String>);
+struct Violations(Vec<String>);
 
-impl Wrong {
+impl Violations {
     fn add(&mut self, words: impl Into<String>) {
         self.0.push(words.into());
     }
@@ -49,7 +51,12 @@ impl Wrong {
     }
 }
 
-fn answer_request(protocol: Protocol, request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
+fn answer_request(
+    protocol: Protocol,
+    request: &RecordedRequest,
+    mint: &Mint,
+    wrong: &mut Violations,
+) {
     wrong.unless(request.method == "POST", "a model is asked by POST");
     let content_type = request.header("content-type").unwrap_or_default();
     wrong.unless(
@@ -69,7 +76,7 @@ fn answer_request(protocol: Protocol, request: &Recorded, mint: &Mint, wrong: &m
 }
 
 /// Checks that the key is in the header of its protocol, once.
-fn auth(request: &Recorded, key: &str, wrong: &mut Wrong) {
+fn auth(request: &RecordedRequest, key: &str, wrong: &mut Violations) {
     let bearer = format!("Bearer {key}");
     let anthropic = request.header("anthropic-version").is_some();
     let sent = [request.header("authorization"), request.header("x-api-key")];
@@ -82,7 +89,7 @@ fn auth(request: &Recorded, key: &str, wrong: &mut Wrong) {
 }
 
 /// Checks the tools: the name of each and the schema of its arguments.
-fn tools<'a>(offered: impl Iterator<Item = (&'a Value, &'a Value)>, wrong: &mut Wrong) {
+fn tools<'a>(offered: impl Iterator<Item = (&'a Value, &'a Value)>, wrong: &mut Violations) {
     let (names, schemas): (Vec<&Value>, Vec<&Value>) = offered.unzip();
     tool_names(names.into_iter(), wrong);
     for schema in schemas {
@@ -90,7 +97,7 @@ fn tools<'a>(offered: impl Iterator<Item = (&'a Value, &'a Value)>, wrong: &mut 
     }
 }
 
-fn tool_names<'a>(offered: impl Iterator<Item = &'a Value>, wrong: &mut Wrong) {
+fn tool_names<'a>(offered: impl Iterator<Item = &'a Value>, wrong: &mut Violations) {
     let mut names = HashSet::new();
     for name in offered {
         match name.as_str() {
@@ -105,7 +112,7 @@ fn tool_names<'a>(offered: impl Iterator<Item = &'a Value>, wrong: &mut Wrong) {
     wrong.unless(names.len() <= TOOLS, "too many tools are offered");
 }
 
-fn tool_schema(schema: &Value, wrong: &mut Wrong) {
+fn tool_schema(schema: &Value, wrong: &mut Violations) {
     wrong.unless(
         schema["type"] == "object" && schema["properties"].is_object(),
         "the schema of a tool's arguments is not that of an object",
@@ -120,7 +127,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn made(&mut self, id: &Value, mint: &Mint, wrong: &mut Wrong) {
+    fn made(&mut self, id: &Value, mint: &Mint, wrong: &mut Violations) {
         let Some(id) = id.as_str().filter(|id| is_plain(id)) else {
             return wrong.add(format!("a call cannot have the id {id}"));
         };
@@ -133,7 +140,7 @@ impl Calls {
         self.open.insert(id.to_owned());
     }
 
-    fn answered(&mut self, id: &Value, wrong: &mut Wrong) {
+    fn answered(&mut self, id: &Value, wrong: &mut Violations) {
         let known = id.as_str().is_some_and(|id| self.open.remove(id));
         if !known {
             wrong.add(format!("{id} is answered where no call of that id is open"));
@@ -141,7 +148,7 @@ impl Calls {
     }
 
     /// Checks that no call is open at this place.
-    fn settled(&mut self, place: &str, wrong: &mut Wrong) {
+    fn settled(&mut self, place: &str, wrong: &mut Violations) {
         let mut open: Vec<String> = self.open.drain().collect();
         open.sort();
         if !open.is_empty() {

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Ending, Framing, Piece, Reaction};
 use super::http::read_request;
 use super::round::{Point, Round};
-use super::shared::{Go, Shared};
+use super::shared::{Shared, ThreadSignal};
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -27,23 +27,22 @@ enum Next {
 }
 
 /// The reason why an answer was not written to its end.
-enum Broken {
+enum WriteAbort {
     /// The server is stopping.
     Stopped,
-    /// The client disconnected.
     HungUp,
 }
 
-impl From<io::Error> for Broken {
+impl From<io::Error> for WriteAbort {
     fn from(_: io::Error) -> Self {
         Self::HungUp
     }
 }
 
 /// The gates at which an answer is held.
-pub(super) struct Holds(Vec<(Point, String)>);
+pub(super) struct AnswerGates(Vec<(Point, String)>);
 
-impl Holds {
+impl AnswerGates {
     /// An answer without gates.
     pub(super) const NONE: Self = Self(Vec::new());
 
@@ -55,7 +54,10 @@ impl Holds {
 
 impl Connection {
     /// Answers requests until the connection ends. `react` decides about each.
-    pub(super) fn serve(self, mut react: impl FnMut(super::Recorded) -> (Reaction, Holds)) {
+    pub(super) fn serve(
+        self,
+        mut react: impl FnMut(super::RecordedRequest) -> (Reaction, AnswerGates),
+    ) {
         let mut reader = BufReader::new(&*self.stream);
         loop {
             let request = match read_request(&mut reader, self.number) {
@@ -70,13 +72,13 @@ impl Connection {
             let (reaction, holds) = react(request);
             match self.play(&reaction, &holds) {
                 Ok(Next::Request) => {}
-                Ok(Next::End) | Err(Broken::Stopped) => return,
-                Err(Broken::HungUp) => return self.shared.hung_up(),
+                Ok(Next::End) | Err(WriteAbort::Stopped) => return,
+                Err(WriteAbort::HungUp) => return self.shared.hung_up(),
             }
         }
     }
 
-    fn play(&self, reaction: &Reaction, holds: &Holds) -> Result<Next, Broken> {
+    fn play(&self, reaction: &Reaction, holds: &AnswerGates) -> Result<Next, WriteAbort> {
         self.pass(holds, Point::BeforeHeaders)?;
         match reaction {
             Reaction::Answer(answer) => self.send(answer, holds),
@@ -86,7 +88,7 @@ impl Connection {
         }
     }
 
-    fn send(&self, answer: &Answer, holds: &Holds) -> Result<Next, Broken> {
+    fn send(&self, answer: &Answer, holds: &AnswerGates) -> Result<Next, WriteAbort> {
         self.write(head(answer).as_bytes())?;
         self.pass(holds, Point::AfterHeaders)?;
         for (sent, piece) in answer.pieces.iter().enumerate() {
@@ -110,7 +112,7 @@ impl Connection {
         }
     }
 
-    fn send_piece(&self, piece: &Piece, answer: &Answer) -> Result<(), Broken> {
+    fn send_piece(&self, piece: &Piece, answer: &Answer) -> Result<(), WriteAbort> {
         match piece {
             Piece::Bytes(bytes) if answer.drip.is_none() => self.write_framed(bytes, answer),
             Piece::Bytes(bytes) => bytes.iter().try_for_each(|byte| self.drip(*byte, answer)),
@@ -130,15 +132,15 @@ impl Connection {
         }
     }
 
-    fn drip(&self, byte: u8, answer: &Answer) -> Result<(), Broken> {
+    fn drip(&self, byte: u8, answer: &Answer) -> Result<(), WriteAbort> {
         let pause = answer.drip.unwrap_or_default();
         match self.shared.pace(pause) {
-            Go::On => self.write_framed(&[byte], answer),
-            Go::Stop => Err(Broken::Stopped),
+            ThreadSignal::Continue => self.write_framed(&[byte], answer),
+            ThreadSignal::Stop => Err(WriteAbort::Stopped),
         }
     }
 
-    fn write_framed(&self, bytes: &[u8], answer: &Answer) -> Result<(), Broken> {
+    fn write_framed(&self, bytes: &[u8], answer: &Answer) -> Result<(), WriteAbort> {
         match answer.framing {
             Framing::Length(_) => self.write(bytes),
             // An empty chunk would end the body.
@@ -152,28 +154,28 @@ impl Connection {
         }
     }
 
-    fn write(&self, bytes: &[u8]) -> Result<(), Broken> {
+    fn write(&self, bytes: &[u8]) -> Result<(), WriteAbort> {
         Ok((&*self.stream).write_all(bytes)?)
     }
 
-    fn pass(&self, holds: &Holds, here: Point) -> Result<(), Broken> {
+    fn pass(&self, holds: &AnswerGates, here: Point) -> Result<(), WriteAbort> {
         for (_, gate) in holds.0.iter().filter(|(point, _)| *point == here) {
-            if self.shared.pass(gate) == Go::Stop {
-                return Err(Broken::Stopped);
+            if self.shared.pass(gate) == ThreadSignal::Stop {
+                return Err(WriteAbort::Stopped);
             }
         }
         Ok(())
     }
 
     /// Reads until the client disconnects.
-    fn await_hang_up(&self) -> Result<Next, Broken> {
+    fn await_hang_up(&self) -> Result<Next, WriteAbort> {
         let mut ignored = [0; 64];
         while (&*self.stream).read(&mut ignored)? > 0 {}
-        Err(Broken::HungUp)
+        Err(WriteAbort::HungUp)
     }
 
     /// Makes the close of the connection a reset instead of an orderly end.
-    fn reset(&self) -> Result<Next, Broken> {
+    fn reset(&self) -> Result<Next, WriteAbort> {
         let linger = Some(std::time::Duration::ZERO);
         rustix::net::sockopt::set_socket_linger(&*self.stream, linger)
             .expect("a socket takes this option");

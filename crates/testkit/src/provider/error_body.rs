@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::mint::Mint;
 use super::protocol::Protocol;
-use super::recorded::Recorded;
+use super::recorded_request::RecordedRequest;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -139,7 +139,7 @@ pub(super) fn server_error(protocol: Protocol) -> Answer {
 }
 
 /// Status 401, with a body that repeats the sent key, as careless servers do.
-pub(super) fn unauthorized(protocol: Protocol, request: &Recorded) -> Answer {
+pub(super) fn unauthorized(protocol: Protocol, request: &RecordedRequest) -> Answer {
     let sent = request
         .header("authorization")
         .or_else(|| request.header("x-api-key"));
@@ -192,7 +192,7 @@ pub(super) fn context_too_long(protocol: Protocol, window: u32) -> Answer {
 }
 
 /// Status 400: the requested output limit is too large.
-pub(super) fn output_too_long(protocol: Protocol, request: &Recorded, limit: u32) -> Answer {
+pub(super) fn output_too_long(protocol: Protocol, request: &RecordedRequest, limit: u32) -> Answer {
     let asked = request.max_output_tokens().unwrap_or_default();
     Refusal {
         status: 400,
@@ -213,7 +213,7 @@ pub(super) fn output_too_long(protocol: Protocol, request: &Recorded, limit: u32
 }
 
 /// Status 400: the previous response is unknown.
-pub(super) fn unknown_previous(protocol: Protocol, request: &Recorded) -> Answer {
+pub(super) fn unknown_previous(protocol: Protocol, request: &RecordedRequest) -> Answer {
     let id = request.body["previous_response_id"]
         .as_str()
         .unwrap_or("none");

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The fault of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// A literal answer.
+    /// A literal answer from the script.
     Status {
         code: u16,
         /// Headers beside the length; `content-type` is JSON unless given here.

@@ -1,7 +1,7 @@
 //! Parses requests: the part of HTTP/1.1 that clients of providers use.
 
-use super::protocol::{Protocol, Wanted};
-use super::recorded::Recorded;
+use super::protocol::{Protocol, RequestKind};
+use super::recorded_request::RecordedRequest;
 use serde_json::Value;
 use std::io::{self, BufRead, Read as _};
 
@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read as _};
 pub(super) fn read_request(
     from: &mut impl BufRead,
     connection: usize,
-) -> io::Result<Option<Recorded>> {
+) -> io::Result<Option<RecordedRequest>> {
     let Some(start) = read_line(from)? else {
         return Ok(None);
     };
@@ -20,7 +20,7 @@ pub(super) fn read_request(
     let headers = read_headers(from)?;
     let raw = read_body(from, &headers)?;
     let body: Value = serde_json::from_slice(&raw).unwrap_or_default();
-    Ok(Some(Recorded {
+    Ok(Some(RecordedRequest {
         index: 0,
         connection,
         method: method.to_owned(),
@@ -33,9 +33,9 @@ pub(super) fn read_request(
 }
 
 fn protocol(path: &str, body: &Value) -> Option<Protocol> {
-    match Wanted::of(path, body)? {
-        Wanted::Answer(protocol) => Some(protocol),
-        Wanted::Models => None,
+    match RequestKind::of(path, body)? {
+        RequestKind::Answer(protocol) => Some(protocol),
+        RequestKind::Models => None,
     }
 }
 

@@ -23,7 +23,6 @@ impl Mint {
         }
     }
 
-    /// Model that answers.
     pub(super) fn model(&self) -> &str {
         &self.model
     }

@@ -6,9 +6,9 @@ use super::fault::Fault;
 use super::mint::Mint;
 use super::packing;
 use super::protocol::Protocol;
-use super::recorded::Recorded;
+use super::recorded_request::RecordedRequest;
 use super::render::{self, CallIds, Form, Voice};
-use super::round::{Arguments, Connection, Packing, Part, Round, Spoken};
+use super::round::{Arguments, Connection, ModelOutput, Packing, Part, Round};
 use serde_json::json;
 
 /// Builds the reaction to a request.
@@ -16,12 +16,12 @@ pub(super) fn reaction(
     protocol: Protocol,
     round: &Round,
     mint: &Mint,
-    request: &Recorded,
+    request: &RecordedRequest,
 ) -> Reaction {
-    let asked = Asked { mint, request };
+    let context = RequestContext { mint, request };
     let reaction = match &round.fault {
-        None => Reaction::Answer(packed(said(protocol, round, &asked), round)),
-        Some(fault) => faulty(protocol, fault, round, &asked),
+        None => Reaction::Answer(packed(output_answer(protocol, round, &context), round)),
+        Some(fault) => faulty_reaction(protocol, fault, round, &context),
     };
     match reaction {
         Reaction::Answer(answer) => Reaction::Answer(styled(answer, round)),
@@ -30,14 +30,19 @@ pub(super) fn reaction(
 }
 
 /// The request and the ids for its answer.
-struct Asked<'a> {
+struct RequestContext<'a> {
     mint: &'a Mint,
-    request: &'a Recorded,
+    request: &'a RecordedRequest,
 }
 
-fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -> Reaction {
-    let (mint, request) = (asked.mint, asked.request);
-    let good = || packed(said(protocol, round, asked), round);
+fn faulty_reaction(
+    protocol: Protocol,
+    fault: &Fault,
+    round: &Round,
+    context: &RequestContext<'_>,
+) -> Reaction {
+    let (mint, request) = (context.mint, context.request);
+    let good = || packed(output_answer(protocol, round, context), round);
     let answer = match fault {
         Fault::NoAnswer => return Reaction::Silence,
         Fault::ResetBeforeAnswer => return Reaction::Reset,
@@ -73,9 +78,9 @@ fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -
         Fault::ResetInBody => good().half(Ending::Reset),
         Fault::ShortBody => good().half(Ending::Cut),
         Fault::Drip { every } => dripping(good(), *every),
-        Fault::TruncatedJson => truncated(said(protocol, round, asked)),
-        Fault::HugeBody { bytes } => huge(said(protocol, round, asked), *bytes),
-        Fault::GzipBomb => bomb(said(protocol, round, asked)),
+        Fault::TruncatedJson => truncated(output_answer(protocol, round, context)),
+        Fault::HugeBody { bytes } => huge(output_answer(protocol, round, context), *bytes),
+        Fault::GzipBomb => bomb(output_answer(protocol, round, context)),
         Fault::MissingTerminal
         | Fault::DuplicateCallIds
         | Fault::MissingCallIds
@@ -86,15 +91,15 @@ fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -
 }
 
 /// Builds the answer of a round, falsified if its fault is one of content.
-fn said(protocol: Protocol, round: &Round, asked: &Asked<'_>) -> Answer {
-    let mint = asked.mint;
-    let (spoken, ids) = spoken(round);
+fn output_answer(protocol: Protocol, round: &Round, context: &RequestContext<'_>) -> Answer {
+    let mint = context.mint;
+    let (spoken, ids) = model_output(round);
     let voice = Voice {
         spoken: &spoken,
         mint,
         ids,
     };
-    let mut rendered = render::answer(protocol, form(round, asked.request), &voice);
+    let mut rendered = render::answer(protocol, form(round, context.request), &voice);
     if round.fault == Some(Fault::MissingTerminal) {
         rendered = rendered.without_end(protocol);
     }
@@ -102,7 +107,7 @@ fn said(protocol: Protocol, round: &Round, asked: &Asked<'_>) -> Answer {
 }
 
 /// The form of the answer: as the request asks, unless the server of this round never streams.
-fn form(round: &Round, request: &Recorded) -> Form {
+fn form(round: &Round, request: &RecordedRequest) -> Form {
     if request.body["stream"] == true && !round.style.never_streams {
         Form::Streamed
     } else {
@@ -111,7 +116,7 @@ fn form(round: &Round, request: &Recorded) -> Form {
 }
 
 /// The output of a round, and the ids of its calls.
-fn spoken(round: &Round) -> (Spoken, CallIds) {
+fn model_output(round: &Round) -> (ModelOutput, CallIds) {
     let mut spoken = round.spoken.clone();
     let is = |fault| round.fault == Some(fault);
     let call = |name: &str, arguments| Part::Call {
@@ -188,7 +193,7 @@ fn html() -> Answer {
 
 /// Sends spaces before the answer, which mean nothing in JSON, so that it takes very long but is always well-formed.
 fn dripping(answer: Answer, every: std::time::Duration) -> Answer {
-    let (before, after) = around(&answer);
+    let (before, after) = padding_around(&answer);
     let pieces = vec![
         Piece::Bytes(before),
         Piece::Filler {
@@ -217,7 +222,7 @@ fn truncated(answer: Answer) -> Answer {
 }
 
 fn huge(answer: Answer, count: u64) -> Answer {
-    let (before, after) = around(&answer);
+    let (before, after) = padding_around(&answer);
     let filler = Piece::Filler { byte: b' ', count };
     Answer {
         // No header announces the size.
@@ -228,7 +233,7 @@ fn huge(answer: Answer, count: u64) -> Answer {
 }
 
 fn bomb(answer: Answer) -> Answer {
-    let (before, after) = around(&answer);
+    let (before, after) = padding_around(&answer);
     let body = packing::bomb(&before, &after);
     answer
         .with_pieces(vec![Piece::Bytes(body)])
@@ -236,7 +241,7 @@ fn bomb(answer: Answer) -> Answer {
 }
 
 /// The bytes before and after the meaningless spaces: a comment in a stream, nothing in JSON.
-fn around(answer: &Answer) -> (Vec<u8>, Vec<u8>) {
+fn padding_around(answer: &Answer) -> (Vec<u8>, Vec<u8>) {
     let body = answer.bytes().concat();
     match answer.framing {
         Framing::Chunked => (b":".to_vec(), [b"\n\n".to_vec(), body].concat()),
@@ -278,7 +283,7 @@ fn styled(mut answer: Answer, round: &Round) -> Answer {
 }
 
 /// The reaction to a request for the models when the listing has a fault.
-pub(super) fn listing_fault(fault: &Fault, mint: &Mint, request: &Recorded) -> Reaction {
+pub(super) fn listing_fault(fault: &Fault, mint: &Mint, request: &RecordedRequest) -> Reaction {
     let protocol = match request.header("anthropic-version") {
         Some(_) => Protocol::Messages,
         None => Protocol::Chat,

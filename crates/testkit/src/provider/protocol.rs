@@ -5,11 +5,9 @@ use serde_json::Value;
 /// A wire protocol of model providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// OpenAI's Responses.
     Responses,
     /// Responses in the variant of the Codex backend, which always streams.
     Codex,
-    /// Anthropic's Messages.
     Messages,
     Chat,
 }
@@ -41,12 +39,12 @@ impl Protocol {
 
 /// The resource that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum RequestKind {
     Answer(Protocol),
     Models,
 }
 
-impl Wanted {
+impl RequestKind {
     /// Detects it from the end of the path, so that a provider's address may contain a path.
     pub(super) fn of(path: &str, body: &Value) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();

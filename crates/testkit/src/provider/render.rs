@@ -6,12 +6,12 @@ mod responses;
 
 use super::mint::Mint;
 use super::protocol::Protocol;
-use super::round::{Arguments, Spoken};
+use super::round::{Arguments, ModelOutput};
 use serde_json::{Value, json};
 
 /// An answer before it is serialised.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Rendered {
+pub(super) enum RenderedAnswer {
     Document(Value),
     /// A stream of events; the last one marks the end.
     Events(Vec<Event>),
@@ -45,7 +45,7 @@ pub(super) enum CallIds {
 /// The content of an answer and the source of its ids.
 #[derive(Debug)]
 pub(super) struct Voice<'a> {
-    pub(super) spoken: &'a Spoken,
+    pub(super) spoken: &'a ModelOutput,
     pub(super) mint: &'a Mint,
     pub(super) ids: CallIds,
 }
@@ -73,15 +73,15 @@ pub(super) enum Form {
 }
 
 /// Renders the answer in this protocol.
-pub(super) fn answer(protocol: Protocol, form: Form, voice: &Voice<'_>) -> Rendered {
+pub(super) fn answer(protocol: Protocol, form: Form, voice: &Voice<'_>) -> RenderedAnswer {
     match (protocol, form) {
-        (Protocol::Responses, Form::Whole) => Rendered::Document(responses::document(voice)),
-        (Protocol::Messages, Form::Whole) => Rendered::Document(messages::document(voice)),
-        (Protocol::Chat, Form::Whole) => Rendered::Document(chat::document(voice)),
-        (Protocol::Codex, _) => Rendered::Events(responses::codex_events(voice)),
-        (Protocol::Responses, Form::Streamed) => Rendered::Events(responses::events(voice)),
-        (Protocol::Messages, Form::Streamed) => Rendered::Events(messages::events(voice)),
-        (Protocol::Chat, Form::Streamed) => Rendered::Events(chat::events(voice)),
+        (Protocol::Responses, Form::Whole) => RenderedAnswer::Document(responses::document(voice)),
+        (Protocol::Messages, Form::Whole) => RenderedAnswer::Document(messages::document(voice)),
+        (Protocol::Chat, Form::Whole) => RenderedAnswer::Document(chat::document(voice)),
+        (Protocol::Codex, _) => RenderedAnswer::Events(responses::codex_events(voice)),
+        (Protocol::Responses, Form::Streamed) => RenderedAnswer::Events(responses::events(voice)),
+        (Protocol::Messages, Form::Streamed) => RenderedAnswer::Events(messages::events(voice)),
+        (Protocol::Chat, Form::Streamed) => RenderedAnswer::Events(chat::events(voice)),
     }
 }
 
@@ -92,38 +92,40 @@ pub(super) fn failed(
     mint: &Mint,
     code: &str,
     message: &str,
-) -> Rendered {
+) -> RenderedAnswer {
     match (protocol, form) {
         (Protocol::Responses, Form::Whole) => {
-            Rendered::Document(responses::failed(mint, code, message))
+            RenderedAnswer::Document(responses::failed(mint, code, message))
         }
-        (Protocol::Codex, _) | (Protocol::Responses, Form::Streamed) => Rendered::Events(vec![
-            responses::created(mint),
-            Event::named(
-                "response.failed",
-                json!({ "response": responses::failed(mint, code, message) }),
-            ),
-        ]),
+        (Protocol::Codex, _) | (Protocol::Responses, Form::Streamed) => {
+            RenderedAnswer::Events(vec![
+                responses::created(mint),
+                Event::named(
+                    "response.failed",
+                    json!({ "response": responses::failed(mint, code, message) }),
+                ),
+            ])
+        }
         (Protocol::Messages, form) => {
             let error = json!({ "type": "overloaded_error", "message": message });
             match form {
-                Form::Whole => Rendered::Document(json!({ "type": "error", "error": error })),
+                Form::Whole => RenderedAnswer::Document(json!({ "type": "error", "error": error })),
                 Form::Streamed => {
-                    Rendered::Events(vec![Event::named("error", json!({ "error": error }))])
+                    RenderedAnswer::Events(vec![Event::named("error", json!({ "error": error }))])
                 }
             }
         }
         (Protocol::Chat, form) => {
             let error = json!({ "error": { "message": message, "type": code, "code": 502 } });
             match form {
-                Form::Whole => Rendered::Document(error),
-                Form::Streamed => Rendered::Events(vec![Event::Bare(error)]),
+                Form::Whole => RenderedAnswer::Document(error),
+                Form::Streamed => RenderedAnswer::Events(vec![Event::Bare(error)]),
             }
         }
     }
 }
 
-impl Rendered {
+impl RenderedAnswer {
     /// Removes the mark of the end.
     pub(super) fn without_end(self, protocol: Protocol) -> Self {
         match self {

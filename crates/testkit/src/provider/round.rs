@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The server's behaviour for one request.
 #[derive(Debug, Clone)]
 pub struct Round {
-    pub(super) spoken: Spoken,
+    pub(super) spoken: ModelOutput,
     pub(super) fault: Option<Fault>,
     pub(super) style: Style,
 }
@@ -38,13 +38,13 @@ pub enum Point {
 
 /// The output of a model.
 #[derive(Debug, Clone)]
-pub(super) struct Spoken {
+pub(super) struct ModelOutput {
     pub(super) parts: Vec<Part>,
     pub(super) usage: Option<Usage>,
     pub(super) stop: Stop,
 }
 
-impl Spoken {
+impl ModelOutput {
     /// Number of calls in it.
     pub(super) fn calls(&self) -> usize {
         let calls = self.parts.iter();
@@ -122,7 +122,7 @@ impl Round {
     #[must_use]
     pub fn empty() -> Self {
         Self {
-            spoken: Spoken {
+            spoken: ModelOutput {
                 parts: Vec::new(),
                 usage: Some(Usage {
                     input: 100,

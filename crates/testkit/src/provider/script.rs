@@ -1,7 +1,7 @@
 //! The behaviour of a server, request by request.
 
 use super::fault::Fault;
-use super::recorded::Recorded;
+use super::recorded_request::RecordedRequest;
 use super::round::Round;
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,7 +18,7 @@ pub struct Script {
 pub(super) enum Source {
     InOrder(VecDeque<Round>),
     Always(Round),
-    Chosen(Box<dyn FnMut(&Recorded) -> Round + Send>),
+    Chosen(Box<dyn FnMut(&RecordedRequest) -> Round + Send>),
 }
 
 /// The answer to a request for the models.
@@ -43,7 +43,7 @@ impl Script {
 
     /// Plays the round chosen for each request, one request at a time.
     #[must_use]
-    pub fn choose(choice: impl FnMut(&Recorded) -> Round + Send + 'static) -> Self {
+    pub fn choose(choice: impl FnMut(&RecordedRequest) -> Round + Send + 'static) -> Self {
         Self::from(Source::Chosen(Box::new(choice)))
     }
 
@@ -88,7 +88,7 @@ impl Script {
 
 impl Source {
     /// Returns the round for this request; `None` at the end of the script.
-    pub(super) fn next(&mut self, request: &Recorded) -> Option<Round> {
+    pub(super) fn next(&mut self, request: &RecordedRequest) -> Option<Round> {
         match self {
             Self::InOrder(rounds) => rounds.pop_front(),
             Self::Always(round) => Some(round.clone()),

@@ -2,15 +2,15 @@
 
 use super::answer::Reaction;
 use super::check;
-use super::connection::{Connection, Holds};
+use super::connection::{AnswerGates, Connection};
 use super::error_body;
 use super::gate::Gate;
 use super::mint::Mint;
 use super::plan;
-use super::protocol::{Protocol, Wanted};
-use super::recorded::Recorded;
+use super::protocol::{Protocol, RequestKind};
+use super::recorded_request::RecordedRequest;
 use super::script::{Listing, Script};
-use super::shared::{Go, Shared};
+use super::shared::{Shared, ThreadSignal};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -35,7 +35,7 @@ impl Provider {
         let port = listener.local_addr().expect("an address").port();
         let shared = Arc::new(Shared::default());
         let script = Arc::new(Mutex::new(script));
-        let desk = Desk {
+        let handler = RequestHandler {
             port,
             shared: Arc::clone(&shared),
             script: Arc::clone(&script),
@@ -44,7 +44,7 @@ impl Provider {
             port,
             shared,
             script,
-            accepting: Some(std::thread::spawn(move || accept(&listener, &desk))),
+            accepting: Some(std::thread::spawn(move || accept(&listener, &handler))),
         }
     }
 
@@ -68,7 +68,7 @@ impl Provider {
 
     /// Returns the requests so far.
     #[must_use]
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.requests()
     }
 
@@ -98,7 +98,7 @@ impl Provider {
     ///
     /// # Panics
     /// When a request violated its protocol, or the script was not played to its end.
-    pub fn finish(mut self) -> Vec<Recorded> {
+    pub fn finish(mut self) -> Vec<RecordedRequest> {
         self.stop();
         let mut wrong = self.shared.violations();
         let left = lock(&self.script).source.left();
@@ -133,16 +133,17 @@ impl Drop for Provider {
 }
 
 /// Accepts connections until told to stop, then joins the thread of each.
-fn accept(listener: &TcpListener, desk: &Desk) {
+fn accept(listener: &TcpListener, handler: &RequestHandler) {
     let mut threads = Vec::new();
     for number in 0.. {
         let Ok((stream, _)) = listener.accept() else {
-            desk.shared
+            handler
+                .shared
                 .complain("a connection was not accepted".to_owned());
             break;
         };
         let stream = Arc::new(stream);
-        if desk.shared.admit(&stream) == Go::Stop {
+        if handler.shared.admit(&stream) == ThreadSignal::Stop {
             break;
         }
         stream
@@ -150,17 +151,18 @@ fn accept(listener: &TcpListener, desk: &Desk) {
             .expect("a socket takes this option");
         let connection = Connection {
             stream,
-            shared: Arc::clone(&desk.shared),
+            shared: Arc::clone(&handler.shared),
             number,
         };
-        let desk = desk.clone();
+        let handler = handler.clone();
         threads.push(std::thread::spawn(move || {
-            connection.serve(|request| desk.react(request));
+            connection.serve(|request| handler.react(request));
         }));
     }
     for thread in threads {
         if thread.join().is_err() {
-            desk.shared
+            handler
+                .shared
                 .complain("a round could not be chosen or played".to_owned());
         }
     }
@@ -168,49 +170,57 @@ fn accept(listener: &TcpListener, desk: &Desk) {
 
 /// Checks each request and looks up its round.
 #[derive(Debug, Clone)]
-struct Desk {
+struct RequestHandler {
     port: u16,
     shared: Arc<Shared>,
     script: Arc<Mutex<Script>>,
 }
 
-impl Desk {
+impl RequestHandler {
     /// One lock covers the number and the round, so that rounds are played in the order of the requests' numbers.
-    fn react(&self, request: Recorded) -> (Reaction, Holds) {
+    fn react(&self, request: RecordedRequest) -> (Reaction, AnswerGates) {
         let mut script = lock(&self.script);
         let request = &self.shared.record(request, script.keeps_requests);
         let mint = Mint::new(self.port, request.index, request.model());
         for wrong in check::violations(request, &mint, script.key.as_deref()) {
             self.complain(request, &wrong);
         }
-        match Wanted::of(&request.path, &request.body) {
-            Some(Wanted::Answer(protocol)) => self.answer(protocol, request, &mint, &mut script),
-            Some(Wanted::Models) => (list(&script.listing, request, &mint), Holds::NONE),
-            None => (Reaction::Answer(error_body::unscripted(&mint)), Holds::NONE),
+        match RequestKind::of(&request.path, &request.body) {
+            Some(RequestKind::Answer(protocol)) => {
+                self.answer(protocol, request, &mint, &mut script)
+            }
+            Some(RequestKind::Models) => (list(&script.listing, request, &mint), AnswerGates::NONE),
+            None => (
+                Reaction::Answer(error_body::unscripted(&mint)),
+                AnswerGates::NONE,
+            ),
         }
     }
 
     fn answer(
         &self,
         protocol: Protocol,
-        request: &Recorded,
+        request: &RecordedRequest,
         mint: &Mint,
         script: &mut Script,
-    ) -> (Reaction, Holds) {
+    ) -> (Reaction, AnswerGates) {
         match script.source.next(request) {
             Some(round) => {
                 let reaction = plan::reaction(protocol, &round, mint, request);
-                (reaction, Holds::of(&round))
+                (reaction, AnswerGates::of(&round))
             }
             None => {
                 self.complain(request, "the script was at its end");
-                (Reaction::Answer(error_body::unscripted(mint)), Holds::NONE)
+                (
+                    Reaction::Answer(error_body::unscripted(mint)),
+                    AnswerGates::NONE,
+                )
             }
         }
     }
 
-    fn complain(&self, request: &Recorded, wrong: &str) {
-        let Recorded {
+    fn complain(&self, request: &RecordedRequest, wrong: &str) {
+        let RecordedRequest {
             index,
             method,
             path,
@@ -221,7 +231,7 @@ impl Desk {
     }
 }
 
-fn list(listing: &Listing, request: &Recorded, mint: &Mint) -> Reaction {
+fn list(listing: &Listing, request: &RecordedRequest, mint: &Mint) -> Reaction {
     match listing {
         Listing::Models(ids) => Reaction::Answer(error_body::models(ids)),
         Listing::Fault(fault) => plan::listing_fault(fault, mint, request),

@@ -2,7 +2,7 @@
 //!
 //! One mutex and one condition variable: every change wakes all waiting threads.
 
-use super::recorded::Recorded;
+use super::recorded_request::RecordedRequest;
 use std::collections::HashMap;
 use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -20,7 +20,7 @@ pub(super) struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    requests: Vec<Recorded>,
+    requests: Vec<RecordedRequest>,
     request_count: usize,
     violations: Vec<String>,
     hang_ups: usize,
@@ -38,8 +38,8 @@ struct GateState {
 
 /// Tells a thread to continue or to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Go {
-    On,
+pub(super) enum ThreadSignal {
+    Continue,
     Stop,
 }
 
@@ -70,7 +70,7 @@ impl Shared {
     }
 
     /// Numbers a request and stores it, if requests are kept.
-    pub(super) fn record(&self, mut request: Recorded, keep: bool) -> Recorded {
+    pub(super) fn record(&self, mut request: RecordedRequest, keep: bool) -> RecordedRequest {
         self.change(|state| {
             request.index = state.request_count;
             state.request_count += 1;
@@ -81,7 +81,6 @@ impl Shared {
         })
     }
 
-    /// Records a violation.
     pub(super) fn complain(&self, words: String) {
         self.change(|state| state.violations.push(words));
     }
@@ -92,7 +91,7 @@ impl Shared {
     }
 
     /// Returns the requests so far.
-    pub(super) fn requests(&self) -> Vec<Recorded> {
+    pub(super) fn requests(&self) -> Vec<RecordedRequest> {
         self.lock().requests.clone()
     }
 
@@ -125,7 +124,7 @@ impl Shared {
     }
 
     /// Waits at a gate until it is open.
-    pub(super) fn pass(&self, name: &str) -> Go {
+    pub(super) fn pass(&self, name: &str) -> ThreadSignal {
         self.change(|state| state.gates.entry(name.to_owned()).or_default().arrived += 1);
         let held = |state: &mut State| {
             !state.stopping && !state.gates.get(name).is_some_and(|gate| gate.open)
@@ -135,7 +134,7 @@ impl Shared {
     }
 
     /// Lets this much real time pass, for slow answers.
-    pub(super) fn pace(&self, pause: Duration) -> Go {
+    pub(super) fn pace(&self, pause: Duration) -> ThreadSignal {
         let waited = self
             .changed
             .wait_timeout_while(self.lock(), pause, |state| !state.stopping);
@@ -143,7 +142,7 @@ impl Shared {
     }
 
     /// Registers a connection, unless the server is stopping.
-    pub(super) fn admit(&self, stream: &Arc<TcpStream>) -> Go {
+    pub(super) fn admit(&self, stream: &Arc<TcpStream>) -> ThreadSignal {
         self.change(|state| {
             state.streams.retain(|known| known.strong_count() > 0);
             state.streams.push(Arc::downgrade(stream));
@@ -164,6 +163,10 @@ impl Shared {
     }
 }
 
-fn go(state: &State) -> Go {
-    if state.stopping { Go::Stop } else { Go::On }
+fn go(state: &State) -> ThreadSignal {
+    if state.stopping {
+        ThreadSignal::Stop
+    } else {
+        ThreadSignal::Continue
+    }
 }

@@ -14,13 +14,13 @@ struct Client(BufReader<TcpStream>);
 
 /// An answer as received.
 #[derive(Debug)]
-struct Got {
+struct ReceivedAnswer {
     status: u16,
     head: String,
     body: Vec<u8>,
 }
 
-impl Got {
+impl ReceivedAnswer {
     fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("a document")
     }
@@ -53,7 +53,7 @@ impl Client {
         self.send(protocol.path(), &headers(protocol), &request(protocol));
     }
 
-    fn get(&mut self, path: &str) -> Got {
+    fn get(&mut self, path: &str) -> ReceivedAnswer {
         let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nuser-agent: test\r\n\r\n");
         let stream = self.0.get_mut();
         stream.write_all(head.as_bytes()).expect("it reads");
@@ -82,7 +82,7 @@ impl Client {
     }
 
     /// Reads the whole answer, which ends by a length or chunks.
-    fn read(&mut self) -> io::Result<Got> {
+    fn read(&mut self) -> io::Result<ReceivedAnswer> {
         let (status, head) = self.head()?;
         let length = head
             .lines()
@@ -91,7 +91,7 @@ impl Client {
             Some(length) => self.exactly(length.parse().expect("a number"))?,
             None => self.chunks()?.concat(),
         };
-        Ok(Got { status, head, body })
+        Ok(ReceivedAnswer { status, head, body })
     }
 
     fn chunks(&mut self) -> io::Result<Vec<Vec<u8>>> {
@@ -124,7 +124,7 @@ impl Client {
 }
 
 /// Makes one request on a new connection.
-fn ask(provider: &Provider, protocol: Protocol) -> io::Result<Got> {
+fn ask(provider: &Provider, protocol: Protocol) -> io::Result<ReceivedAnswer> {
     let mut client = Client::to(provider);
     client.ask(protocol);
     client.read()

@@ -6,13 +6,13 @@ use std::os::fd::OwnedFd;
 
 /// An address that refuses connections while this value exists.
 #[derive(Debug)]
-pub struct Unreachable {
+pub struct UnreachableAddress {
     port: u16,
     /// Holds the port, so that no other program gets it.
     _taken: OwnedFd,
 }
 
-impl Unreachable {
+impl UnreachableAddress {
     /// Reserves a port.
     ///
     /// # Panics

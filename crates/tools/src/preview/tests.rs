@@ -1,4 +1,4 @@
-//! The cut from inside: budgets, markers, and how a budget is divided.
+//! Budgets, markers and the division of a budget.
 #![allow(clippy::expect_used, reason = "tests")]
 
 use super::*;
@@ -14,15 +14,15 @@ fn stream(text: &str) -> CapturedStream {
 
 #[test]
 fn output_within_the_budget_is_shown_whole() {
-    let shown = streams(&stream("one\n"), &stream("two\n"), 8);
+    let shown = cut_streams(&stream("one\n"), &stream("two\n"), 8);
     assert_eq!(
         shown,
         Previews {
-            stdout: Shown {
+            stdout: ShownText {
                 text: "one\n".into(),
                 cut: false
             },
-            stderr: Shown {
+            stderr: ShownText {
                 text: "two\n".into(),
                 cut: false
             },
@@ -33,7 +33,7 @@ fn output_within_the_budget_is_shown_whole() {
 #[test]
 fn a_long_stream_keeps_its_ends_and_says_what_is_gone() {
     let long: String = (0..100).map(|n| format!("line {n:02}\n")).collect();
-    let shown = streams(&stream(&long), &stream(""), 32);
+    let shown = cut_streams(&stream(&long), &stream(""), 32);
     assert_eq!(
         shown.stdout.text,
         "line 00\nline 01\n[768 bytes, 96 lines left out]\nline 98\nline 99\n"
@@ -44,7 +44,7 @@ fn a_long_stream_keeps_its_ends_and_says_what_is_gone() {
 #[test]
 fn a_quiet_stream_leaves_its_share_to_the_loud_one() {
     let loud = "x".repeat(90);
-    let shown = streams(&stream(&loud), &stream("0123456789"), 100);
+    let shown = cut_streams(&stream(&loud), &stream("0123456789"), 100);
     assert_eq!(
         (
             shown.stdout.text.len(),
@@ -53,7 +53,7 @@ fn a_quiet_stream_leaves_its_share_to_the_loud_one() {
         ),
         (90, 10, false)
     );
-    let shown = streams(&stream("0123456789"), &stream(&loud), 100);
+    let shown = cut_streams(&stream("0123456789"), &stream(&loud), 100);
     assert_eq!(
         (
             shown.stdout.text.len(),
@@ -74,11 +74,11 @@ fn a_hole_made_by_the_capture_is_counted_with_what_the_cut_adds() {
         ..CapturedStream::default()
     };
     assert_eq!(
-        streams(&holed, &stream(""), 100).stdout.text,
+        cut_streams(&holed, &stream(""), 100).stdout.text,
         format!("{0}\n[1000 bytes left out]\n{1}", holed.head, holed.tail)
     );
     assert_eq!(
-        streams(&holed, &stream(""), 10).stdout.text,
+        cut_streams(&holed, &stream(""), 10).stdout.text,
         "aaaaa\n[1030 bytes left out]\nzzzzz"
     );
 }
@@ -88,7 +88,7 @@ proptest! {
     fn no_output_passes_the_budget_or_loses_count(
         out in "(?s).{0,200}", err in "(?s).{0,200}", budget in 0usize..300,
     ) {
-        let shown = streams(&stream(&out), &stream(&err), budget);
+        let shown = cut_streams(&stream(&out), &stream(&err), budget);
         prop_assert_eq!(shown.truncated(), out.len() + err.len() > budget);
         let kept: usize = [(&out, &shown.stdout.text), (&err, &shown.stderr.text)]
             .map(|(text, preview)| text.len() - left_out(preview, text))
@@ -98,7 +98,7 @@ proptest! {
     }
 }
 
-/// What the preview says is gone of `text`.
+/// Reads the number of bytes that the preview reports as left out of `text`.
 fn left_out(preview: &str, text: &str) -> usize {
     if preview == text {
         return 0;
@@ -110,10 +110,10 @@ fn left_out(preview: &str, text: &str) -> usize {
 
 #[test]
 fn what_quiet_texts_do_not_need_goes_to_the_loud_ones() {
-    assert_eq!(fair(&[10, 1_000, 5, 1_000], 100), [10, 42, 5, 43]);
-    assert_eq!(fair(&[1, 2, 3], 100), [1, 2, 3]);
-    assert_eq!(fair(&[50, 50], 0), [0, 0]);
-    assert_eq!(fair(&[], 100), Vec::<usize>::new());
+    assert_eq!(divide_evenly(&[10, 1_000, 5, 1_000], 100), [10, 42, 5, 43]);
+    assert_eq!(divide_evenly(&[1, 2, 3], 100), [1, 2, 3]);
+    assert_eq!(divide_evenly(&[50, 50], 0), [0, 0]);
+    assert_eq!(divide_evenly(&[], 100), Vec::<usize>::new());
 }
 
 proptest! {
@@ -121,9 +121,9 @@ proptest! {
     fn a_divided_budget_is_used_up_before_anybody_goes_without(
         needs in prop::collection::vec(0usize..500, 0..13), budget in 0usize..3_000,
     ) {
-        let shares = fair(&needs, budget);
-        let (given, wanted) = (shares.iter().sum::<usize>(), needs.iter().sum::<usize>());
-        prop_assert_eq!(given, wanted.min(budget));
+        let shares = divide_evenly(&needs, budget);
+        let (given, needed) = (shares.iter().sum::<usize>(), needs.iter().sum::<usize>());
+        prop_assert_eq!(given, needed.min(budget));
         let most = shares.iter().max().copied().unwrap_or_default();
         for (share, need) in shares.iter().zip(&needs) {
             prop_assert!(share == need || share + 1 >= most, "{shares:?} of {needs:?}");
@@ -132,7 +132,7 @@ proptest! {
 
     #[test]
     fn a_cut_text_begins_and_ends_as_the_whole_one(text in "(?s)[a-zé漢🦀\n]{0,60}", budget in 0usize..80) {
-        let shown = whole(&text, budget);
+        let shown = cut_middle(&text, budget);
         prop_assert_eq!(shown.cut, text.len() > budget);
         let kept = text.len() - left_out(&shown.text, &text);
         let meets = |head: usize| match (text.get(..head), text.get(text.len() - (kept - head)..)) {

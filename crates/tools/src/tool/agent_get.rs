@@ -1,4 +1,4 @@
-//! `AgentGet`: the agent looks at itself. No arguments; the kernel answers with the agent's summary.
+//! `AgentGet`: shows the agent its own summary. It has no arguments; the kernel answers.
 
 use crate::{input, schema};
 use holon_domain::intent::Intent;
@@ -7,14 +7,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "AgentGet";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {}
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -26,7 +25,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let Args {} = input::parse(spec, input)?;
     Ok(Intent::AgentGet)

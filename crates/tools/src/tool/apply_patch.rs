@@ -1,7 +1,7 @@
-//! `ApplyPatch`: change files by a unified diff, all of them or none.
+//! `ApplyPatch`: changes files by a unified diff, all of them or none.
 //!
-//! Owns the arguments and what a refused patch means to a model; the result stands in `applied`. Touches no file: the
-//! patch is only read here, so that one that is not well-formed never becomes an effect.
+//! Owns the arguments and the errors of a refused patch; `applied` owns the result. No file is touched here: the patch
+//! is only parsed, so that a malformed one never becomes an effect.
 
 use crate::{input, schema};
 use holon_domain::block::ToolCall;
@@ -20,15 +20,14 @@ mod applied;
 pub(crate) use applied::text;
 pub use applied::{changed_paths, envelope};
 
-/// The tool's name.
 pub const NAME: &str = "ApplyPatch";
-/// The detail that holds real lines of a file.
+/// Name of the error detail that holds real lines of a file.
 const NEAREST: &str = "nearest";
-/// The argument, as `Args` calls it.
+/// Name of the argument in `Args`.
 const ARGUMENT: &str = "patch";
-/// A unified diff for models that write one as free text. It begins with a file, and each line is of a kind that a
-/// diff has. Which line may follow which is left to the reader of patches: a grammar that told `---` of a header from
-/// a removed `--` would have to see ahead, and the lexers that read these do not.
+/// Grammar of a unified diff for models that write one as free text. It begins with a file header, and each line is of
+/// a kind that a diff has. The order of lines is left to the patch parser: to tell `---` of a header from a removed
+/// `--`, a grammar would need lookahead, which the lexers of these grammars lack.
 const GRAMMAR: &str = r"start: opening LINE+
 opening: GIT | OLD NEW HUNK
 GIT: /diff --git [^\n]+\n/
@@ -49,7 +48,7 @@ struct Args {
     patch: String,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -63,7 +62,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// The tool as a model is told of it that writes its arguments as free text: the same diff, without JSON around it.
+/// Describes the tool for a model that writes its arguments as free text: the same diff, without JSON around it.
 pub(crate) fn freeform() -> FreeformGrammar {
     FreeformGrammar {
         syntax: GrammarSyntax::Lark,
@@ -72,7 +71,7 @@ pub(crate) fn freeform() -> FreeformGrammar {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let Args { patch } = input::parse(spec, input)?;
     Patch::parse(&patch).map_err(|error| refused(&error))?;
@@ -80,10 +79,10 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     Ok(Intent::Host(HostAction::ApplyPatch(ApplyPatch { digest })))
 }
 
-/// The text of a patch, read from the call that asked for it.
+/// Reads the text of a patch from the call that contains it.
 ///
 /// # Errors
-/// When the call does not hold the patch that was found well-formed: nothing is applied then.
+/// Fails if the call does not hold the patch that was validated; then nothing is applied.
 pub fn text_of(call: &ToolCall, patch: &ApplyPatch) -> Result<String, ToolError> {
     let Args { patch: patch_text } = input::parse(&spec(), &call.input)?;
     if sha256_hex(&patch_text) == patch.digest {
@@ -95,8 +94,8 @@ pub fn text_of(call: &ToolCall, patch: &ApplyPatch) -> Result<String, ToolError>
     ))
 }
 
-/// The error without the real lines of the file, and those lines as text: they are what makes the next try succeed, so
-/// they are shown whole and not as a clipped detail.
+/// Splits the real lines of the file off an error. The next attempt depends on them, so they are shown in full and not
+/// as a clipped detail.
 pub(crate) fn split_nearest(error: &ToolError) -> (ToolError, Option<String>) {
     let mut rest = error.clone();
     let fields = rest.details.as_mut().and_then(Value::as_object_mut);
@@ -117,7 +116,7 @@ pub(crate) fn split_nearest(error: &ToolError) -> (ToolError, Option<String>) {
     (rest, lines)
 }
 
-/// A refused patch as a model reads it: the rule, the place, and the real lines nearest to what was expected.
+/// Describes a refused patch for a model: the rule, the position, and the real lines nearest to the expected ones.
 #[must_use]
 pub fn refused(error: &holon_patch::Error) -> ToolError {
     let nearest: Vec<Value> = error
@@ -173,7 +172,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The grammar as one regular expression, which it is: rules name terminals, terminals are expressions.
+    /// Converts the grammar to one regular expression: rules name terminals, and terminals are expressions.
     fn expression() -> String {
         let definitions: Vec<(&str, &str)> = GRAMMAR
             .lines()

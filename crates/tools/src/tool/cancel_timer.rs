@@ -1,4 +1,4 @@
-//! `CancelTimer`: end a timer. The kernel answers.
+//! `CancelTimer`: ends a timer. The kernel answers.
 
 use crate::{input, schema};
 use holon_domain::TimerId;
@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "CancelTimer";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -19,7 +18,7 @@ struct Args {
     timer_id: String,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -31,7 +30,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let timer_id = args.timer_id.trim();

@@ -1,4 +1,4 @@
-//! `CancelWait`: give up a wait. The kernel answers.
+//! `CancelWait`: gives up a wait. The kernel answers.
 
 use crate::{input, schema};
 use holon_domain::WaitId;
@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "CancelWait";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -19,7 +18,7 @@ struct Args {
     wait_id: String,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -31,7 +30,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let wait_id = args.wait_id.trim();

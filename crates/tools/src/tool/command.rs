@@ -1,10 +1,11 @@
-//! What the tools that run commands share: rules for their arguments, how an end and a failure are told, which files
-//! keep the whole output.
+//! Shared by the tools that run commands: rules for arguments, descriptions of failures, and the files with the full
+//! output.
 //!
-//! Does not know which tool asks: errors are about a `Subject`. Invariant: what is repeated of a command here is short.
+//! Errors are about a `Subject`, so this file does not know the calling tool. Invariant: a command repeated in a
+//! message is shortened.
 
 use crate::input::Subject;
-use crate::preview::{Previews, Shown};
+use crate::preview::{Previews, ShownText};
 use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput};
 use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES, TASK_SUMMARY_BYTES};
 use holon_domain::task::ArtifactRef;
@@ -13,35 +14,35 @@ use holon_domain::tool::{ToolError, ToolErrorKind, ToolOutputBudget};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The detail of a lost command that holds its last output.
+/// Error detail of a lost command that holds its last output.
 pub(crate) const OUTPUT_TAIL: &str = "output_tail";
-/// The detail of a lost command that holds it as it was given.
+/// Error detail of a lost command that holds the command text.
 pub(crate) const RUN_AGAIN: &str = "run_again";
 
-/// The command text; an empty one runs nothing.
+/// Checks the command text; an empty one is refused.
 pub(crate) fn cmd(subject: Subject<'_>, value: String) -> Result<String, ToolError> {
     if value.trim().is_empty() {
         return Err(subject
             .invalid(Some("cmd"), "the command is empty")
             .hint("give the command to run"));
     }
-    without_nul(subject, "cmd", value)
+    refuse_nul(subject, "cmd", value)
 }
 
-/// An optional text; models write an empty one for "none".
-pub(crate) fn given(
+/// Reads an optional text; models write an empty one for "none".
+pub(crate) fn optional_text(
     subject: Subject<'_>,
     field: &str,
     value: Option<String>,
 ) -> Result<Option<String>, ToolError> {
     value
         .filter(|value| !value.trim().is_empty())
-        .map(|value| without_nul(subject, field, value))
+        .map(|value| refuse_nul(subject, field, value))
         .transpose()
 }
 
-/// No operating system takes a NUL inside an argument or a path; said here, the model learns which one it was.
-fn without_nul(subject: Subject<'_>, field: &str, value: String) -> Result<String, ToolError> {
+/// Refuses a NUL byte, which no operating system accepts in an argument or a path. The error names the argument.
+fn refuse_nul(subject: Subject<'_>, field: &str, value: String) -> Result<String, ToolError> {
     if value.contains('\0') {
         return Err(subject
             .invalid(Some(field), "it contains a NUL character")
@@ -50,7 +51,7 @@ fn without_nul(subject: Subject<'_>, field: &str, value: String) -> Result<Strin
     Ok(value)
 }
 
-/// How much of the output is asked for; the host has the last word on how much that is.
+/// Checks the requested output budget; the host may still reduce it.
 pub(crate) fn output_tokens(
     subject: Subject<'_>,
     asked: Option<u64>,
@@ -64,12 +65,12 @@ pub(crate) fn output_tokens(
     Ok(asked.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX)))
 }
 
-/// How much of the output is shown: what the host allowed, or the usual amount.
+/// Returns the output budget in tokens: what the host allowed, or the default.
 pub(crate) fn shown_tokens(allowed: Option<u32>) -> u32 {
     ToolOutputBudget::default().allow(allowed)
 }
 
-/// One line for each sort of process that was still there when a command had ended.
+/// Renders one line for each kind of process that was still there when a command had ended.
 pub(crate) fn left_running(leftovers: u32, survivors: u32) -> impl Iterator<Item = String> {
     [
         ("processes it left running were stopped", leftovers),
@@ -83,15 +84,15 @@ pub(crate) fn left_running(leftovers: u32, survivors: u32) -> impl Iterator<Item
     .map(|(what, count)| format!("{what}: {count}"))
 }
 
-/// The command on one line, short.
+/// Shortens a command to one line.
 pub(crate) fn cmd_preview(cmd: &str) -> String {
-    // A look at the beginning is enough, also of a very long command.
+    // The beginning is enough, even of a very long command.
     let beginning = text::prefix(cmd, EVENT_PREVIEW_BYTES * 4);
     let line: Vec<&str> = beginning.split_whitespace().collect();
     text::preview(&line.join(" "), EVENT_PREVIEW_BYTES)
 }
 
-/// Files that hold what was cut out of a command's output, and which of them is which stream.
+/// Files that hold what was cut out of a command's output, and the stream of each.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Files {
     artifacts: Vec<ArtifactRef>,
@@ -99,7 +100,7 @@ pub(crate) struct Files {
     stdout_artifact: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stderr_artifact: Option<usize>,
-    /// What those files do not hold either.
+    /// Description of what the file itself lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stdout_lacks: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +108,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Those of a finished command. A stream that is shown whole needs no file.
+    /// Collects the files of a finished command. A stream that is shown in full needs no file.
     pub(crate) fn of(output: &CommandOutput, previews: &Previews) -> Self {
         let mut files = Self {
             stdout_lacks: output.stdout.lacks.words(),
@@ -119,13 +120,13 @@ impl Files {
         files
     }
 
-    fn add(&mut self, stream: &CapturedStream, shown: &Shown) -> Option<usize> {
+    fn add(&mut self, stream: &CapturedStream, shown: &ShownText) -> Option<usize> {
         let path = stream.path.clone().filter(|_| shown.cut)?;
         self.artifacts.push(ArtifactRef { path });
         Some(self.artifacts.len() - 1)
     }
 
-    /// One line for each stream that was cut.
+    /// Renders one line for each stream that was cut.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         [
             ("stdout", self.stdout_artifact, &self.stdout_lacks),
@@ -143,7 +144,7 @@ impl Files {
     }
 }
 
-/// A command that was not run to its end, as a model reads it.
+/// Describes a command that did not run to its end for a model.
 pub(crate) fn explain(cmd: &str, workdir: Option<&str>, failure: &CommandFailure) -> ToolError {
     let (kind, details, hint) = match failure {
         CommandFailure::OutsideRoot {
@@ -167,7 +168,7 @@ pub(crate) fn explain(cmd: &str, workdir: Option<&str>, failure: &CommandFailure
         CommandFailure::Spawn { reason } => (
             ToolErrorKind::CommandSpawnFailed,
             json!({"reason": brief(reason), "cmd_preview": cmd_preview(cmd)}),
-            // The reason says what to do; a second piece of advice would contradict it sooner or later.
+            // The message itself says what to do; a second piece of advice might contradict it.
             "nothing was run; put right what the message names, then make the call again",
         ),
         CommandFailure::Cancelled => (
@@ -177,7 +178,7 @@ pub(crate) fn explain(cmd: &str, workdir: Option<&str>, failure: &CommandFailure
         ),
         CommandFailure::Lost { output_tail, .. } => (
             ToolErrorKind::OutcomeUnknown,
-            lost(cmd, workdir, output_tail),
+            lost_details(cmd, workdir, output_tail),
             "it may have done all, part or nothing of its work: look before you run it again",
         ),
     };
@@ -185,13 +186,13 @@ pub(crate) fn explain(cmd: &str, workdir: Option<&str>, failure: &CommandFailure
     ToolError::new(kind, message).details(details).hint(hint)
 }
 
-/// What is left of a lost command: the way to run it again, and its last words.
-fn lost(cmd: &str, workdir: Option<&str>, output_tail: &str) -> Value {
+/// Details of a lost command: its text for running it again, and its last output.
+fn lost_details(cmd: &str, workdir: Option<&str>, output_tail: &str) -> Value {
     let mut details = json!({ OUTPUT_TAIL: text::suffix(output_tail, TASK_SUMMARY_BYTES) });
     let again = if cmd.len() <= TASK_SUMMARY_BYTES {
         cmd.to_owned()
     } else {
-        // Too long to be said twice; the call has it.
+        // Too long to repeat; the call contains it.
         format!("{} (as in the call)", cmd_preview(cmd))
     };
     details[RUN_AGAIN] = json!(again);

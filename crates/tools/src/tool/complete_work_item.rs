@@ -1,4 +1,4 @@
-//! `CompleteWorkItem`: close a work item for good. The kernel answers and promotes the report of the round.
+//! `CompleteWorkItem`: closes a work item permanently. The kernel answers and promotes the report of the round.
 
 use crate::input::{self, Subject};
 use crate::schema;
@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "CompleteWorkItem";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,7 +19,7 @@ struct Args {
     work_item_id: String,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -34,7 +33,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     Ok(Intent::Work(WorkIntent::Complete {

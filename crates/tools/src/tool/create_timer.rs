@@ -1,5 +1,5 @@
-//! `CreateTimer`: be woken at a time, again and again, or by a cron expression. The kernel makes the timer; whether its
-//! schedule has a slot at all is decided there, where the time is known.
+//! `CreateTimer`: wakes the agent once, at an interval, or by a cron expression. The kernel creates the timer and
+//! checks that its schedule has a slot, because the kernel knows the time.
 
 use crate::input::{self, Subject};
 use crate::schema;
@@ -13,11 +13,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "CreateTimer";
-/// The zone of a cron expression that names none.
+/// Default time zone of a cron expression.
 const UTC: &str = "UTC";
-/// The longest cron expression or name of a zone, in bytes.
+/// Longest cron expression or time zone name, in bytes.
 const SCHEDULE_BYTES: usize = 256;
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -67,7 +66,7 @@ struct Args {
     summary: Option<String>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -80,7 +79,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     check_combination(&args)?;
@@ -132,7 +131,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     })))
 }
 
-/// Refuses a call that gives none or several of the four kinds, or a detail of another kind.
+/// Refuses a call with none or several of the four kinds, or with a detail of another kind.
 fn check_combination(args: &Args) -> Result<(), ToolError> {
     let kinds = [
         ("after_ms", args.after_ms.is_some()),

@@ -1,4 +1,5 @@
-//! `CreateWorkItem`: make a work item with its plan file. The shell writes the file, then the kernel makes the item.
+//! `CreateWorkItem`: creates a work item with its plan file. The shell writes the file, then the kernel creates the
+//! item.
 
 use crate::input::{self, Subject};
 use crate::schema;
@@ -12,7 +13,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The tool's name.
 pub const NAME: &str = "CreateWorkItem";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ struct Args {
     todo_list: Vec<TodoArg>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -50,7 +50,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let subject = Subject::call(NAME);
@@ -71,7 +71,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     }))
 }
 
-/// The plan that a call holds; empty when it holds none.
+/// Reads the plan from a call; empty if the call has none.
 #[must_use]
 pub fn plan_of(call: &ToolCall) -> String {
     let members = input::members(Subject::call(NAME), &call.input).unwrap_or_default();
@@ -79,7 +79,7 @@ pub fn plan_of(call: &ToolCall) -> String {
     plan.unwrap_or_default().to_owned()
 }
 
-/// The answer when the plan file could not be written: nothing was made.
+/// Builds the answer for a plan file that could not be written; no item was created.
 #[must_use]
 pub fn not_written(reason: &str) -> ToolEnvelope {
     let error = ToolError::new(

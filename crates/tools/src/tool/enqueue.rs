@@ -1,6 +1,6 @@
-//! `Enqueue`: the agent leaves itself a follow-up, which becomes a message of its own queue.
+//! `Enqueue`: adds a follow-up message to the agent's own queue.
 //!
-//! The follow-up's authority is inherited from the turn by the kernel; nothing here can raise it.
+//! The kernel copies the authority of the turn to the follow-up; nothing here can raise it.
 
 use crate::{input, schema};
 use holon_domain::intent::Intent;
@@ -11,7 +11,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "Enqueue";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -50,7 +49,7 @@ impl From<PriorityArg> for Priority {
     }
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -62,7 +61,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     if args.text.trim().is_empty() {

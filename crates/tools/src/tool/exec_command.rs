@@ -1,8 +1,7 @@
-//! `ExecCommand`: run a shell command in the active workspace, to its end or until it goes on as a task.
+//! `ExecCommand`: runs a shell command in the active workspace, to its end or until it becomes a task.
 //!
-//! Owns the arguments and their rules; the result shapes stand in `envelope`, what a model reads of them in `text`.
-//! Does not run anything and does not resolve paths: where a command may run is settled by the shell that performs the
-//! intent.
+//! Owns the arguments and their rules; `envelope` owns the result shapes and `text` their text form. Nothing is run and
+//! no path is resolved here: the shell that performs the intent decides where a command may run.
 
 mod diagnostics;
 mod envelope;
@@ -21,7 +20,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub const NAME: &str = "ExecCommand";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -89,7 +87,7 @@ impl From<DuplicateArg> for DuplicatePolicy {
     }
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -105,15 +103,15 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let subject = Subject::call(NAME);
     let tty = args.tty.unwrap_or(false);
     let command = ExecCommand {
         cmd: command::cmd(subject, args.cmd)?,
-        workdir: command::given(subject, "workdir", args.workdir)?,
-        shell: command::given(subject, "shell", args.shell)?,
+        workdir: command::optional_text(subject, "workdir", args.workdir)?,
+        shell: command::optional_text(subject, "shell", args.shell)?,
         login: args.login.unwrap_or(false),
         tty,
         accepts_input: args.accepts_input.unwrap_or(tty),

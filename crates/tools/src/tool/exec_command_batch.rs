@@ -1,6 +1,6 @@
-//! `ExecCommandBatch`: several commands one after the other in one call, none of which becomes a task.
+//! `ExecCommandBatch`: runs several commands in sequence in one call; none of them becomes a task.
 //!
-//! Owns the arguments and their rules; the result shape stands in `envelope`, what a model reads of it in `text`.
+//! Owns the arguments and their rules; `envelope` owns the result shape and `text` its text form.
 
 mod envelope;
 mod text;
@@ -8,7 +8,7 @@ mod text;
 pub use envelope::{ItemOutcome, commands_run, completed};
 pub(crate) use text::text;
 
-use crate::input::{Subject, members, typed};
+use crate::input::{Subject, members, parse_typed};
 use crate::tool::command;
 use crate::{input, schema};
 use holon_domain::intent::{
@@ -20,11 +20,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The tool's name.
 pub const NAME: &str = "ExecCommandBatch";
-/// Arguments of a command that make no sense when nobody can talk to it.
+/// Arguments that are refused because a batch command has no interactive input.
 const INTERACTIVE: [&str; 2] = ["tty", "accepts_input"];
-/// The time limit of an item, and what it was called before.
+/// Time limit of an item; an earlier name is accepted too.
 const TIMEOUT: &str = "timeout_ms";
 const OLDER_TIMEOUT: &str = "yield_time_ms";
 
@@ -71,7 +70,7 @@ struct Item {
     max_output_tokens: Option<u64>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -85,7 +84,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     if !(1..=BATCH_COMMANDS).contains(&args.items.len()) {
@@ -106,7 +105,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
         stop_on_error: args.stop_on_error.unwrap_or(false),
     };
     if let (None, Some(BatchItem::Rejected(first))) = (batch.first_command(), batch.items.first()) {
-        // There is nothing to run.
+        // Every item was rejected, so there is nothing to run.
         return Err(first.error.clone());
     }
     Ok(Intent::Host(HostAction::ExecCommandBatch(batch)))
@@ -130,18 +129,18 @@ fn command_of(
     schema: &Value,
     item: &Value,
 ) -> Result<ExecCommand, ToolError> {
-    // Models like to give the bare command.
+    // Models often give the bare command.
     let as_object = r#"give each item as a JSON object, like {"cmd": "ls"}"#;
     let mut members = members(subject, item).map_err(|error| error.hint(as_object))?;
-    // No argument of an item has a meaning for null.
+    // For arguments of an item, null means absent.
     members.retain(|_, value| !value.is_null());
     refuse_interactive(subject, &members)?;
     rename_timeout(subject, &mut members)?;
-    let item: Item = typed(subject, schema, &Value::Object(members))?;
+    let item: Item = parse_typed(subject, schema, &Value::Object(members))?;
     Ok(ExecCommand {
         cmd: command::cmd(subject, item.cmd)?,
-        workdir: command::given(subject, "workdir", item.workdir)?,
-        shell: command::given(subject, "shell", item.shell)?,
+        workdir: command::optional_text(subject, "workdir", item.workdir)?,
+        shell: command::optional_text(subject, "shell", item.shell)?,
         login: item.login.unwrap_or(false),
         tty: false,
         accepts_input: false,

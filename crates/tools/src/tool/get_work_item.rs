@@ -1,4 +1,4 @@
-//! `GetWorkItem`: read one work item. The shell answers from the store.
+//! `GetWorkItem`: reads one work item. The shell answers from the store.
 
 use crate::input::{self, Subject};
 use crate::schema;
@@ -11,7 +11,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The tool's name.
 pub const NAME: &str = "GetWorkItem";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,7 +24,7 @@ struct Args {
     include_todo_list: bool,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -38,7 +37,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     Ok(Intent::WorkQuery(WorkQuery::Item {
@@ -47,7 +46,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     }))
 }
 
-/// The answer. `current` is the item that has the focus.
+/// Builds the answer. `current` is the item that has the focus.
 #[must_use]
 pub fn envelope(current: Option<&WorkItemId>, item: &WorkItemView) -> ToolEnvelope {
     let result = json!({
@@ -58,7 +57,7 @@ pub fn envelope(current: Option<&WorkItemId>, item: &WorkItemView) -> ToolEnvelo
     ToolEnvelope::success(NAME, summary, result)
 }
 
-/// The answer when the agent has no such item.
+/// Builds the answer for an id that the agent does not have.
 #[must_use]
 pub fn unknown(id: &WorkItemId) -> ToolEnvelope {
     work_item::unknown(NAME, id)

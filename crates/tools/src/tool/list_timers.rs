@@ -1,4 +1,4 @@
-//! `ListTimers`: list the agent's active timers. The shell answers from the store.
+//! `ListTimers`: lists the agent's active timers. The shell answers from the store.
 
 use crate::input::{self, Subject};
 use crate::schema;
@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The tool's name.
 pub const NAME: &str = "ListTimers";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,7 +21,7 @@ struct Args {
     limit: Option<u64>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -34,17 +33,17 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let limit = page::limit(Subject::call(NAME), args.limit)?;
     Ok(Intent::WorkQuery(WorkQuery::Timers { limit }))
 }
 
-/// The answer: as many of the timers as fit a receipt; `total` is how many are active.
+/// Builds the answer with as many timers as fit a receipt; `total` is the number of active ones.
 #[must_use]
 pub fn envelope(timers: &[TimerRecord], total: u64) -> ToolEnvelope {
-    let shown = page::fitting(timers.iter().map(|timer| json!(timer)));
+    let shown = page::take_fitting(timers.iter().map(|timer| json!(timer)));
     let summary = page::summary("active timers", shown.len(), total);
     let result = json!({
         "returned": shown.len(),

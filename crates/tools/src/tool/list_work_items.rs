@@ -1,4 +1,4 @@
-//! `ListWorkItems`: list work items, newest change first. The shell answers from the store.
+//! `ListWorkItems`: lists work items, newest change first. The shell answers from the store.
 
 use crate::input::{self, Subject};
 use crate::schema;
@@ -11,7 +11,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The tool's name.
 pub const NAME: &str = "ListWorkItems";
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -45,7 +44,7 @@ struct Args {
     include_todo_list: bool,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -57,7 +56,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let filter = match args.filter {
@@ -77,15 +76,17 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     }))
 }
 
-/// The answer: as many of the items as fit a receipt. `current` is the item that has the focus, `total` how many match.
+/// Builds the answer with as many items as fit a receipt. `current` is the item that has the focus, `total` the number
+/// of matches.
 #[must_use]
 pub fn envelope(
     current: Option<&WorkItemId>,
-    (filter, limit): (WorkItemFilter, u32),
+    filter: WorkItemFilter,
+    limit: u32,
     items: &[WorkItemView],
     total: u64,
 ) -> ToolEnvelope {
-    let shown = page::fitting(items.iter().map(without_preview));
+    let shown = page::take_fitting(items.iter().map(without_preview));
     let summary = page::summary("work items", shown.len(), total);
     let result = json!({
         "context": { "current_work_item_id": current },
@@ -98,7 +99,7 @@ pub fn envelope(
     ToolEnvelope::success(NAME, summary, result)
 }
 
-/// An item without the beginning of its plan, which would fill a list of many.
+/// Removes the preview of the plan, which would fill a list of many items.
 fn without_preview(item: &WorkItemView) -> Value {
     let mut item = json!(item);
     if let Some(Value::Object(plan)) = item.get_mut("plan_artifact") {

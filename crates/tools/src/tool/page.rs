@@ -1,18 +1,18 @@
-//! Lists that a call answers with: how many entries are asked for, and how many fit a receipt.
+//! Limits of lists in answers: the requested number of entries, and the number that fits a receipt.
 
 use crate::input::Subject;
 use holon_domain::limits::TOOL_OUTPUT_TOKENS;
 use holon_domain::tool::ToolError;
 use serde_json::Value;
 
-/// Entries of a page when the call does not say.
+/// Entries of a page by default.
 const USUAL: u32 = 20;
-/// And at most.
+/// Largest number of entries that a call may request.
 pub(crate) const MOST: u64 = 100;
-/// Bytes of all entries together; the rest of a receipt is for what stands around them.
+/// Bytes of all entries together; the rest of a receipt is reserved for its other members.
 const BYTES: usize = TOOL_OUTPUT_TOKENS as usize * 4 - 2_000;
 
-/// The number of entries a call asks for.
+/// Checks the requested number of entries.
 pub(crate) fn limit(subject: Subject<'_>, asked: Option<u64>) -> Result<u32, ToolError> {
     match asked {
         None => Ok(USUAL),
@@ -25,8 +25,8 @@ pub(crate) fn limit(subject: Subject<'_>, asked: Option<u64>) -> Result<u32, Too
     }
 }
 
-/// The first entries that fit a receipt together.
-pub(crate) fn fitting(entries: impl Iterator<Item = Value>) -> Vec<Value> {
+/// Returns the first entries that together fit a receipt.
+pub(crate) fn take_fitting(entries: impl Iterator<Item = Value>) -> Vec<Value> {
     let mut left = BYTES;
     entries
         .take_while(|entry| {
@@ -38,7 +38,7 @@ pub(crate) fn fitting(entries: impl Iterator<Item = Value>) -> Vec<Value> {
         .collect()
 }
 
-/// A line that says how many of how many are shown.
+/// Renders a line with the number of shown entries and the total.
 pub(crate) fn summary(what: &str, shown: usize, total: u64) -> String {
     format!("{shown} of {total} {what}")
 }

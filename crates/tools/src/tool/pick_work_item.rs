@@ -1,4 +1,4 @@
-//! `PickWorkItem`: give a work item the focus. The kernel answers.
+//! `PickWorkItem`: gives a work item the focus. The kernel answers.
 
 use crate::input::{self, Subject};
 use crate::schema;
@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "PickWorkItem";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -24,7 +23,7 @@ struct Args {
     reason: Option<String>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -37,7 +36,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let reason = args.reason.filter(|reason| !reason.trim().is_empty());

@@ -1,6 +1,6 @@
-//! `Sleep`: end the turn and rest, until something arrives or for a bounded while.
+//! `Sleep`: ends the turn and rests until something arrives or for a bounded time.
 //!
-//! That it stands alone in its round is decided by the kernel, which sees the round.
+//! The kernel sees the whole round and enforces that this call stands alone in it.
 
 use crate::{input, schema};
 use holon_domain::intent::Intent;
@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "Sleep";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,7 +26,7 @@ struct Args {
     duration_ms: Option<u64>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -40,10 +39,10 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
-    // Models like to write 0 for "no particular time"; the schema asks them to leave it out instead.
+    // Models often write 0 for "no particular time", although the schema asks them to leave it out.
     let duration_ms = args.duration_ms.filter(|millis| *millis > 0);
     if let Some(millis) = duration_ms.filter(|millis| *millis > SLEEP_MAX_MS) {
         let error = input::invalid(

@@ -1,4 +1,4 @@
-//! What the tools about tasks share: the one argument that names a task, and the answer when there is no such task.
+//! Shared by the tools about tasks: the argument with the task's id, and the answer for an unknown task.
 
 use crate::input::{self, Subject, shown};
 use holon_domain::TaskId;
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The arguments of a tool that only asks which task.
+/// Arguments of a tool whose only argument is a task.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
@@ -17,13 +17,13 @@ pub(crate) struct Args {
     task_id: String,
 }
 
-/// The task a call names.
-pub(crate) fn named(spec: &ToolSpec, input: &Value) -> Result<TaskId, ToolError> {
+/// Reads the task id of a call.
+pub(crate) fn parse_task_id(spec: &ToolSpec, input: &Value) -> Result<TaskId, ToolError> {
     let args: Args = input::parse(spec, input)?;
     task_id(Subject::call(&spec.name), &args.task_id)
 }
 
-/// A task's id as a model wrote it. Whether there is such a task is not known here.
+/// Parses a task id that a model wrote. The kernel or shell checks that the task exists.
 pub(crate) fn task_id(subject: Subject<'_>, asked: &str) -> Result<TaskId, ToolError> {
     let asked = asked.trim();
     if asked.is_empty() {
@@ -34,7 +34,7 @@ pub(crate) fn task_id(subject: Subject<'_>, asked: &str) -> Result<TaskId, ToolE
     Ok(TaskId::from_stored(asked))
 }
 
-/// The answer of every tool about tasks when the agent has no such task.
+/// Builds the answer of every tool about tasks for an id that the agent does not have.
 #[must_use]
 pub fn unknown(tool_name: &str, task_id: &TaskId) -> ToolEnvelope {
     let asked = shown(task_id.as_str());
@@ -49,8 +49,8 @@ pub fn unknown(tool_name: &str, task_id: &TaskId) -> ToolEnvelope {
     ToolEnvelope::failure(tool_name, error)
 }
 
-/// A status as it is spelled everywhere.
-pub(crate) const fn spelled(status: TaskStatus) -> &'static str {
+/// Returns the published spelling of a status.
+pub(crate) const fn status_name(status: TaskStatus) -> &'static str {
     match status {
         TaskStatus::Queued => "queued",
         TaskStatus::Running => "running",
@@ -77,7 +77,7 @@ mod tests {
             TaskStatus::Cancelled,
             TaskStatus::Interrupted,
         ] {
-            assert_eq!(json!(status), json!(spelled(status)));
+            assert_eq!(json!(status), json!(status_name(status)));
         }
     }
 }

@@ -1,6 +1,6 @@
-//! `TaskInput`: write to a task, and the envelope of what it took.
+//! `TaskInput`: writes to a task.
 //!
-//! That a task takes no input is an answer and not an error: the call found its task.
+//! A task that accepts no input gives a normal answer and not an error, because the call found its task.
 
 use crate::input::Subject;
 use crate::lines::line;
@@ -15,7 +15,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The tool's name.
 pub const NAME: &str = "TaskInput";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,7 +32,7 @@ struct Args {
     close_input: Option<bool>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -45,7 +44,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let close_input = args.close_input.unwrap_or(false);
@@ -70,9 +69,9 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     })
 }
 
-/// What came of it; what the receipt is rendered from.
+/// The result of a call as it is stored; its receipt is rendered from it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Taken {
+pub(crate) struct InputResult {
     task: TaskStatusSnapshot,
     accepted_input: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +80,7 @@ pub(crate) struct Taken {
     summary_text: String,
 }
 
-/// The envelope of input that the task was given: `bytes` of it.
+/// Builds the envelope of input of which the task accepted `bytes`.
 #[must_use]
 pub fn accepted(task: &TaskRecord, input: &TaskInput, bytes: u64) -> ToolEnvelope {
     let closed = if input.close_input {
@@ -89,22 +88,22 @@ pub fn accepted(task: &TaskRecord, input: &TaskInput, bytes: u64) -> ToolEnvelop
     } else {
         ""
     };
-    let summary = format!("{}{closed}", wrote(task, bytes));
+    let summary = format!("{}{closed}", describe_write(task, bytes));
     envelope(task, Some(bytes), summary)
 }
 
-/// The envelope of input that was given, of which the end could not be: it must not be sent again.
+/// Builds the envelope of input that was written but could not be closed; the model must not send it again.
 #[must_use]
 pub fn not_closed(task: &TaskRecord, bytes: u64, reason: &str) -> ToolEnvelope {
     let summary = format!(
         "{}; it was not closed: {}",
-        wrote(task, bytes),
+        describe_write(task, bytes),
         text::preview(reason, FAILURE_SUMMARY_BYTES / 2)
     );
     envelope(task, Some(bytes), summary)
 }
 
-fn wrote(task: &TaskRecord, bytes: u64) -> String {
+fn describe_write(task: &TaskRecord, bytes: u64) -> String {
     let place = match target(task) {
         Some(InputTarget::Stdin) => "the standard input",
         Some(InputTarget::Tty) => "the terminal",
@@ -113,37 +112,37 @@ fn wrote(task: &TaskRecord, bytes: u64) -> String {
     format!("wrote {bytes} bytes to {place} of task {}", task.id)
 }
 
-/// The envelope of input that the task did not take.
+/// Builds the envelope of input that the task did not accept.
 #[must_use]
 pub fn refused(task: &TaskRecord, reason: &str) -> ToolEnvelope {
     let summary = format!(
         "task {} ({}) took no input: {}",
         task.id,
-        task::spelled(task.status),
+        task::status_name(task.status),
         text::preview(reason, FAILURE_SUMMARY_BYTES / 2)
     );
     envelope(task, None, summary)
 }
 
 fn envelope(task: &TaskRecord, written: Option<u64>, summary_text: String) -> ToolEnvelope {
-    let taken = Taken {
+    let result = InputResult {
         task: task.status_snapshot(),
         accepted_input: written.is_some(),
         input_target: target(task),
         bytes_written: written.unwrap_or_default(),
         summary_text: summary_text.clone(),
     };
-    ToolEnvelope::success(NAME, summary_text, json!(taken))
+    ToolEnvelope::success(NAME, summary_text, json!(result))
 }
 
 fn target(task: &TaskRecord) -> Option<InputTarget> {
     task.command().and_then(CommandTaskSpec::input_target)
 }
 
-/// What a model reads of it: what the task is, it knows.
-pub(crate) fn receipt(taken: &Taken) -> String {
-    let mut text = taken.summary_text.clone();
-    if taken.accepted_input {
+/// Renders the receipt. It does not describe the task, which the model named itself.
+pub(crate) fn receipt(result: &InputResult) -> String {
+    let mut text = result.summary_text.clone();
+    if result.accepted_input {
         line(&mut text, "TaskOutput reads what it answers.");
     }
     text

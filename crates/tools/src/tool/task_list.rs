@@ -1,9 +1,9 @@
-//! `TaskList`: the agent's tasks that are not over. No arguments; the kernel answers.
+//! `TaskList`: lists the agent's tasks that have not ended. It has no arguments; the kernel answers.
 //!
-//! What a model reads of the answer is one short line for each task, so that as many as an agent may have fit a receipt.
+//! The text form has one short line per task, so that the largest possible list fits a receipt.
 
 use crate::lines::line;
-use crate::tool::task::spelled;
+use crate::tool::task::status_name;
 use crate::{input, schema};
 use holon_domain::intent::Intent;
 use holon_domain::limits::EVENT_PREVIEW_BYTES;
@@ -14,14 +14,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "TaskList";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {}
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -33,23 +32,23 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let Args {} = input::parse(spec, input)?;
     Ok(Intent::TaskList)
 }
 
-/// The answer, as the kernel writes it, and as it was written at first.
+/// The stored answer, in the current form and in that of the first builds.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Listed {
+pub(crate) enum TaskListing {
     Bare(Vec<TaskListEntry>),
     Named { tasks: Vec<TaskListEntry> },
 }
 
-/// What a model reads of it.
-pub(crate) fn text(listed: &Listed) -> String {
-    let (Listed::Bare(tasks) | Listed::Named { tasks }) = listed;
+/// Renders the list for a model.
+pub(crate) fn text(listing: &TaskListing) -> String {
+    let (TaskListing::Bare(tasks) | TaskListing::Named { tasks }) = listing;
     let mut text = match tasks.len() {
         0 => "no task runs".to_owned(),
         1 => "1 task is not over".to_owned(),
@@ -60,7 +59,7 @@ pub(crate) fn text(listed: &Listed) -> String {
         let words = format!(
             "{} {} since {}: {}",
             task.id,
-            spelled(task.status),
+            status_name(task.status),
             task.created_at,
             text::preview(summary, EVENT_PREVIEW_BYTES / 2)
         );

@@ -1,7 +1,7 @@
-//! `TaskOutput`: read what a task printed: its two ends, its last lines, or only what is new.
+//! `TaskOutput`: reads a task's output: its two ends, its last lines, or only what is new.
 //!
-//! Owns the arguments and their rules; how much is shown stands in `part`, the result shape in `envelope`, what a model
-//! reads of it in `text`. Does not read files.
+//! Owns the arguments and their rules; `part` decides how much is shown, `envelope` owns the result shape and `text`
+//! its text form. Files are read by the shell.
 
 mod envelope;
 mod part;
@@ -20,7 +20,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub const NAME: &str = "TaskOutput";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,7 +57,7 @@ struct Args {
     max_output_tokens: Option<u64>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -73,7 +72,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let subject = Subject::call(NAME);
@@ -88,7 +87,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     }))
 }
 
-/// How long to wait. Whoever asks for a part wants it now, unless a time to wait is named.
+/// Returns the time to wait. A request for a part does not wait, unless it names a time.
 fn wait(args: &Args) -> Result<Option<u64>, ToolError> {
     let millis = args.timeout_ms.unwrap_or(TASK_WAIT_MS);
     if millis > TASK_WAIT_MAX_MS {

@@ -1,4 +1,4 @@
-//! `TaskStatus`: where one task stands. The kernel answers; what a task printed is `TaskOutput`'s.
+//! `TaskStatus`: shows the status of one task. The kernel answers; `TaskOutput` shows what a task printed.
 
 use crate::schema;
 use crate::tool::task::{self, Args};
@@ -6,10 +6,9 @@ use holon_domain::intent::Intent;
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "TaskStatus";
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -21,8 +20,8 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
-    let task_id = task::named(spec, input)?;
+    let task_id = task::parse_task_id(spec, input)?;
     Ok(Intent::TaskStatus { task_id })
 }

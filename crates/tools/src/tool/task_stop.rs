@@ -1,4 +1,5 @@
-//! `TaskStop`: ask a task to end, then make it. The kernel decides which of the two a call is.
+//! `TaskStop`: asks a task to end. Its processes are killed after a grace period, or at once on a second call; the kernel
+//! decides which of the two applies.
 
 use crate::schema;
 use crate::tool::task::{self, Args};
@@ -6,10 +7,9 @@ use holon_domain::intent::Intent;
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "TaskStop";
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -22,8 +22,8 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
-    let task_id = task::named(spec, input)?;
+    let task_id = task::parse_task_id(spec, input)?;
     Ok(Intent::TaskStop { task_id })
 }

@@ -1,4 +1,4 @@
-//! Times and lengths of time as a model writes them.
+//! Points in time and durations as a model writes them.
 
 use crate::input::{Subject, shown};
 use holon_domain::Timestamp;
@@ -6,7 +6,7 @@ use holon_domain::limits::TIMER_MAX_MS;
 use holon_domain::tool::ToolError;
 use serde_json::{Value, json};
 
-/// A time on the wall in RFC 3339.
+/// Parses a point in time in RFC 3339.
 pub(crate) fn moment(
     subject: Subject<'_>,
     field: &str,
@@ -21,7 +21,7 @@ pub(crate) fn moment(
     })
 }
 
-/// A length of time in milliseconds.
+/// Checks a duration in milliseconds.
 pub(crate) fn span(subject: Subject<'_>, field: &str, millis: u64) -> Result<u64, ToolError> {
     if (1..=TIMER_MAX_MS).contains(&millis) {
         return Ok(millis);
@@ -32,7 +32,7 @@ pub(crate) fn span(subject: Subject<'_>, field: &str, millis: u64) -> Result<u64
         .hint("give a length of time in milliseconds: 60000 is one minute"))
 }
 
-/// A length of time where a value of any type may stand.
+/// Parses a duration from a JSON value of any type.
 pub(crate) fn span_of(subject: Subject<'_>, field: &str, value: &Value) -> Result<u64, ToolError> {
     match value.as_u64() {
         Some(millis) => span(subject, field, millis),

@@ -1,7 +1,6 @@
-//! `UpdateWorkItem`: change an open work item. The kernel answers.
+//! `UpdateWorkItem`: changes an open work item. The kernel answers.
 //!
-//! `blocked_by` knows three cases that JSON keeps apart: absent leaves the blocker, `null` and `""` clear it, and a text
-//! sets it.
+//! `blocked_by` has three cases: absent leaves the blocker, `null` and `""` clear it, and a text sets it.
 
 use crate::input::{self, Subject};
 use crate::schema;
@@ -14,7 +13,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool's name.
 pub(crate) const NAME: &str = "UpdateWorkItem";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -47,7 +45,7 @@ struct Args {
     recheck_after: Option<u64>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -61,7 +59,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let subject = Subject::call(NAME);
     let cleared = input::is_null(subject, input, "blocked_by")?;

@@ -1,6 +1,6 @@
-//! `WaitFor`: end the turn and say what will wake the agent. The kernel declares the wait.
+//! `WaitFor`: ends the turn and declares what will wake the agent. The kernel creates the wait.
 //!
-//! That it stands alone in its round, and that a task it names still runs, is decided by the kernel.
+//! The kernel checks that the call stands alone in its round and that a named task still runs.
 
 use crate::input::{self, Subject, shown};
 use crate::schema;
@@ -14,7 +14,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The tool's name.
 pub(crate) const NAME: &str = "WaitFor";
 
 const FORMS: &str = "each entry of wake_on is \"operator\", {\"task\": \"task_..\"}, {\"external\": \"github\"}, \
@@ -44,7 +43,7 @@ struct Args {
     recheck_after: Option<u64>,
 }
 
-// Only for the schema: entries are read one by one, so that an error names the entry.
+// Only for the schema: entries are parsed one by one, so that an error names the entry.
 /// "operator" for any message of an operator, "external" for any event from outside, or an object with exactly one of
 /// task, external, time and after_ms.
 #[derive(JsonSchema)]
@@ -87,7 +86,7 @@ struct OnArg {
     after_ms: Option<u64>,
 }
 
-/// The tool as a model is told of it.
+/// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
@@ -102,7 +101,7 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// What a call asks for.
+/// Turns a call into its intent.
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let subject = Subject::call(NAME);
@@ -199,7 +198,7 @@ fn object(subject: Subject<'_>, members: &Map<String, Value>) -> Result<WakeCond
     }
 }
 
-/// A name in an outside system; none when it is empty.
+/// Checks a name in an outside system; `None` if it is empty.
 fn name(
     subject: Subject<'_>,
     field: &str,

@@ -1,5 +1,5 @@
-//! What the tools about work items share: the argument that names an item, objectives, checklists, and the shapes that a
-//! model reads of items.
+//! Shared by the tools about work items: the argument with the item's id, objectives, checklists, and the published
+//! shapes of items.
 
 use crate::input::{Subject, shown};
 use holon_domain::WorkItemId;
@@ -51,7 +51,7 @@ pub(crate) struct TodoArg {
     state: TodoStateArg,
 }
 
-/// An item's id as a model wrote it. Whether there is such an item is not known here.
+/// Parses an item id that a model wrote. The kernel or shell checks that the item exists.
 pub(crate) fn work_item_id(subject: Subject<'_>, asked: &str) -> Result<WorkItemId, ToolError> {
     let asked = asked.trim();
     if asked.is_empty() {
@@ -62,7 +62,7 @@ pub(crate) fn work_item_id(subject: Subject<'_>, asked: &str) -> Result<WorkItem
     Ok(WorkItemId::from_stored(asked))
 }
 
-/// An objective, checked.
+/// Checks an objective against its limits.
 pub(crate) fn objective(subject: Subject<'_>, asked: &str) -> Result<String, ToolError> {
     let asked = asked.trim();
     let hint =
@@ -75,7 +75,7 @@ pub(crate) fn objective(subject: Subject<'_>, asked: &str) -> Result<String, Too
     Ok(asked.to_owned())
 }
 
-/// A checklist, checked.
+/// Checks a checklist against its limits.
 pub(crate) fn todo_list(
     subject: Subject<'_>,
     asked: Vec<TodoArg>,
@@ -121,7 +121,7 @@ pub(crate) fn within(
     Err(subject.invalid(Some(field), &problem))
 }
 
-/// The answer when the agent has no such item.
+/// Builds the answer for an id that the agent does not have.
 pub(crate) fn unknown(tool_name: &str, id: &WorkItemId) -> ToolEnvelope {
     let asked = shown(id.as_str());
     let error = ToolError::new(

@@ -1,4 +1,4 @@
-//! Batches: what a call means, what is kept of it, and what a model reads.
+//! Batches: interpretation of calls, stored results and receipts.
 
 use crate::command::{output, result, stream};
 use holon_domain::agent::ProfilePreset::PublicNamed;
@@ -144,7 +144,7 @@ fn an_item_fails_when_it_did_not_end_well_by_itself() {
     assert!(!ran(OK, "", "").failed() && !ItemOutcome::Skipped.failed());
 }
 
-/// A batch in which everything happened that can.
+/// A batch with every possible outcome.
 fn eventful() -> (ExecCommandBatch, Vec<ItemOutcome>) {
     let cmds = [
         "echo hi\n  there",
@@ -323,7 +323,7 @@ proptest! {
             rest = after;
         }
         let largest = outputs.iter().map(|(_, tokens)| *tokens as usize * 4).max().expect("some");
-        // Beside what is shown: a header, and for each item its lines, names of streams and markers.
+        // Beside the output there is a header, and for each item its lines, stream names and markers.
         prop_assert!(text.len() <= largest * 2 + 40 + outputs.len() * 160, "{}", text.len());
     }
 }

@@ -1,4 +1,4 @@
-//! The envelopes of commands: what is kept of each way a command can end or fail to start.
+//! The envelopes of commands, for each way a command can end or fail to start.
 
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
 use holon_domain::intent::{DuplicatePolicy, ExecCommand};

@@ -1,4 +1,5 @@
-//! Source and emitted schemas of every tool, checked by a real validator and by rules written apart from the emitter.
+//! Source and emitted schemas of every tool, checked by a real validator and by rules written independently of the
+//! emitter.
 
 use crate::samples::{accepted, refused, spelled_out};
 use holon_domain::agent::ProfilePreset;
@@ -167,8 +168,8 @@ fn emissions_are_as_published() {
     }
 }
 
-/// Every rule `schema` breaks, at any depth. Knows nothing of the emitter: it descends into whatever looks like a
-/// schema and states the rules from the contract.
+/// Collects every rule that `schema` breaks, at any depth. Independent of the emitter: it descends into everything that
+/// looks like a schema and states the rules of the contract.
 fn violations(schema: &Value, mode: SchemaMode, at: &str, found: &mut Vec<String>) {
     match schema {
         Value::Array(list) => {
@@ -254,7 +255,7 @@ fn every_emission_obeys_the_rules_of_its_mode() {
     }
 }
 
-/// A tool more deeply nested than any of ours, with each construct the rules speak of.
+/// A tool more deeply nested than any real one, with each construct that the rules mention.
 fn contrived() -> ToolSpec {
     let point = json!({
         "type": "object",

@@ -1,4 +1,4 @@
-//! Calls as models write them, to intents or to errors a model can act on.
+//! Calls as models write them, interpreted to intents or to errors a model can act on.
 
 use holon_domain::agent::ProfilePreset::{PrivateChild, PublicNamed};
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, HostAction, Intent};

@@ -1,4 +1,4 @@
-//! What a model reads of finished calls.
+//! Receipts of finished calls.
 
 use crate::command::{command, output};
 use holon_domain::command::CommandEnd;

@@ -1,4 +1,4 @@
-//! Arguments that are refused: each with what is wrong, where, and what to do about it.
+//! Refused arguments: each error names the mistake, its position and the next step.
 
 use holon_domain::agent::ProfilePreset::PublicNamed;
 use holon_domain::limits::TASK_INPUT_BYTES;
@@ -6,7 +6,7 @@ use holon_tools::interpret;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Every rule of every tool that runs commands or is about tasks, broken once.
+/// Breaks every rule of the tools that run commands or are about tasks, once each.
 fn broken() -> Vec<(&'static str, Value)> {
     let exec = |extra: Value| {
         let mut input = json!({"cmd": "ls"});

@@ -1,4 +1,4 @@
-//! Commands that go on, that run already, whose output is in files, or that were lost.
+//! Commands that become tasks, that already run, whose output is in files, or that were lost.
 
 use crate::command::{command, output, result, stream};
 use crate::task::{running, with_spec};

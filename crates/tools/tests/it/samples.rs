@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Accepted by the tool and valid against its relaxed schema.
+/// Arguments that the tool accepts and its relaxed schema allows.
 pub(crate) fn accepted(tool: &str) -> Vec<Value> {
     match tool {
         "AgentGet" => vec![json!({})],
@@ -85,7 +85,7 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({"task_id": "task_1", "tail_lines": 20, "timeout_ms": 0}),
         ],
         "TaskStatus" | "TaskStop" => vec![json!({"task_id": "task_1"})],
-        // Each names blocked_by: strict emission writes null for what is left out, and here null has a meaning.
+        // Each names blocked_by: strict emission writes null for what is left out, and null has a meaning here.
         "UpdateWorkItem" => vec![
             json!({"work_item_id": "work_1", "blocked_by": null}),
             json!({"work_item_id": "work_1", "blocked_by": "", "plan_status": "needs_input"}),
@@ -105,7 +105,7 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
     }
 }
 
-/// Refused by the tool and invalid against its relaxed schema.
+/// Arguments that the tool refuses and its relaxed schema forbids.
 #[expect(clippy::too_many_lines, reason = "one sample of each tool")]
 pub(crate) fn refused(tool: &str) -> Vec<Value> {
     match tool {
@@ -246,7 +246,7 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
     }
 }
 
-/// The same arguments as strict emission makes a model write them: every property present, absent ones null, also
+/// Rewrites arguments as strict emission makes a model write them: every property present, absent ones null, also
 /// inside lists.
 pub(crate) fn spelled_out(schema: &Value, arguments: &Value) -> Value {
     let mut full = arguments.clone();

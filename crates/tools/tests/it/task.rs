@@ -1,4 +1,4 @@
-//! Calls about tasks: what they mean, and the answers this crate writes.
+//! Calls about tasks: their interpretation, and the answers this crate writes.
 
 use crate::command::result;
 use holon_domain::agent::ProfilePreset::PublicNamed;
@@ -55,7 +55,7 @@ pub(crate) fn running() -> TaskRecord {
     }
 }
 
-/// The same with its command changed.
+/// The same task with its command changed.
 pub(crate) fn with_spec(change: impl FnOnce(&mut CommandTaskSpec)) -> TaskRecord {
     let mut task = running();
     match &mut task.recovery {
@@ -259,7 +259,7 @@ fn a_list_of_tasks_reads_as_one_line_each_however_many_there_are() {
     let list = |tasks: Vec<TaskListEntry>| {
         let read = |result: Value| receipt(&ToolEnvelope::success("TaskList", "tasks", result));
         let text = read(json!(tasks));
-        // As it was written at first.
+        // Written in the form of the first builds.
         assert_eq!(read(json!({ "tasks": tasks })), text);
         text
     };

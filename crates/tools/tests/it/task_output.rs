@@ -1,4 +1,4 @@
-//! Looks at a task's output: what is kept of one, what a model reads, and where it reads on.
+//! Reading a task's output: stored results, receipts and offsets to continue at.
 
 use crate::command::result;
 use crate::task::{running, with_spec};
@@ -361,7 +361,7 @@ fn the_last_words_stand_in_for_files_that_are_gone() {
 #[test]
 fn last_words_that_are_all_of_the_output_are_not_called_cut_unless_a_look_cuts_them() {
     let mut over = ended(TaskStatus::Completed, "exit 0");
-    // Known to be all: what is missing is white space at its end.
+    // The end is known to be complete: only white space at its end is missing.
     over.end.as_mut().unwrap().output_cut = Some(false);
     let narrow = TaskOutput {
         max_output_tokens: Some(1),

@@ -1,4 +1,4 @@
-//! Calls about waits and timers: to intents, and to errors a model can act on.
+//! Calls about waits and timers, interpreted to intents or to errors a model can act on.
 
 use crate::work::{meant, refused_at, refused_field};
 use holon_domain::intent::{Intent, NewTimer, NewWait, WakeCondition, WorkIntent};

@@ -1,4 +1,4 @@
-//! Calls about work items: to intents, to errors a model can act on, and the answers of the ones the shell performs.
+//! Calls about work items, interpreted to intents or errors, and the answers of those the shell performs.
 
 use holon_domain::WorkItemId;
 use holon_domain::agent::ProfilePreset::PublicNamed;
@@ -19,7 +19,7 @@ pub(crate) fn meant(tool: &str, input: &Value) -> Intent {
     interpret(tool, input, PublicNamed).expect("understood")
 }
 
-/// The field a refusal names, and whether it says what to do.
+/// Returns the field a refusal names, and true if it says what to do.
 pub(crate) fn refused_field(tool: &str, input: &Value) -> (Option<String>, bool) {
     let error: ToolError = interpret(tool, input, PublicNamed).expect_err("refused");
     assert_eq!(error.kind, ToolErrorKind::InvalidToolInput, "{input}");
@@ -276,7 +276,7 @@ fn result(envelope: &ToolEnvelope) -> Value {
 #[test]
 fn a_list_holds_as_many_items_as_a_receipt_has_room_for_and_no_plans() {
     let views: Vec<_> = (0..100).map(view).collect();
-    let envelope = list_work_items::envelope(None, (WorkItemFilter::Open, 100), &views, 250);
+    let envelope = list_work_items::envelope(None, WorkItemFilter::Open, 100, &views, 250);
     let listed = result(&envelope);
     let returned = listed["returned"].as_u64().expect("a count");
     assert!((1..100).contains(&returned), "{returned}");

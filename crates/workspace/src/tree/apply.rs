@@ -1,20 +1,20 @@
-//! Putting a plan into effect: directories and sides first, then one rename per file.
+//! Executes a plan: directories and side files first, then one rename per file.
 
 use super::disk::{Disk, open_dir};
 use super::draft::{Draft, Payload};
 use super::error::{TreeError, at};
-use super::file::Seen;
+use super::file::EntryState;
 use super::path::join;
-use super::plan::{Change, Deed, Dirs, Plan};
+use super::plan::{Deed, Dirs, Plan, PlannedChange};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 
-/// Makes the directories and writes the sides, durably.
+/// Creates the directories and writes the side files durably.
 pub(super) fn stage(disk: Disk<'_>, draft: &mut Draft<'_>) -> Result<(), TreeError> {
     for path in draft.plan.made.clone() {
-        if make_dir(disk, &mut draft.dirs, &path)? == Made::ByAnother {
+        if make_dir(disk, &mut draft.dirs, &path)? == DirOrigin::ByAnother {
             draft.plan.made.retain(|made| *made != path);
         }
     }
@@ -28,14 +28,14 @@ pub(super) fn stage(disk: Disk<'_>, draft: &mut Draft<'_>) -> Result<(), TreeErr
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Made {
+enum DirOrigin {
     ByUs,
     ByAnother,
 }
 
-fn make_dir(disk: Disk<'_>, dirs: &mut Dirs, path: &[String]) -> Result<Made, TreeError> {
+fn make_dir(disk: Disk<'_>, dirs: &mut Dirs, path: &[String]) -> Result<DirOrigin, TreeError> {
     let Some((name, parents)) = path.split_last() else {
-        return Ok(Made::ByAnother);
+        return Ok(DirOrigin::ByAnother);
     };
     let shown = join(parents, name);
     let io = |errno| match errno {
@@ -50,8 +50,8 @@ fn make_dir(disk: Disk<'_>, dirs: &mut Dirs, path: &[String]) -> Result<Made, Tr
         .ok_or(Errno::NOTDIR)
         .map_err(io)?;
     let made = match disk.make_dir(parent, name) {
-        Ok(()) => Made::ByUs,
-        Err(Errno::EXIST) => Made::ByAnother,
+        Ok(()) => DirOrigin::ByUs,
+        Err(Errno::EXIST) => DirOrigin::ByAnother,
         Err(errno) => return Err(io(errno)),
     };
     let dir = open_dir(parent, name).map_err(io)?;
@@ -62,22 +62,26 @@ fn make_dir(disk: Disk<'_>, dirs: &mut Dirs, path: &[String]) -> Result<Made, Tr
 fn write_side(
     disk: Disk<'_>,
     dir: BorrowedFd<'_>,
-    change: &Change,
+    change: &PlannedChange,
     payload: &Payload<'_>,
 ) -> Result<(), Errno> {
-    // A file that replaces another may hold secrets: closed to others until it has its permissions.
+    // A file that replaces another may hold secrets, so it is private until it has its permissions.
     let first = if payload.mode.is_some() { 0o600 } else { 0o666 };
     let mut file = disk.create(dir, &change.side, Mode::from_raw_mode(first))?;
     disk.write(&mut file, payload.content)?;
     if let Some(mode) = payload.mode {
-        disk.dress(&file, payload.owner, mode | payload.special)?;
+        disk.set_owner_and_mode(&file, payload.owner, mode | payload.special)?;
     }
     disk.sync(&file)
 }
 
-/// Puts one file in place. What was there is now at the side, and is looked at there, where nobody else reaches
-/// it: if it is not what the plan knows, the change is refused, and taking it back restores it.
-pub(super) fn apply(disk: Disk<'_>, dirs: &mut Dirs, change: &Change) -> Result<(), TreeError> {
+/// Puts one file in place. The former content is then in the side file and is checked there, where no other program
+/// reaches it: if it is not what the plan expects, the change is refused, and undoing it restores the content.
+pub(super) fn apply(
+    disk: Disk<'_>,
+    dirs: &mut Dirs,
+    change: &PlannedChange,
+) -> Result<(), TreeError> {
     let dir = directory(dirs, change)?;
     let path = change.path();
     let refused = |errno| match errno {
@@ -98,13 +102,18 @@ pub(super) fn apply(disk: Disk<'_>, dirs: &mut Dirs, change: &Change) -> Result<
         Deed::Delete { .. } => disk.rename_new(dir, &change.name, &change.side),
     }
     .map_err(refused)?;
-    match change.see(dir, &change.side).map_err(at("read", &path))? {
-        Seen::Before => Ok(()),
-        Seen::Absent | Seen::After | Seen::Other => Err(TreeError::Changed { path }),
+    match change
+        .compare_entry(dir, &change.side)
+        .map_err(at("read", &path))?
+    {
+        EntryState::Before => Ok(()),
+        EntryState::Absent | EntryState::After | EntryState::Other => {
+            Err(TreeError::Changed { path })
+        }
     }
 }
 
-/// Makes every directory a plan touches survive a power cut.
+/// Makes the changes in every directory of a plan survive a power failure.
 pub(super) fn sync_dirs(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<(), TreeError> {
     let changed = plan.changes.iter().map(|change| change.dir.as_slice());
     let made = plan
@@ -120,7 +129,7 @@ pub(super) fn sync_dirs(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<
     Ok(())
 }
 
-fn directory<'d>(dirs: &'d mut Dirs, change: &Change) -> Result<BorrowedFd<'d>, TreeError> {
+fn directory<'d>(dirs: &'d mut Dirs, change: &PlannedChange) -> Result<BorrowedFd<'d>, TreeError> {
     let path = change.path();
     dirs.find(&change.dir)
         .map_err(at("open the parent of", &path))?

@@ -1,7 +1,7 @@
 //! Every change to the filesystem, one step each.
 //!
-//! All of them name one directory entry relative to a held descriptor, so none follows a link. Before each step
-//! a hook is asked: tests stop, fail or disturb any step through it; in the product it lets everything pass.
+//! Each step names one directory entry relative to an open descriptor, so none follows a link. A hook is called before
+//! each step: tests use it to stop, fail or disturb any step, and in production it does nothing.
 
 use rustix::fs::{
     AtFlags, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, fsync, mkdirat, openat2, renameat,
@@ -13,20 +13,20 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, fchown};
 
-/// Bytes written in one step; few in tests, where a small file is to take several.
+/// Bytes written in one step; few in tests, so that a small file takes several.
 const CHUNK: usize = if cfg!(test) { 64 } else { 256 * 1024 };
 
-/// Asked before every step.
+/// Called before every step.
 pub(super) trait Hook {
     /// Lets the step happen or makes it fail.
     fn pass(&self, step: &'static str) -> Result<(), Errno>;
 }
 
-/// Lets everything pass.
+/// Lets every step happen.
 #[derive(Debug)]
-pub(super) struct Unhindered;
+pub(super) struct NoHook;
 
-impl Hook for Unhindered {
+impl Hook for NoHook {
     fn pass(&self, _step: &'static str) -> Result<(), Errno> {
         Ok(())
     }
@@ -49,7 +49,7 @@ pub(super) fn open_dir(dir: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
     open(dir, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
 }
 
-/// The hands that change files.
+/// The operations that change files.
 #[derive(Clone, Copy)]
 pub(super) struct Disk<'a> {
     hook: &'a dyn Hook,
@@ -60,14 +60,14 @@ impl<'a> Disk<'a> {
         Self { hook }
     }
 
-    /// A new file; fails when the name is taken, by a link too.
+    /// Creates a file; fails if the name is taken, even by a link.
     pub(super) fn create(self, dir: impl AsFd, name: &str, mode: Mode) -> Result<File, Errno> {
         self.hook.pass("create")?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         open(dir, name, flags, mode).map(File::from)
     }
 
-    /// Adds bytes at the end of a file.
+    /// Appends bytes to a file.
     pub(super) fn write(self, file: &mut File, content: &[u8]) -> Result<(), Errno> {
         for chunk in content.chunks(CHUNK) {
             self.hook.pass("write")?;
@@ -76,21 +76,21 @@ impl<'a> Disk<'a> {
         Ok(())
     }
 
-    /// Gives a new file its owner, as far as the system lets us, and then its mode, which a change of owner would clear
-    /// of setuid and setgid. These count for one owner only, so a file that got another goes without them.
-    pub(super) fn dress(
+    /// Sets a new file's owner, as far as the system allows, and then its mode, because a change of owner clears setuid
+    /// and setgid. These bits are only valid for one owner, so a file with another owner does not get them.
+    pub(super) fn set_owner_and_mode(
         self,
         file: &File,
         owner: Option<(u32, u32)>,
         mode: u32,
     ) -> Result<(), Errno> {
-        self.hook.pass("dress")?;
+        self.hook.pass("set_mode")?;
         let is = file.metadata().map_err(|error| number(&error))?;
         let mut mode = mode;
         if let Some(owner) = owner
-            && let Err(errno) = self.give(file, (is.uid(), is.gid()), owner)
+            && let Err(errno) = self.change_owner(file, (is.uid(), is.gid()), owner)
         {
-            if !leaves_owner(errno) {
+            if !keeps_own_owner(errno) {
                 return Err(errno);
             }
             mode &= 0o1777;
@@ -99,7 +99,7 @@ impl<'a> Disk<'a> {
     }
 
     /// Changes the owner of a file from `is` to `owner`.
-    fn give(self, file: &File, is: (u32, u32), owner: (u32, u32)) -> Result<(), Errno> {
+    fn change_owner(self, file: &File, is: (u32, u32), owner: (u32, u32)) -> Result<(), Errno> {
         self.hook.pass("change owner")?;
         if is == owner {
             return Ok(());
@@ -115,7 +115,7 @@ impl<'a> Disk<'a> {
             .map_err(|error| number(&error))
     }
 
-    /// Makes what was done to a file or a directory survive a power cut.
+    /// Makes the changes of a file or a directory survive a power failure.
     pub(super) fn sync(self, file: impl AsFd) -> Result<(), Errno> {
         self.hook.pass("sync")?;
         fsync(file)
@@ -126,7 +126,7 @@ impl<'a> Disk<'a> {
         mkdirat(dir, name, Mode::from_raw_mode(0o777))
     }
 
-    /// Swaps two entries at once.
+    /// Swaps two entries atomically.
     pub(super) fn exchange(self, dir: impl AsFd, one: &str, other: &str) -> Result<(), Errno> {
         self.hook.pass("exchange")?;
         renameat_with(&dir, one, &dir, other, RenameFlags::EXCHANGE)
@@ -138,13 +138,13 @@ impl<'a> Disk<'a> {
         renameat_with(&dir, from, &dir, to, RenameFlags::NOREPLACE)
     }
 
-    /// Renames over whatever has the name.
+    /// Renames and replaces an existing entry.
     pub(super) fn rename_over(self, dir: impl AsFd, from: &str, to: &str) -> Result<(), Errno> {
         self.hook.pass("rename")?;
         renameat(&dir, from, &dir, to)
     }
 
-    /// Removes a file or a link; harmless when there is none.
+    /// Removes a file or a link; idempotent.
     pub(super) fn remove(self, dir: impl AsFd, name: &str) -> Result<(), Errno> {
         self.hook.pass("remove")?;
         match unlinkat(dir, name, AtFlags::empty()) {
@@ -159,13 +159,13 @@ impl<'a> Disk<'a> {
     }
 }
 
-/// Whether a refusal to change an owner only means that the new file belongs to this process, as with any editor: only
-/// root may give files away, and in a user namespace nobody can give them to an owner that is not mapped into it.
-fn leaves_owner(errno: Errno) -> bool {
+/// Returns true if a refusal to change an owner only means that the new file belongs to this process, as with any
+/// editor: only root may change owners, and in a user namespace an unmapped owner cannot be set at all.
+fn keeps_own_owner(errno: Errno) -> bool {
     [Errno::PERM, Errno::ACCESS, Errno::INVAL].contains(&errno)
 }
 
-/// The error number inside an error of the standard library.
+/// Returns the error number of a standard library error.
 pub(super) fn number(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

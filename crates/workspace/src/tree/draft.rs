@@ -1,27 +1,28 @@
-//! From what the caller wants to a plan: every path resolved, every file compared, nothing written.
+//! Turns the requested changes into a plan: resolves every path and compares every file, without writing.
 
 use super::error::TreeError;
-use super::file::{self, Image, Regular, Unread, permissions, special};
+use super::file::{self, Image, ReadFailure, RegularFile, permissions, special};
 use super::journal::VERSION;
-use super::path::{Plain, join};
-use super::plan::{Change, Deed, Dirs, Plan};
+use super::path::{PlainPath, join};
+use super::plan::{Deed, Dirs, Plan, PlannedChange};
 use super::walk::walk;
-use super::{After, Replace, Tree};
+use super::{FileChange, NewContent, Tree};
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 
-/// Directories one call may make; each is held open while it runs.
+/// Directories one call may create; each is held open while the call runs.
 const MAX_MADE: usize = 256;
 
-/// What goes into a side.
+/// Content and metadata of a side file.
 #[derive(Debug)]
 pub(super) struct Payload<'a> {
     pub(super) content: &'a [u8],
-    /// Permissions; `None`: what the system gives to a new file.
+    /// Permissions; `None` for the defaults of a new file.
     pub(super) mode: Option<u32>,
-    /// Setuid, setgid and sticky bits of the file that is replaced. No part of its image: the system may refuse them.
+    /// Setuid, setgid and sticky bits of the replaced file. They are not part of its image, because the system may
+    /// refuse them.
     pub(super) special: u32,
-    /// User and group of the file that is replaced.
+    /// User and group of the replaced file.
     pub(super) owner: Option<(u32, u32)>,
 }
 
@@ -29,14 +30,14 @@ pub(super) struct Payload<'a> {
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     pub(super) plan: Plan,
-    /// Beside each change what goes into its side.
+    /// The side file's content for each change of the plan; `None` for a deletion.
     pub(super) payloads: Vec<Option<Payload<'a>>>,
     pub(super) dirs: Dirs,
 }
 
 impl<'a> Draft<'a> {
-    /// Compares every file with what the caller saw, and plans.
-    pub(super) fn check(tree: &Tree, wanted: &'a [Replace]) -> Result<Self, TreeError> {
+    /// Compares every file with the content the caller saw, and plans the changes.
+    pub(super) fn check(tree: &Tree, wanted: &'a [FileChange]) -> Result<Self, TreeError> {
         let random = getrandom::u64().map_err(|_| TreeError::Unsupported {
             what: "the system gave no random bits",
         })?;
@@ -53,7 +54,7 @@ impl<'a> Draft<'a> {
         };
         let mut seen = BTreeSet::new();
         for (index, replace) in wanted.iter().enumerate() {
-            let path = Plain::parse(&replace.path)?;
+            let path = PlainPath::parse(&replace.path)?;
             let refused = |why| TreeError::Refused {
                 path: path.whole.to_owned(),
                 why,
@@ -63,7 +64,7 @@ impl<'a> Draft<'a> {
                 return Err(refused("the same file is named twice in one call"));
             }
             let found = draft.read(&dir, path, replace.before.as_deref())?;
-            let Some((deed, payload)) = deed(found.as_ref(), replace.after.as_ref()) else {
+            let Some((deed, payload)) = plan_change(found.as_ref(), replace.after.as_ref()) else {
                 continue;
             };
             if !matches!(deed, Deed::Delete { .. }) {
@@ -72,7 +73,7 @@ impl<'a> Draft<'a> {
             if draft.plan.made.len() > MAX_MADE {
                 return Err(refused("one call may make at most 256 directories"));
             }
-            draft.plan.changes.push(Change {
+            draft.plan.changes.push(PlannedChange {
                 dir,
                 name: path.name.to_owned(),
                 side: format!(".holon-{random:016x}-{index}.tmp"),
@@ -83,8 +84,8 @@ impl<'a> Draft<'a> {
         Ok(draft)
     }
 
-    /// The directory of a path, free of links; what exists of it is held from here on.
-    fn resolve(&mut self, tree: &Tree, path: Plain<'_>) -> Result<Vec<String>, TreeError> {
+    /// Resolves the directory of a path; its existing part is held open from here on.
+    fn resolve(&mut self, tree: &Tree, path: PlainPath<'_>) -> Result<Vec<String>, TreeError> {
         let walked = walk(tree.dir.as_fd(), path)?;
         if let Some(dir) = walked.dir {
             self.dirs.hold(walked.there.clone(), dir);
@@ -94,7 +95,7 @@ impl<'a> Draft<'a> {
         Ok(dir)
     }
 
-    /// Notes the directories that are not there.
+    /// Adds the missing directories to the plan.
     fn plan_dirs(&mut self, dir: &[String]) {
         let exists = (0..=dir.len()).rev().find(|depth| {
             let (upper, _) = dir.split_at(*depth);
@@ -106,13 +107,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The file as it is, if it is as the caller saw it.
+    /// Reads the file, and fails if it is not as the caller saw it.
     fn read(
         &self,
         dir: &[String],
-        path: Plain<'_>,
+        path: PlainPath<'_>,
         before: Option<&[u8]>,
-    ) -> Result<Option<Regular>, TreeError> {
+    ) -> Result<Option<RegularFile>, TreeError> {
         let whole = || path.whole.to_owned();
         let expected = before.map_or(0, |bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         let found = match self.dirs.held(dir) {
@@ -122,9 +123,11 @@ impl<'a> Draft<'a> {
         match (found, before) {
             (Ok(None), None) => Ok(None),
             (Ok(None), Some(_)) => Err(TreeError::Missing { path: whole() }),
-            (Ok(Some(_)) | Err(Unread::TooLarge), None) => Err(TreeError::Exists { path: whole() }),
+            (Ok(Some(_)) | Err(ReadFailure::TooLarge), None) => {
+                Err(TreeError::Exists { path: whole() })
+            }
             (Ok(Some(found)), Some(before)) if found.content == before => Ok(Some(found)),
-            (Ok(Some(_)) | Err(Unread::TooLarge), Some(_)) => {
+            (Ok(Some(_)) | Err(ReadFailure::TooLarge), Some(_)) => {
                 Err(TreeError::Changed { path: whole() })
             }
             (Err(unread), _) => Err(unread.on(path.whole, expected)),
@@ -132,10 +135,10 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// What is to be done to a file; `None` when it is already as wanted.
-fn deed<'a>(
-    found: Option<&Regular>,
-    after: Option<&'a After>,
+/// Plans the change of one file; `None` if it already has the requested content.
+fn plan_change<'a>(
+    found: Option<&RegularFile>,
+    after: Option<&'a NewContent>,
 ) -> Option<(Deed, Option<Payload<'a>>)> {
     let before = found.map(|found| Image::of(&found.content, Some(permissions(&found.stat))));
     let payload = after.map(|after| Payload {

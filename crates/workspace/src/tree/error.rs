@@ -1,93 +1,67 @@
-//! Why a file of a tree was not read or changed, with the next step.
+//! Errors of reading or changing files of a tree, with the next step.
 
-use super::Left;
+use super::Leftover;
 use rustix::io::Errno;
 use std::io;
 use std::path::PathBuf;
 
-/// What went wrong with a tree. Paths are relative to its root and as the caller wrote them.
+/// An error about a tree. Paths are relative to its root and as the caller wrote them.
 ///
-/// Unless it is [`TreeError::Unsettled`], everything is as it was.
+/// Except for [`TreeError::Unsettled`], nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    /// A path no file may have.
+    /// The path is not allowed.
     #[error("{path:?} is refused: {why}")]
     Refused {
-        /// The path.
         path: String,
-        /// What is wrong with it.
+        /// Predicate that describes the rule.
         why: &'static str,
     },
-    /// A path that leads out of the root.
+    /// The path leads out of the root.
     #[error(
         "{path:?} leads out of the execution root; name a file inside it, not by way of a link that leads elsewhere"
     )]
-    Escape {
-        /// The path.
-        path: String,
-    },
-    /// No such file, or a link on the way that leads to nothing.
+    Escape { path: String },
+    /// There is no such file, or a link on the way is dangling.
     #[error("{path:?} does not exist; check the path, or add the file instead of changing it")]
-    Missing {
-        /// The path.
-        path: String,
-    },
-    /// A file that was to be new is there.
+    Missing { path: String },
+    /// A file that should be new already exists.
     #[error("{path:?} exists already; read it and change it instead of adding it")]
-    Exists {
-        /// The path.
-        path: String,
-    },
-    /// Something that is no regular file.
+    Exists { path: String },
+    /// The entry is not a regular file.
     #[error("{path:?} is a {found} and not a regular file; name a regular file")]
     NotAFile {
-        /// The path.
         path: String,
-        /// What it is.
+        /// The kind of entry, for the message.
         found: &'static str,
     },
-    /// Something on the way to the file that is no directory.
+    /// A parent of the file is not a directory.
     #[error(
         "a parent of {path:?} is not a directory, or its links go round in a circle; check the path"
     )]
-    NotADirectory {
-        /// The path.
-        path: String,
-    },
-    /// The file is not as it was when the change was worked out.
+    NotADirectory { path: String },
+    /// The file was changed since the caller read it.
     #[error(
         "{path:?} was changed by someone else in the meantime; read it again and redo the change"
     )]
-    Changed {
-        /// The path.
-        path: String,
-    },
-    /// More bytes than the caller takes.
+    Changed { path: String },
+    /// The file has more bytes than the caller accepts.
     #[error("{path:?} is larger than {max_bytes} bytes; work on a part of it with a command")]
-    TooLarge {
-        /// The path.
-        path: String,
-        /// What the caller takes.
-        max_bytes: u64,
-    },
-    /// No room on the disk or in the quota.
+    TooLarge { path: String, max_bytes: u64 },
+    /// There is no room on the disk or in the quota.
     #[error("no space is left for {path:?}; free some and try again")]
-    Full {
-        /// The path.
-        path: String,
-    },
-    /// The system lacks what keeps a change inside the root or makes it whole.
+    Full { path: String },
+    /// The system lacks a feature that confinement or atomic changes need.
     #[error("cannot change files safely here: {what}; use a newer kernel or a local filesystem")]
     Unsupported {
-        /// What is missing.
+        /// Names the missing feature.
         what: &'static str,
     },
-    /// The journal is not to be used.
+    /// The journal cannot be used.
     #[error("journal {}: {why}", path.display())]
     Journal {
-        /// The journal.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// Names the problem and the next step.
         why: String,
     },
     /// The directory at the root's path is not the one the tree was attached to.
@@ -96,37 +70,35 @@ pub enum TreeError {
          work in what is there now"
     )]
     Replaced {
-        /// The root.
+        /// Path of the root.
         path: String,
-        /// What is there instead.
+        /// Kind of the entry that is there instead.
         found: &'static str,
     },
-    /// A change failed and could not be taken back whole. It only goes backward from here on: `settle` with the same
-    /// journal tries again to take it back.
-    #[error("{cause}; {}", untaken(left))]
+    /// A change failed and could not be fully undone. From here on it is only undone: `settle` with the same journal
+    /// tries again.
+    #[error("{cause}; {}", list_leftovers(left))]
     Unsettled {
-        /// Why the change failed.
+        /// The error of the change itself.
         cause: Box<Self>,
-        /// What is not as it was, or may not be. Empty if only the journal could not be removed.
-        left: Vec<Left>,
+        /// Entries that are not, or may not be, restored. Empty if only the journal could not be removed.
+        left: Vec<Leftover>,
     },
-    /// The filesystem refused.
+    /// The filesystem refused an operation.
     #[error("cannot {action} {path:?}: {source}; check permissions")]
     Io {
-        /// What was tried.
+        /// The attempted operation, as a verb for the message.
         action: &'static str,
-        /// On what.
         path: String,
-        /// Why not.
         source: io::Error,
     },
 }
 
-/// Most files named in one message.
+/// Largest number of files named in one message.
 const NAMED: usize = 20;
 
-/// Says which files are not as they were.
-fn untaken(left: &[Left]) -> String {
+/// Names the files that were not restored.
+fn list_leftovers(left: &[Leftover]) -> String {
     if left.is_empty() {
         return "it was taken back, but its journal could not be removed".to_owned();
     }
@@ -141,7 +113,7 @@ fn untaken(left: &[Left]) -> String {
     format!("it could not be taken back whole, and these may not be as they were: {names}")
 }
 
-/// Attaches what was tried and on what to an error number.
+/// Adds the attempted operation and its path to an error number.
 pub(super) fn at<'a>(
     action: &'static str,
     path: &'a str,

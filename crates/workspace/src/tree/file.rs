@@ -1,4 +1,4 @@
-//! Reading one entry of a held directory: regular files only, links never followed, bounded.
+//! Reads one entry of an open directory: regular files only, links never followed, bounded.
 
 use super::disk::{number, open};
 use super::error::{TreeError, at};
@@ -10,12 +10,12 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
 
-/// What a file is known by.
+/// Digest, length and permissions by which a file is recognised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Image {
     sha256: String,
     length: u64,
-    /// Permissions; `None` for a new file that takes what the system gives.
+    /// Permissions; `None` for a new file with the system's defaults.
     mode: Option<u32>,
 }
 
@@ -36,20 +36,20 @@ impl Image {
     }
 }
 
-/// A regular file, read.
-pub(super) struct Regular {
+/// Content and metadata of a regular file.
+pub(super) struct RegularFile {
     pub(super) content: Vec<u8>,
     pub(super) stat: Stat,
 }
 
-/// Why an entry could not be read.
-pub(super) enum Unread {
+/// Reason why an entry could not be read.
+pub(super) enum ReadFailure {
     NotAFile(&'static str),
     TooLarge,
     Errno(Errno),
 }
 
-impl Unread {
+impl ReadFailure {
     pub(super) fn on(self, path: &str, max_bytes: u64) -> TreeError {
         let path_owned = path.to_owned();
         match self {
@@ -66,50 +66,54 @@ impl Unread {
     }
 }
 
-/// Permissions of a file: read, write, execute, and nothing of setuid and its kin.
+/// Returns the read, write and execute bits of a file, without setuid, setgid and sticky.
 pub(super) fn permissions(stat: &Stat) -> u32 {
     stat.st_mode & 0o777
 }
 
-/// Setuid, setgid and sticky bits of a file.
+/// Returns the setuid, setgid and sticky bits of a file.
 pub(super) fn special(stat: &Stat) -> u32 {
     stat.st_mode & 0o7000
 }
 
-/// The regular file with this name; `None` when there is nothing.
-pub(super) fn read(dir: impl AsFd, name: &str, max_bytes: u64) -> Result<Option<Regular>, Unread> {
-    // Looked at before it is opened: opening a device can have effects of its own.
+/// Reads the regular file with this name; `None` if there is no entry.
+pub(super) fn read(
+    dir: impl AsFd,
+    name: &str,
+    max_bytes: u64,
+) -> Result<Option<RegularFile>, ReadFailure> {
+    // Checked before opening, because opening a device can have side effects.
     let before = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
         Err(Errno::NOENT) => return Ok(None),
-        Err(errno) => return Err(Unread::Errno(errno)),
+        Err(errno) => return Err(ReadFailure::Errno(errno)),
     };
     regular(&before)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let fd = match open(&dir, name, flags, Mode::empty()) {
         Ok(fd) => fd,
         Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::LOOP) => return Err(Unread::NotAFile("symbolic link")),
-        Err(errno) => return Err(Unread::Errno(errno)),
+        Err(Errno::LOOP) => return Err(ReadFailure::NotAFile("symbolic link")),
+        Err(errno) => return Err(ReadFailure::Errno(errno)),
     };
-    let stat = fstat(&fd).map_err(Unread::Errno)?;
+    let stat = fstat(&fd).map_err(ReadFailure::Errno)?;
     regular(&stat)?;
     if u64::try_from(stat.st_size).unwrap_or(u64::MAX) > max_bytes {
-        return Err(Unread::TooLarge);
+        return Err(ReadFailure::TooLarge);
     }
     let mut content = Vec::new();
-    // It may grow while it is read, so the bound is kept here too.
+    // The file may grow while it is read, so the bound is enforced here too.
     File::from(fd)
         .take(max_bytes.saturating_add(1))
         .read_to_end(&mut content)
-        .map_err(|error| Unread::Errno(number(&error)))?;
+        .map_err(|error| ReadFailure::Errno(number(&error)))?;
     if u64::try_from(content.len()).unwrap_or(u64::MAX) > max_bytes {
-        return Err(Unread::TooLarge);
+        return Err(ReadFailure::TooLarge);
     }
-    Ok(Some(Regular { content, stat }))
+    Ok(Some(RegularFile { content, stat }))
 }
 
-fn regular(stat: &Stat) -> Result<(), Unread> {
+fn regular(stat: &Stat) -> Result<(), ReadFailure> {
     let found = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => return Ok(()),
         FileType::Directory => "directory",
@@ -119,50 +123,51 @@ fn regular(stat: &Stat) -> Result<(), Unread> {
         FileType::CharacterDevice | FileType::BlockDevice => "device",
         FileType::Unknown => "special file",
     };
-    Err(Unread::NotAFile(found))
+    Err(ReadFailure::NotAFile(found))
 }
 
-/// What stands at a name, seen against what a change knows.
+/// State of an entry, compared with the two images of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// Nothing.
+pub(super) enum EntryState {
     Absent,
-    /// The file as it was before the change.
+    /// The file before the change.
     Before,
-    /// The file as it is to be after the change.
+    /// The file after the change.
     After,
-    /// Anything else: somebody else's.
+    /// Anything else: written by another program.
     Other,
 }
 
-/// Compares what stands at a name with the two images of a change. Never reads more than the longer of them.
-pub(super) fn see(
+/// Compares an entry with the two images of a change. Never reads more than the longer of them.
+pub(super) fn compare_entry(
     dir: impl AsFd,
     name: &str,
     before: Option<&Image>,
     after: Option<&Image>,
-) -> Result<Seen, Errno> {
+) -> Result<EntryState, Errno> {
     let longest = before
         .into_iter()
         .chain(after)
         .map(|image| image.length)
         .max();
     let found = match read(dir, name, longest.unwrap_or(0)) {
-        Ok(None) => return Ok(Seen::Absent),
+        Ok(None) => return Ok(EntryState::Absent),
         Ok(Some(found)) => Image::of(&found.content, Some(permissions(&found.stat))),
-        // What may not be read is not ours: we could read both images.
+        // An unreadable file is not ours, because both images could be read.
         Err(
-            Unread::NotAFile(_) | Unread::TooLarge | Unread::Errno(Errno::ACCESS | Errno::PERM),
+            ReadFailure::NotAFile(_)
+            | ReadFailure::TooLarge
+            | ReadFailure::Errno(Errno::ACCESS | Errno::PERM),
         ) => {
-            return Ok(Seen::Other);
+            return Ok(EntryState::Other);
         }
-        Err(Unread::Errno(errno)) => return Err(errno),
+        Err(ReadFailure::Errno(errno)) => return Err(errno),
     };
     if before.is_some_and(|image| image.is(&found)) {
-        Ok(Seen::Before)
+        Ok(EntryState::Before)
     } else if after.is_some_and(|image| image.is(&found)) {
-        Ok(Seen::After)
+        Ok(EntryState::After)
     } else {
-        Ok(Seen::Other)
+        Ok(EntryState::Other)
     }
 }

@@ -1,4 +1,4 @@
-//! Which directory a root is, apart from its path: a link or another directory that takes its place is not it.
+//! Identity of a root directory apart from its path: a link or another directory at that path differs.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};
@@ -6,21 +6,21 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::time::UNIX_EPOCH;
 
-/// What tells a directory from any other that has had its path.
+/// Distinguishes a directory from any other that has had its path.
 ///
-/// Inode numbers are given out again, so the time of birth counts too where the file system keeps one. Device numbers
-/// may change when the machine boots, so they count only where it does not.
+/// Inode numbers are reused, so the birth time counts too if the filesystem keeps one. Device numbers may change at
+/// boot, so they count only if there is no birth time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootIdentity {
     device: u64,
     inode: u64,
-    /// Nanoseconds since 1970; absent where the file system does not know.
+    /// Nanoseconds since 1970; absent if the filesystem does not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     born_ns: Option<u64>,
 }
 
 impl RootIdentity {
-    /// The identity of an open directory.
+    /// Returns the identity of an open directory.
     pub(super) fn of(dir: &File) -> io::Result<Self> {
         let found = dir.metadata()?;
         Ok(Self {
@@ -30,7 +30,7 @@ impl RootIdentity {
         })
     }
 
-    /// Whether both are the same directory.
+    /// Returns true if both are the same directory.
     pub(super) fn is(&self, other: &Self) -> bool {
         let born = self.born_ns.zip(other.born_ns);
         self.inode == other.inode

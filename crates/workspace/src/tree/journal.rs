@@ -1,13 +1,12 @@
-//! The journal of one call: the plan, written whole before anything is done, then one line per phase.
+//! The journal of one call: the plan, written completely before anything is done, then one line per phase.
 //!
-//! Lines are JSON. A phase line begins with a line break of its own, so a torn one spoils nothing after it; the
-//! last whole one counts. Once a journal says `undoing`, the call only goes backward, whatever else it says: nothing
-//! but `undone` counts after that.
+//! Lines are JSON. A phase line begins with a line break of its own, so a torn line does not damage the next; the last
+//! complete line counts. After a line `undoing`, the call is only undone: of the later lines only `undone` counts.
 
-use super::Left;
+use super::Leftover;
 use super::disk::{Disk, open};
 use super::error::{TreeError, at};
-use super::file::{self, Unread};
+use super::file::{self, ReadFailure};
 use super::path::is_reserved;
 use super::plan::Plan;
 use rustix::fs::{Mode, OFlags};
@@ -18,37 +17,37 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// The format written.
+/// Version of the journal format.
 pub(super) const VERSION: u32 = 1;
 
-/// More than any plan takes.
+/// Larger journals are refused; no plan needs this much.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "phase")]
 pub(super) enum Phase {
-    /// Sides and directories are being made; no file has been touched.
+    /// Side files and directories are being created; no target file has been touched.
     Staging,
-    /// All sides are whole and on disk; files are being put in place.
+    /// All side files are complete and on disk; files are being put in place.
     Committing,
     /// All files are in place and on disk.
     Done,
-    /// The call failed and is being taken back.
+    /// The call failed and is being undone.
     Undoing,
-    /// Taken back, but for what is left.
+    /// The call was undone, except for `left`.
     Undone {
-        /// What is not as it was.
-        left: Vec<Left>,
+        /// Entries that were not restored.
+        left: Vec<Leftover>,
     },
 }
 
-/// What is overwritten where a call turns back, and with what: the same length, so that it takes no space, which may be
-/// what the call failed for.
+/// To turn back, this line is overwritten with `UNDOING`. Both have the same length, so that it needs no disk space,
+/// whose lack may be the reason for the failure.
 const COMMITTING: &[u8] = br#"{"phase":"committing"}"#;
 const UNDOING: &[u8] = br#"{"phase":"undoing"}   "#;
 
-/// A journal's place.
+/// An open journal directory and the name of the journal in it.
 #[derive(Debug)]
 pub(super) struct Journal {
     dir: OwnedFd,
@@ -57,8 +56,8 @@ pub(super) struct Journal {
 }
 
 impl Phase {
-    /// The phase of a journal that says `self` and then `next`.
-    fn then(self, next: Self) -> Self {
+    /// Returns the phase after another line: the call never goes forward again once it is being undone.
+    fn advance(self, next: Self) -> Self {
         match (&self, &next) {
             (
                 Self::Undoing | Self::Undone { .. },
@@ -69,8 +68,8 @@ impl Phase {
         }
     }
 
-    /// Whether nothing is left to be done.
-    pub(super) const fn is_over(&self) -> bool {
+    /// Returns true if there is nothing left to do.
+    pub(super) const fn is_finished(&self) -> bool {
         match self {
             Self::Done | Self::Undone { .. } => true,
             Self::Staging | Self::Committing | Self::Undoing => false,
@@ -78,7 +77,7 @@ impl Phase {
     }
 }
 
-/// What a journal says.
+/// Content of a journal.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) plan: Plan,
@@ -86,7 +85,7 @@ pub(super) struct Record {
 }
 
 impl Journal {
-    /// The place of a journal, whose directory must exist.
+    /// Opens a journal whose directory must exist.
     pub(super) fn at(path: &Path) -> Result<Self, TreeError> {
         let missing = || TreeError::Journal {
             path: path.to_owned(),
@@ -95,7 +94,7 @@ impl Journal {
         Self::find(path)?.ok_or_else(missing)
     }
 
-    /// The place of a journal; `None` without its directory, where no journal can ever have been.
+    /// Opens a journal; `None` if its directory does not exist, so that there was never a journal.
     pub(super) fn find(path: &Path) -> Result<Option<Self>, TreeError> {
         let unusable = |why: String| TreeError::Journal {
             path: path.to_owned(),
@@ -121,7 +120,7 @@ impl Journal {
         }))
     }
 
-    /// Reads the journal; `None` when there is none.
+    /// Loads the journal; `None` if there is none.
     pub(super) fn load(&self) -> Result<Option<Record>, TreeError> {
         let Some(content) = self.read()? else {
             return Ok(None);
@@ -130,7 +129,7 @@ impl Journal {
         let plan: Plan = lines
             .next()
             .and_then(|line| serde_json::from_slice(line).ok())
-            .ok_or_else(|| self.damaged())?;
+            .ok_or_else(|| self.damaged_error())?;
         let names = plan
             .changes
             .iter()
@@ -143,27 +142,27 @@ impl Journal {
                 && !is_reserved(name)
         };
         if plan.version != VERSION || !names.chain(plan.made.iter().flatten()).all(plain) {
-            return Err(self.damaged());
+            return Err(self.damaged_error());
         }
         let phases = lines.filter_map(|line| serde_json::from_slice(line).ok());
         Ok(Some(Record {
             plan,
-            phase: phases.fold(Phase::Staging, Phase::then),
+            phase: phases.fold(Phase::Staging, Phase::advance),
         }))
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>, TreeError> {
         match file::read(&self.dir, &self.name, MAX_BYTES) {
             Ok(found) => Ok(found.map(|found| found.content)),
-            Err(Unread::Errno(errno)) => Err(self.io("read")(errno)),
-            Err(Unread::NotAFile(_) | Unread::TooLarge) => Err(self.damaged()),
+            Err(ReadFailure::Errno(errno)) => Err(self.io("read")(errno)),
+            Err(ReadFailure::NotAFile(_) | ReadFailure::TooLarge) => Err(self.damaged_error()),
         }
     }
 
-    /// Writes the plan durably, replacing a journal that is over.
+    /// Writes the plan durably, replacing a journal that is finished.
     pub(super) fn begin(&self, disk: Disk<'_>, plan: &Plan) -> Result<(), TreeError> {
         let io = |errno| self.io("write")(errno);
-        let mut text = serde_json::to_vec(plan).map_err(|_| self.damaged())?;
+        let mut text = serde_json::to_vec(plan).map_err(|_| self.damaged_error())?;
         text.push(b'\n');
         let fresh = format!("{}.new", self.name);
         disk.remove(&self.dir, &fresh).map_err(io)?;
@@ -175,16 +174,16 @@ impl Journal {
             .and_then(|()| disk.sync(&file))
             .and_then(|()| disk.rename_over(&self.dir, &fresh, &self.name));
         if let Err(errno) = written {
-            // The space may be needed; that it is still there harms nobody.
+            // Frees the disk space; a leftover file is harmless.
             let _unneeded = disk.remove(&self.dir, &fresh);
             return Err(io(errno));
         }
         disk.sync(&self.dir).map_err(io)
     }
 
-    /// Adds the next phase durably.
+    /// Appends the next phase durably.
     pub(super) fn enter(&self, disk: Disk<'_>, phase: &Phase) -> Result<(), TreeError> {
-        let json = serde_json::to_string(phase).map_err(|_| self.damaged())?;
+        let json = serde_json::to_string(phase).map_err(|_| self.damaged_error())?;
         let flags = OFlags::WRONLY | OFlags::APPEND;
         let added = open(&self.dir, &self.name, flags, Mode::empty()).and_then(|fd| {
             let mut file = File::from(fd);
@@ -194,8 +193,8 @@ impl Journal {
         added.map_err(self.io("write"))
     }
 
-    /// Makes a call go only backward from here on, durably. One that is still staging does so anyway, and one that was
-    /// taken back is through.
+    /// Switches a call to undoing, durably. A call that is still staging is undone anyway, and an undone one is
+    /// finished.
     pub(super) fn turn_back(&self, disk: Disk<'_>) -> Result<(), TreeError> {
         let content = self.read()?.unwrap_or_default();
         let committing = content
@@ -210,11 +209,11 @@ impl Journal {
                 disk.overwrite(&file, place, UNDOING)?;
                 disk.sync(&file)
             });
-        // A file system that writes nothing in place may still have room for another line.
+        // A filesystem that cannot overwrite in place may still have room for another line.
         overwritten.or_else(|_| self.enter(disk, &Phase::Undoing))
     }
 
-    /// Removes the journal durably; harmless when there is none.
+    /// Removes the journal durably; idempotent.
     pub(super) fn remove(&self, disk: Disk<'_>) -> Result<(), TreeError> {
         disk.remove(&self.dir, &self.name)
             .and_then(|()| disk.remove(&self.dir, &format!("{}.new", self.name)))
@@ -222,15 +221,15 @@ impl Journal {
             .map_err(self.io("remove"))
     }
 
-    /// The refusal of a call whose journal tells of another that is not over.
-    pub(super) fn unsettled(&self) -> TreeError {
+    /// The error of a call whose journal belongs to another, unfinished call.
+    pub(super) fn unsettled_error(&self) -> TreeError {
         TreeError::Journal {
             path: self.path.clone(),
             why: "an earlier change was cut off; settle it first".to_owned(),
         }
     }
 
-    fn damaged(&self) -> TreeError {
+    fn damaged_error(&self) -> TreeError {
         TreeError::Journal {
             path: self.path.clone(),
             why: "it is damaged or of another version; look at the tree by hand and remove it"

@@ -1,13 +1,13 @@
-//! Which relative paths a tree takes, judged by their text alone.
+//! Checks relative paths by their text alone.
 //!
-//! What links do with a path is `walk`'s; it asks here again about every name a link brings in.
+//! `walk` resolves links and applies the same checks to every name in a link.
 
 use super::error::TreeError;
 
-/// Longest path, as the kernel has it.
+/// Longest path in bytes, as in the kernel.
 const MAX_BYTES: usize = 4096;
 
-/// Deepest path: keeps the descriptors of one change few.
+/// Deepest path; it bounds the descriptors of one change.
 const MAX_COMPONENTS: usize = 64;
 
 /// Names that belong to git and to the runtime, at any depth.
@@ -15,15 +15,14 @@ const RESERVED: [&str; 2] = [".git", ".holon"];
 
 /// A path whose every component is a plain name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plain<'a> {
+pub(super) struct PlainPath<'a> {
     /// The path as written.
     pub(super) whole: &'a str,
-    /// The last component.
     pub(super) name: &'a str,
 }
 
-impl<'a> Plain<'a> {
-    /// Judges a path.
+impl<'a> PlainPath<'a> {
+    /// Parses and checks a path.
     pub(super) fn parse(whole: &'a str) -> Result<Self, TreeError> {
         let refused = |why| {
             Err(TreeError::Refused {
@@ -52,7 +51,7 @@ impl<'a> Plain<'a> {
         Ok(Self { whole, name })
     }
 
-    /// The components before the last.
+    /// Iterates over the components before the last.
     pub(super) fn parents(self) -> impl DoubleEndedIterator<Item = &'a str> {
         self.whole
             .split('/')
@@ -64,8 +63,8 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Whether a name is one of those nobody may write beneath. Case and trailing dots and spaces do not count, since
-/// some filesystems ignore them.
+/// Returns true if a name is reserved. Case, trailing dots and trailing spaces are ignored, because some filesystems
+/// ignore them.
 pub(super) fn is_reserved(name: &str) -> bool {
     let name = name.trim_end_matches(['.', ' ']);
     RESERVED
@@ -73,7 +72,7 @@ pub(super) fn is_reserved(name: &str) -> bool {
         .any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
-/// Components as one path.
+/// Joins components to one path.
 pub(super) fn join(directory: &[String], name: &str) -> String {
     let mut joined = directory.join("/");
     if !joined.is_empty() {

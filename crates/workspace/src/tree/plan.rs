@@ -1,34 +1,33 @@
-//! What one call is to change, as the journal keeps it, and the directories it is done in.
+//! The planned changes of one call, as the journal stores them, and the directories they are made in.
 
 use super::disk::open_dir;
-use super::file::{Image, Seen, see};
+use super::file::{EntryState, Image, compare_entry};
 use super::path::join;
-use super::{Left, RootIdentity};
+use super::{Leftover, RootIdentity};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// One call's changes. Paths are free of links, so going there again follows none.
+/// The changes of one call. Paths are resolved, so opening them again follows no link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// Format of the journal.
+    /// Version of the journal format.
     pub(super) version: u32,
-    /// The tree's canonical path.
+    /// Canonical path of the tree.
     pub(super) root: String,
-    /// Which directory that was; absent in journals of hosts that did not look.
+    /// Identity of the root; absent in journals of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) root_identity: Option<RootIdentity>,
-    /// Directories to be made, parents before children.
+    /// Directories to create, parents before children.
     pub(super) made: Vec<Vec<String>>,
-    /// The files, each once.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<PlannedChange>,
 }
 
 impl Plan {
-    /// Every file of the plan, for when nothing is known about any of them.
-    pub(super) fn left(&self) -> Vec<Left> {
-        let left = |change: &Change| Left {
+    /// Lists every file of the plan, if the state of all of them is unknown.
+    pub(super) fn left(&self) -> Vec<Leftover> {
+        let left = |change: &PlannedChange| Leftover {
             path: change.path(),
             kept: None,
         };
@@ -36,38 +35,38 @@ impl Plan {
     }
 }
 
-/// One file's change.
+/// Change of one file.
 ///
-/// `side` is a random name in the same directory. It first holds what is to come and, once the change is applied,
-/// what was there before, so that every change can be taken back until the call is done.
+/// `side` is a random name in the same directory. It first holds the new content and, once the change is applied, the
+/// former content, so that every change can be undone until the call is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Change {
+pub(super) struct PlannedChange {
     pub(super) dir: Vec<String>,
     pub(super) name: String,
     pub(super) side: String,
     pub(super) deed: Deed,
 }
 
-/// What is done to a file.
+/// Operation on a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Deed {
-    /// The side and the file are exchanged.
+    /// The side file and the target are exchanged.
     Rewrite { before: Image, after: Image },
-    /// The side is renamed to the file's free name.
+    /// The side file is renamed to the target's free name.
     Add { after: Image },
-    /// The file is renamed to the side's free name.
+    /// The target is renamed to the side file's free name.
     Delete { before: Image },
 }
 
-/// What stands where a change is concerned.
+/// State of the two entries of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct View {
-    pub(super) target: Seen,
-    pub(super) side: Seen,
+    pub(super) target: EntryState,
+    pub(super) side: EntryState,
 }
 
-impl Change {
+impl PlannedChange {
     pub(super) fn path(&self) -> String {
         join(&self.dir, &self.name)
     }
@@ -76,20 +75,24 @@ impl Change {
         join(&self.dir, &self.side)
     }
 
-    pub(super) fn look(&self, dir: BorrowedFd<'_>) -> Result<View, Errno> {
+    pub(super) fn inspect(&self, dir: BorrowedFd<'_>) -> Result<View, Errno> {
         Ok(View {
-            target: self.see(dir, &self.name)?,
-            side: self.see(dir, &self.side)?,
+            target: self.compare_entry(dir, &self.name)?,
+            side: self.compare_entry(dir, &self.side)?,
         })
     }
 
-    pub(super) fn see(&self, dir: BorrowedFd<'_>, name: &str) -> Result<Seen, Errno> {
+    pub(super) fn compare_entry(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: &str,
+    ) -> Result<EntryState, Errno> {
         let (before, after) = match &self.deed {
             Deed::Rewrite { before, after } => (Some(before), Some(after)),
             Deed::Add { after } => (None, Some(after)),
             Deed::Delete { before } => (Some(before), None),
         };
-        see(dir, name, before, after)
+        compare_entry(dir, name, before, after)
     }
 }
 
@@ -106,12 +109,12 @@ impl Dirs {
         Self { root, held }
     }
 
-    /// Keeps a directory; one already kept for the path stays.
+    /// Adds a directory, unless one is already held for the path.
     pub(super) fn hold(&mut self, path: Vec<String>, dir: OwnedFd) {
         self.held.entry(path).or_insert(dir);
     }
 
-    /// The directory, if it is held.
+    /// Returns the directory, if it is held.
     pub(super) fn held(&self, path: &[String]) -> Option<BorrowedFd<'_>> {
         if path.is_empty() {
             return Some(self.root.as_fd());
@@ -119,8 +122,8 @@ impl Dirs {
         self.held.get(path).map(AsFd::as_fd)
     }
 
-    /// The directory, opened from the root without following a link when it is not held; `None` when there is no
-    /// such directory any more.
+    /// Returns the directory; if it is not held, opens it from the root without following a link. `None` if it does not
+    /// exist any more.
     pub(super) fn find(&mut self, path: &[String]) -> Result<Option<BorrowedFd<'_>>, Errno> {
         if !path.is_empty() && !self.held.contains_key(path) {
             let Some(dir) = self.descend(path)? else {

@@ -1,4 +1,4 @@
-//! One call from its check to its end, and the way back when a step fails.
+//! Runs one call from its checks to its end, and undoes it if a step fails.
 
 use super::apply::{apply, stage, sync_dirs};
 use super::disk::Disk;
@@ -6,23 +6,23 @@ use super::draft::Draft;
 use super::error::TreeError;
 use super::journal::{Journal, Phase};
 use super::plan::{Dirs, Plan};
-use super::undo::{Stuck, clear_done, undo, unstage};
-use super::{Left, Replace, Tree};
+use super::undo::{UndoError, clear_done, undo, unstage};
+use super::{FileChange, Leftover, Tree};
 use std::path::Path;
 
 /// Makes all changes or none.
 pub(super) fn replace(
     disk: Disk<'_>,
     tree: &Tree,
-    wanted: &[Replace],
+    wanted: &[FileChange],
     journal: &Path,
 ) -> Result<(), TreeError> {
     let journal = Journal::at(journal)?;
     if journal
         .load()?
-        .is_some_and(|record| !record.phase.is_over())
+        .is_some_and(|record| !record.phase.is_finished())
     {
-        return Err(journal.unsettled());
+        return Err(journal.unsettled_error());
     }
     let mut draft = Draft::check(tree, wanted)?;
     let staged = journal
@@ -31,18 +31,18 @@ pub(super) fn replace(
         .and_then(|()| journal.enter(disk, &Phase::Committing));
     let Draft { plan, mut dirs, .. } = draft;
     if let Err(cause) = staged {
-        // The journal may say that files are being put in place, although writing that failed.
+        // The journal may already say `committing`, even if writing that line failed.
         let turned = journal.turn_back(disk);
         let undone = unstage(disk, &plan, &mut dirs);
-        return Err(given_up(disk, &journal, cause, turned, undone));
+        return Err(undone_error(disk, &journal, cause, turned, undone));
     }
     if let Err(cause) = commit(disk, &plan, &mut dirs) {
-        return Err(take_back(disk, &journal, &plan, &mut dirs, cause));
+        return Err(undo_failed_commit(disk, &journal, &plan, &mut dirs, cause));
     }
     if let Err(cause) = journal.enter(disk, &Phase::Done) {
-        return Err(take_back(disk, &journal, &plan, &mut dirs, cause));
+        return Err(undo_failed_commit(disk, &journal, &plan, &mut dirs, cause));
     }
-    // All is in place and says so; a former content that cannot be removed now is `settle`'s to remove.
+    // All files are in place and the journal says so; `settle` removes a former content that cannot be removed now.
     let _cleared_later = clear_done(disk, &plan, &mut dirs);
     Ok(())
 }
@@ -55,9 +55,9 @@ fn commit(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<(), TreeError>
     sync_dirs(disk, plan, dirs)
 }
 
-/// Takes a call back that failed while files were being put in place, unless its journal says `Done` and cannot be
-/// brought to say otherwise: nothing may be taken back under a journal that calls it done.
-fn take_back(
+/// Undoes a call that failed while files were being put in place, unless its journal says `Done` and cannot be changed:
+/// a call that is recorded as done must not be undone.
+fn undo_failed_commit(
     disk: Disk<'_>,
     journal: &Journal,
     plan: &Plan,
@@ -77,24 +77,24 @@ fn take_back(
         return unsettled(cause, plan.left());
     }
     let undone = undo(disk, plan, dirs);
-    given_up(disk, journal, cause, turned, undone)
+    undone_error(disk, journal, cause, turned, undone)
 }
 
-/// The error of a call that was taken back, as far as it was. The journal goes or says so: it must not be
-/// carried out later, when the caller has long been told that it failed.
-fn given_up(
+/// Builds the error of an undone call. The journal is removed or says `undone`, because the call must not be completed
+/// after its caller was told that it failed.
+fn undone_error(
     disk: Disk<'_>,
     journal: &Journal,
     cause: TreeError,
     turned: Result<(), TreeError>,
-    undone: Result<Vec<Left>, Stuck>,
+    undone: Result<Vec<Leftover>, UndoError>,
 ) -> TreeError {
     let left = match undone {
         Ok(left) => left,
-        Err(stuck) => {
-            // Space or access may have come back while the rest was taken back.
+        Err(error) => {
+            // Space or access may have returned while the rest was undone.
             let _best_effort = turned.or_else(|_| journal.turn_back(disk));
-            return unsettled(cause, stuck.left);
+            return unsettled(cause, error.left);
         }
     };
     let noted = if left.is_empty() {
@@ -111,7 +111,7 @@ fn given_up(
     }
 }
 
-fn unsettled(cause: TreeError, left: Vec<Left>) -> TreeError {
+fn unsettled(cause: TreeError, left: Vec<Leftover>) -> TreeError {
     TreeError::Unsettled {
         cause: Box::new(cause),
         left,

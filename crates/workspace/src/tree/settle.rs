@@ -1,50 +1,49 @@
-//! How a call ended that nobody saw end: carried on where everything is as its journal knows it, otherwise taken
-//! back. A call that once turned back only goes backward. May itself be cut off and begun again.
+//! Finishes an interrupted call: completes it if everything is as its journal expects, otherwise undoes it. A call that
+//! turned back is only undone. Settling may itself be interrupted and started again.
 
 use super::apply::{apply, sync_dirs};
-use super::disk::{Disk, Unhindered};
+use super::disk::{Disk, NoHook};
 use super::error::TreeError;
-use super::file::Seen;
+use super::file::EntryState;
 use super::journal::{Journal, Phase, Record};
 use super::plan::{Deed, Dirs, Plan, View};
 use super::undo::{clear_done, undo, unstage};
-use super::{Left, Tree};
+use super::{Leftover, Tree};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// How a call ended.
+/// Final state of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
-    /// There is no journal: the call changed nothing, or it was forgotten.
+pub enum SettleOutcome {
+    /// There is no journal: the call changed nothing, or its journal was removed.
     Nothing,
     /// All changes are in place.
     Done,
-    /// No change is in place, but for what is left.
+    /// No change is in place, except for `left`.
     Undone {
-        /// What is not as it was.
-        left: Vec<Left>,
+        /// Entries that were not restored.
+        left: Vec<Leftover>,
     },
 }
 
-/// Brings a call to its end and says which. The journal stays and gives the same answer again, until it is
-/// forgotten or used for the next call.
+/// Finishes a call and returns its final state. The journal stays and gives the same answer again, until it is removed
+/// or used for the next call.
 ///
 /// # Errors
-/// When the journal is damaged, its tree cannot be opened, or the system refuses; nothing is decided then, and it
-/// can be tried again.
-pub fn settle(journal: &Path) -> Result<Settled, TreeError> {
-    settle_with(Disk::new(&Unhindered), journal)
+/// Fails if the journal is damaged, its tree cannot be opened, or the system refuses. Nothing is decided then, and a retry is possible.
+pub fn settle(journal: &Path) -> Result<SettleOutcome, TreeError> {
+    settle_with(Disk::new(&NoHook), journal)
 }
 
-/// Takes back a call that is not done, as [`settle`] does with one that cannot be carried on. For a call whose caller
-/// was already told that it failed: putting it in place now would change files behind the back of later calls.
+/// Undoes a call that is not done, like [`settle`] does with one that cannot be completed. Used if the caller was
+/// already told that the call failed: completing it now would change files unexpectedly for later calls.
 ///
 /// # Errors
-/// As [`settle`].
-pub fn take_back(journal: &Path) -> Result<Settled, TreeError> {
-    let disk = Disk::new(&Unhindered);
+/// Fails like [`settle`].
+pub fn take_back(journal: &Path) -> Result<SettleOutcome, TreeError> {
+    let disk = Disk::new(&NoHook);
     let Some(place) = Journal::find(journal)? else {
-        return Ok(Settled::Nothing);
+        return Ok(SettleOutcome::Nothing);
     };
     if place
         .load()?
@@ -55,64 +54,64 @@ pub fn take_back(journal: &Path) -> Result<Settled, TreeError> {
     settle_with(disk, journal)
 }
 
-/// Removes the journal of a call that is over. Harmless when there is none.
+/// Removes the journal of a finished call. Idempotent.
 ///
 /// # Errors
-/// When the call is not over, or the system refuses.
+/// Fails if the call is not finished, or the system refuses.
 pub fn forget(journal: &Path) -> Result<(), TreeError> {
     let Some(journal) = Journal::find(journal)? else {
         return Ok(());
     };
     if journal
         .load()?
-        .is_some_and(|record| !record.phase.is_over())
+        .is_some_and(|record| !record.phase.is_finished())
     {
-        return Err(journal.unsettled());
+        return Err(journal.unsettled_error());
     }
-    journal.remove(Disk::new(&Unhindered))
+    journal.remove(Disk::new(&NoHook))
 }
 
-pub(super) fn settle_with(disk: Disk<'_>, journal: &Path) -> Result<Settled, TreeError> {
+pub(super) fn settle_with(disk: Disk<'_>, journal: &Path) -> Result<SettleOutcome, TreeError> {
     let Some(journal) = Journal::find(journal)? else {
-        return Ok(Settled::Nothing);
+        return Ok(SettleOutcome::Nothing);
     };
     let Some(Record { plan, phase }) = journal.load()? else {
-        return Ok(Settled::Nothing);
+        return Ok(SettleOutcome::Nothing);
     };
     let dirs = || Tree::reopen(&plan).map(|tree| Dirs::new(tree.dir));
     let undone = match phase {
         Phase::Done => {
-            // The answer stands whether or not the tree is still there to be tidied.
+            // The answer does not depend on the cleanup, for which the tree must still exist.
             if let Ok(mut dirs) = dirs() {
                 let _tidied_later = clear_done(disk, &plan, &mut dirs);
             }
-            return Ok(Settled::Done);
+            return Ok(SettleOutcome::Done);
         }
-        Phase::Undone { left } => return Ok(Settled::Undone { left }),
+        Phase::Undone { left } => return Ok(SettleOutcome::Undone { left }),
         Phase::Staging => unstage(disk, &plan, &mut dirs()?),
         Phase::Undoing => undo(disk, &plan, &mut dirs()?),
         Phase::Committing => {
             let mut dirs = dirs()?;
-            if carry_on(disk, &plan, &mut dirs) {
+            if complete(disk, &plan, &mut dirs) {
                 journal.enter(disk, &Phase::Done)?;
                 let _tidied_later = clear_done(disk, &plan, &mut dirs);
-                return Ok(Settled::Done);
+                return Ok(SettleOutcome::Done);
             }
             journal.turn_back(disk)?;
             undo(disk, &plan, &mut dirs)
         }
     };
-    let left = undone.map_err(|stuck| TreeError::Unsettled {
-        cause: Box::new(stuck.cause),
-        left: stuck.left,
+    let left = undone.map_err(|error| TreeError::Unsettled {
+        cause: Box::new(error.cause),
+        left: error.left,
     })?;
     journal.enter(disk, &Phase::Undone { left: left.clone() })?;
-    Ok(Settled::Undone { left })
+    Ok(SettleOutcome::Undone { left })
 }
 
-/// Puts in place what is not yet, if everything is as the plan knows it; whether all is in place then.
-fn carry_on(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> bool {
-    let Ok(stages) = look(plan, dirs) else {
+/// Applies the pending changes if everything is as the plan expects; returns true if all are in place.
+fn complete(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> bool {
+    let Ok(stages) = change_states(plan, dirs) else {
         return false;
     };
     let Some(stages) = stages.into_iter().collect::<Option<Vec<_>>>() else {
@@ -120,8 +119,8 @@ fn carry_on(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> bool {
     };
     for (change, stage) in plan.changes.iter().zip(stages) {
         match stage {
-            Stage::InPlace => {}
-            Stage::Pending => {
+            ChangeState::InPlace => {}
+            ChangeState::Pending => {
                 if apply(disk, dirs, change).is_err() {
                     return false;
                 }
@@ -131,27 +130,31 @@ fn carry_on(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> bool {
     sync_dirs(disk, plan, dirs).is_ok()
 }
 
-enum Stage {
+enum ChangeState {
     Pending,
     InPlace,
 }
 
-/// How far each change is; `None` for one that is neither untouched nor in place.
-fn look(plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Option<Stage>>, Errno> {
+/// Determines the state of each change; `None` for one that is neither untouched nor in place.
+fn change_states(plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Option<ChangeState>>, Errno> {
     let mut stages = Vec::new();
     for change in &plan.changes {
         let Some(dir) = dirs.find(&change.dir)? else {
             stages.push(None);
             continue;
         };
-        let View { target, side } = change.look(dir)?;
+        let View { target, side } = change.inspect(dir)?;
         stages.push(match (&change.deed, target, side) {
-            (Deed::Rewrite { .. }, Seen::Before, Seen::After)
-            | (Deed::Add { .. }, Seen::Absent, Seen::After)
-            | (Deed::Delete { .. }, Seen::Before, Seen::Absent) => Some(Stage::Pending),
-            (Deed::Rewrite { .. }, Seen::After, Seen::Before)
-            | (Deed::Add { .. }, Seen::After, Seen::Absent)
-            | (Deed::Delete { .. }, Seen::Absent, Seen::Before) => Some(Stage::InPlace),
+            (Deed::Rewrite { .. }, EntryState::Before, EntryState::After)
+            | (Deed::Add { .. }, EntryState::Absent, EntryState::After)
+            | (Deed::Delete { .. }, EntryState::Before, EntryState::Absent) => {
+                Some(ChangeState::Pending)
+            }
+            (Deed::Rewrite { .. }, EntryState::After, EntryState::Before)
+            | (Deed::Add { .. }, EntryState::After, EntryState::Absent)
+            | (Deed::Delete { .. }, EntryState::Absent, EntryState::Before) => {
+                Some(ChangeState::InPlace)
+            }
             (Deed::Rewrite { .. } | Deed::Add { .. } | Deed::Delete { .. }, _, _) => None,
         });
     }

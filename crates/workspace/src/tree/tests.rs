@@ -1,14 +1,14 @@
-//! Changes that are cut off, refused or disturbed at every single step.
+//! Changes that are interrupted, refused or disturbed at every single step.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod crash;
 mod disturb;
 mod fault;
 
-use super::disk::{Disk, Hook, Unhindered};
+use super::disk::{Disk, Hook, NoHook};
 use super::replace::replace;
 use super::settle::settle_with;
-use super::{After, Replace, Settled, Tree, TreeError};
+use super::{FileChange, NewContent, SettleOutcome, Tree, TreeError};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Every entry below a directory: what it is, its permissions and its bytes.
+/// Type, permissions and content of every entry below a directory.
 type Snapshot = BTreeMap<String, (u32, Vec<u8>)>;
 
 fn snapshot(dir: &Path) -> Snapshot {
@@ -46,7 +46,7 @@ fn snapshot(dir: &Path) -> Snapshot {
     all
 }
 
-/// In memory where that is possible: thousands of synced writes are made here.
+/// A directory in memory if possible, because these tests make thousands of synced writes.
 fn fast_dir() -> TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
@@ -89,7 +89,7 @@ impl Sandbox {
         replace(Disk::new(hook), &tree, &changes(), &self.journal)
     }
 
-    fn settle(&self, hook: &dyn Hook) -> Result<Settled, TreeError> {
+    fn settle(&self, hook: &dyn Hook) -> Result<SettleOutcome, TreeError> {
         settle_with(Disk::new(hook), &self.journal)
     }
 
@@ -105,13 +105,13 @@ const FILES: [(&str, &str, u32); 4] = [
     ("bystander.txt", "untouched\n", 0o644),
 ];
 
-/// A call with a change of every kind; one content takes several writes, one path leads over a link.
-fn changes() -> Vec<Replace> {
+/// A call with a change of every kind; one content takes several writes, one path goes through a link.
+fn changes() -> Vec<FileChange> {
     let change =
-        |path: &str, before: Option<&str>, after: Option<(Vec<u8>, Option<u32>)>| Replace {
+        |path: &str, before: Option<&str>, after: Option<(Vec<u8>, Option<u32>)>| FileChange {
             path: path.to_owned(),
             before: before.map(|text| text.as_bytes().to_vec()),
-            after: after.map(|(content, mode)| After { content, mode }),
+            after: after.map(|(content, mode)| NewContent { content, mode }),
         };
     vec![
         change("src/a.txt", Some("old a\n"), Some((vec![b'a'; 200], None))),
@@ -134,55 +134,54 @@ fn changes() -> Vec<Replace> {
     ]
 }
 
-/// The sandbox's root before and after the call, and how many steps the call takes.
+/// The sandbox's root before and after the call, and the number of steps of the call.
 fn reference() -> (Snapshot, Snapshot, usize) {
     let sandbox = Sandbox::new();
     let before = sandbox.state();
-    let count = AtStep::new(usize::MAX, Deed::Crash);
+    let count = AtStep::new(usize::MAX, StepAction::Crash);
     sandbox.replace(&count).unwrap();
-    assert_eq!(sandbox.settle(&Unhindered).unwrap(), Settled::Done);
+    assert_eq!(sandbox.settle(&NoHook).unwrap(), SettleOutcome::Done);
     (before, sandbox.state(), count.passed())
 }
 
-/// The number of the call's first step of a kind.
+/// Returns the number of the call's first step of a kind.
 fn first(kind: &str) -> usize {
-    let log = AtStep::new(usize::MAX, Deed::Crash);
+    let log = AtStep::new(usize::MAX, StepAction::Crash);
     Sandbox::new().replace(&log).unwrap();
     let steps = log.log.borrow();
     steps.iter().position(|step| *step == kind).unwrap()
 }
 
-/// What happens at a step.
-enum Deed<'a> {
+/// Disturbance at a step.
+enum StepAction<'a> {
     /// The process ends here.
     Crash,
-    /// The step fails.
     Fail(Errno),
-    /// The step and every later one of the same need fail.
+    /// This step and every later one that needs disk space fail.
     FullFromHere,
     /// Every step from here on fails.
     FailFromHere(Errno),
-    /// Somebody does something, then the step happens.
+    /// Runs a function, then the step happens.
     Run(&'a dyn Fn()),
 }
 
-/// Does something at the n-th step, and perhaps something else at a later one.
+/// Disturbs the n-th step, and optionally a later one.
 struct AtStep<'a> {
-    events: Vec<(usize, Deed<'a>)>,
+    events: Vec<(usize, StepAction<'a>)>,
     log: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> AtStep<'a> {
-    fn new(at: usize, deed: Deed<'a>) -> Self {
+    fn new(at: usize, action: StepAction<'a>) -> Self {
         let log = RefCell::default();
         Self {
-            events: vec![(at, deed)],
+            events: vec![(at, action)],
             log,
         }
     }
 
-    fn and(mut self, at: usize, deed: Deed<'a>) -> Self {
-        self.events.push((at, deed));
+    fn and(mut self, at: usize, action: StepAction<'a>) -> Self {
+        self.events.push((at, action));
         self
     }
 
@@ -195,26 +194,26 @@ impl Hook for AtStep<'_> {
     fn pass(&self, step: &'static str) -> Result<(), Errno> {
         let now = self.passed();
         self.log.borrow_mut().push(step);
-        for (at, deed) in &self.events {
+        for (at, action) in &self.events {
             let needs_space = ["create", "write", "make directory"].contains(&step);
-            match deed {
-                Deed::Crash if now == *at => resume_unwind(Box::new("crash")),
-                Deed::Fail(errno) if now == *at => return Err(*errno),
-                Deed::FullFromHere if now >= *at && needs_space => return Err(Errno::NOSPC),
-                Deed::FailFromHere(errno) if now >= *at => return Err(*errno),
-                Deed::Run(run) if now == *at => run(),
-                Deed::Crash
-                | Deed::Fail(_)
-                | Deed::FullFromHere
-                | Deed::FailFromHere(_)
-                | Deed::Run(_) => {}
+            match action {
+                StepAction::Crash if now == *at => resume_unwind(Box::new("crash")),
+                StepAction::Fail(errno) if now == *at => return Err(*errno),
+                StepAction::FullFromHere if now >= *at && needs_space => return Err(Errno::NOSPC),
+                StepAction::FailFromHere(errno) if now >= *at => return Err(*errno),
+                StepAction::Run(run) if now == *at => run(),
+                StepAction::Crash
+                | StepAction::Fail(_)
+                | StepAction::FullFromHere
+                | StepAction::FailFromHere(_)
+                | StepAction::Run(_) => {}
             }
         }
         Ok(())
     }
 }
 
-/// Runs something that crashes; whether it did.
+/// Runs a function that may crash; returns true if it did.
 fn crashes<T>(run: impl FnOnce() -> T) -> bool {
     catch_unwind(AssertUnwindSafe(run)).is_err()
 }

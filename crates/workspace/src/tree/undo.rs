@@ -1,35 +1,36 @@
-//! Taking a plan back, by what is seen and not by what is remembered, so that it can be cut off and begun again.
+//! Undoes a plan by the current state of the files and not by remembered progress, so that it can be interrupted and
+//! started again.
 //!
-//! Only what is provably ours is undone: a file that is not what we put there stays, and is reported.
+//! Only changes that are provably ours are undone: a file with other content stays, and is reported.
 
-use super::Left;
+use super::Leftover;
 use super::apply::sync_dirs;
 use super::disk::Disk;
 use super::error::{TreeError, at};
-use super::file::Seen;
+use super::file::EntryState;
 use super::path::join;
-use super::plan::{Change, Deed, Dirs, Plan, View};
+use super::plan::{Deed, Dirs, Plan, PlannedChange, View};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 
-/// A plan that is not taken back as a whole, because the system refused some of it. It can be tried again.
+/// A plan that was not fully undone because the system refused some of it. A retry is possible.
 #[derive(Debug)]
-pub(super) struct Stuck {
-    /// The first refusal.
+pub(super) struct UndoError {
+    /// The first error of the filesystem.
     pub(super) cause: TreeError,
-    /// What is not as it was, or may not be.
-    pub(super) left: Vec<Left>,
+    /// Entries that are not, or may not be, restored.
+    pub(super) left: Vec<Leftover>,
 }
 
-/// Collects what could not be taken back; one refusal keeps nothing else from being taken back.
+/// Collects what could not be undone; after a refusal the other changes are still undone.
 #[derive(Debug, Default)]
 struct Attempt {
-    left: Vec<Left>,
+    left: Vec<Leftover>,
     refused: Option<TreeError>,
 }
 
 impl Attempt {
-    /// The outcome of one step on `path`; none when it was refused.
+    /// Returns the outcome of one step on `path`; `None` if it was refused.
     fn step<T>(&mut self, path: &str, result: Result<T, TreeError>) -> Option<T> {
         match result {
             Ok(outcome) => Some(outcome),
@@ -40,7 +41,7 @@ impl Attempt {
         }
     }
 
-    /// Notes that the system refused to take back `path`.
+    /// Records that the system refused to undo `path`.
     fn refuse(&mut self, path: &str, error: TreeError) {
         self.refused.get_or_insert(error);
         self.leave(path, None);
@@ -49,11 +50,11 @@ impl Attempt {
     fn leave(&mut self, path: &str, kept: Option<String>) {
         if self.left.iter().all(|left| left.path != path) {
             let path = path.to_owned();
-            self.left.push(Left { path, kept });
+            self.left.push(Leftover { path, kept });
         }
     }
 
-    /// Makes what was done durable; whether that worked. If not, any file may be as it was or not.
+    /// Syncs the directories and returns true on success. On failure any file may or may not be restored.
     fn sync(&mut self, disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> bool {
         let Err(error) = sync_dirs(disk, plan, dirs) else {
             return true;
@@ -65,12 +66,17 @@ impl Attempt {
         false
     }
 
-    /// Says how it ended, once that is durable.
-    fn finish(mut self, disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Left>, Stuck> {
+    /// Syncs and returns the outcome.
+    fn finish(
+        mut self,
+        disk: Disk<'_>,
+        plan: &Plan,
+        dirs: &mut Dirs,
+    ) -> Result<Vec<Leftover>, UndoError> {
         self.sync(disk, plan, dirs);
         match self.refused {
             None => Ok(self.left),
-            Some(cause) => Err(Stuck {
+            Some(cause) => Err(UndoError {
                 cause,
                 left: self.left,
             }),
@@ -78,8 +84,12 @@ impl Attempt {
     }
 }
 
-/// Removes sides and directories of a plan that has touched no file yet.
-pub(super) fn unstage(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Left>, Stuck> {
+/// Removes the side files and directories of a plan that has touched no target file yet.
+pub(super) fn unstage(
+    disk: Disk<'_>,
+    plan: &Plan,
+    dirs: &mut Dirs,
+) -> Result<Vec<Leftover>, UndoError> {
     let mut attempt = Attempt::default();
     for change in &plan.changes {
         let path = change.side_path();
@@ -93,14 +103,18 @@ pub(super) fn unstage(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Ve
     attempt.finish(disk, plan, dirs)
 }
 
-/// Takes back every change of a plan, last first.
-pub(super) fn undo(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Left>, Stuck> {
+/// Undoes every change of a plan, last first.
+pub(super) fn undo(
+    disk: Disk<'_>,
+    plan: &Plan,
+    dirs: &mut Dirs,
+) -> Result<Vec<Leftover>, UndoError> {
     let mut attempt = Attempt::default();
     for change in plan.changes.iter().rev() {
         let path = change.path();
         let outcome = match dirs.find(&change.dir) {
-            Ok(Some(dir)) => take_back(disk, change, dir),
-            // A directory of ours that is gone was not there before either.
+            Ok(Some(dir)) => undo_change(disk, change, dir),
+            // A directory that the plan created and that is gone did not exist before either.
             Ok(None) if plan.made.contains(&change.dir) => Ok(Outcome::AsItWas),
             Ok(None) => Ok(Outcome::Lost),
             Err(errno) => Err(errno),
@@ -112,14 +126,14 @@ pub(super) fn undo(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<L
             Some(Outcome::Kept) => attempt.leave(&path, Some(change.side_path())),
         }
     }
-    // Former contents are on disk under their own names before the sides go.
+    // Former contents are on disk under their own names before the side files are removed.
     if attempt.sync(disk, plan, dirs) {
         clear_undone(disk, plan, dirs, &mut attempt);
     }
     attempt.finish(disk, plan, dirs)
 }
 
-/// Removes the sides and directories of a plan whose files are as they were.
+/// Removes the side files and directories of a plan whose files are restored.
 fn clear_undone(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs, attempt: &mut Attempt) {
     for change in &plan.changes {
         let path = change.side_path();
@@ -133,62 +147,88 @@ fn clear_undone(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs, attempt: &mut Atte
 }
 
 enum Outcome {
-    /// What stands there is what stood there, or somebody else's who came before us.
+    /// The former content is there, or content that another program wrote before the change.
     AsItWas,
-    /// Somebody has changed what we put there; the former content is gone.
+    /// Another program changed the file; the former content is gone.
     Lost,
-    /// Somebody has changed what we put there; the former content is at the side.
+    /// Another program changed the file; the former content is in the side file.
     Kept,
 }
 
-fn take_back(disk: Disk<'_>, change: &Change, dir: BorrowedFd<'_>) -> Result<Outcome, Errno> {
-    let View { target, side } = change.look(dir)?;
+fn undo_change(
+    disk: Disk<'_>,
+    change: &PlannedChange,
+    dir: BorrowedFd<'_>,
+) -> Result<Outcome, Errno> {
+    let View { target, side } = change.inspect(dir)?;
     match (&change.deed, target, side) {
-        (Deed::Rewrite { .. }, Seen::After, Seen::Before | Seen::Other) => {
+        (Deed::Rewrite { .. }, EntryState::After, EntryState::Before | EntryState::Other) => {
             exchange_back(disk, change, dir)
         }
-        (Deed::Rewrite { .. }, Seen::Absent | Seen::Other, Seen::Before)
-        | (Deed::Rewrite { .. }, Seen::Absent | Seen::Before | Seen::Other, Seen::Other)
-        | (Deed::Delete { .. }, Seen::Before | Seen::After | Seen::Other, Seen::Other)
-        | (Deed::Delete { .. }, Seen::After | Seen::Other, Seen::Before | Seen::After) => {
-            Ok(Outcome::Kept)
-        }
-        (Deed::Rewrite { .. }, Seen::Absent | Seen::After | Seen::Other, Seen::Absent)
-        | (Deed::Add { .. }, Seen::Before | Seen::Other, Seen::Absent)
-        | (Deed::Delete { .. }, Seen::Absent, Seen::Absent) => Ok(Outcome::Lost),
-        (Deed::Add { .. }, Seen::After, Seen::Absent) => withdraw(disk, change, dir),
-        (Deed::Delete { .. }, Seen::Absent, Seen::Before | Seen::After | Seen::Other) => {
-            match disk.rename_new(dir, &change.side, &change.name) {
-                Ok(()) => Ok(Outcome::AsItWas),
-                Err(Errno::EXIST) => Ok(Outcome::Kept),
-                Err(errno) => Err(errno),
-            }
-        }
-        (Deed::Rewrite { .. }, _, Seen::After)
-        | (Deed::Rewrite { .. }, Seen::Before, Seen::Before | Seen::Absent)
-        | (Deed::Add { .. }, Seen::Absent, Seen::Absent)
-        | (Deed::Add { .. }, _, Seen::Before | Seen::After | Seen::Other)
-        | (Deed::Delete { .. }, Seen::Before, Seen::Before | Seen::After)
-        | (Deed::Delete { .. }, Seen::Before | Seen::After | Seen::Other, Seen::Absent) => {
-            Ok(Outcome::AsItWas)
-        }
+        (Deed::Rewrite { .. }, EntryState::Absent | EntryState::Other, EntryState::Before)
+        | (
+            Deed::Rewrite { .. },
+            EntryState::Absent | EntryState::Before | EntryState::Other,
+            EntryState::Other,
+        )
+        | (
+            Deed::Delete { .. },
+            EntryState::Before | EntryState::After | EntryState::Other,
+            EntryState::Other,
+        )
+        | (
+            Deed::Delete { .. },
+            EntryState::After | EntryState::Other,
+            EntryState::Before | EntryState::After,
+        ) => Ok(Outcome::Kept),
+        (
+            Deed::Rewrite { .. },
+            EntryState::Absent | EntryState::After | EntryState::Other,
+            EntryState::Absent,
+        )
+        | (Deed::Add { .. }, EntryState::Before | EntryState::Other, EntryState::Absent)
+        | (Deed::Delete { .. }, EntryState::Absent, EntryState::Absent) => Ok(Outcome::Lost),
+        (Deed::Add { .. }, EntryState::After, EntryState::Absent) => withdraw(disk, change, dir),
+        (
+            Deed::Delete { .. },
+            EntryState::Absent,
+            EntryState::Before | EntryState::After | EntryState::Other,
+        ) => match disk.rename_new(dir, &change.side, &change.name) {
+            Ok(()) => Ok(Outcome::AsItWas),
+            Err(Errno::EXIST) => Ok(Outcome::Kept),
+            Err(errno) => Err(errno),
+        },
+        (Deed::Rewrite { .. }, _, EntryState::After)
+        | (Deed::Rewrite { .. }, EntryState::Before, EntryState::Before | EntryState::Absent)
+        | (Deed::Add { .. }, EntryState::Absent, EntryState::Absent)
+        | (Deed::Add { .. }, _, EntryState::Before | EntryState::After | EntryState::Other)
+        | (Deed::Delete { .. }, EntryState::Before, EntryState::Before | EntryState::After)
+        | (
+            Deed::Delete { .. },
+            EntryState::Before | EntryState::After | EntryState::Other,
+            EntryState::Absent,
+        ) => Ok(Outcome::AsItWas),
     }
 }
 
-/// Gives a file its former content back, unless it was changed in the very moment.
-fn exchange_back(disk: Disk<'_>, change: &Change, dir: BorrowedFd<'_>) -> Result<Outcome, Errno> {
+/// Restores the former content of a file, unless it was changed at the same moment.
+fn exchange_back(
+    disk: Disk<'_>,
+    change: &PlannedChange,
+    dir: BorrowedFd<'_>,
+) -> Result<Outcome, Errno> {
     disk.exchange(dir, &change.side, &change.name)?;
-    if change.see(dir, &change.side)? == Seen::After {
+    if change.compare_entry(dir, &change.side)? == EntryState::After {
         return Ok(Outcome::AsItWas);
     }
     disk.exchange(dir, &change.side, &change.name)?;
     Ok(Outcome::Kept)
 }
 
-/// Takes a new file away, unless it was changed in the very moment.
-fn withdraw(disk: Disk<'_>, change: &Change, dir: BorrowedFd<'_>) -> Result<Outcome, Errno> {
+/// Removes a new file, unless it was changed at the same moment.
+fn withdraw(disk: Disk<'_>, change: &PlannedChange, dir: BorrowedFd<'_>) -> Result<Outcome, Errno> {
     disk.rename_new(dir, &change.name, &change.side)?;
-    if change.see(dir, &change.side)? == Seen::After {
+    if change.compare_entry(dir, &change.side)? == EntryState::After {
         return Ok(Outcome::AsItWas);
     }
     match disk.rename_new(dir, &change.side, &change.name) {
@@ -198,18 +238,19 @@ fn withdraw(disk: Disk<'_>, change: &Change, dir: BorrowedFd<'_>) -> Result<Outc
     }
 }
 
-/// Removes a side that holds nothing but what we wrote or what is in place again.
-fn clear(disk: Disk<'_>, change: &Change, dir: BorrowedFd<'_>) -> Result<(), Errno> {
-    match change.look(dir)? {
+/// Removes a side file whose content is ours or is in place again.
+fn clear(disk: Disk<'_>, change: &PlannedChange, dir: BorrowedFd<'_>) -> Result<(), Errno> {
+    match change.inspect(dir)? {
         View {
-            side: Seen::After, ..
+            side: EntryState::After,
+            ..
         }
         | View {
-            side: Seen::Before,
-            target: Seen::Before,
+            side: EntryState::Before,
+            target: EntryState::Before,
         } => disk.remove(dir, &change.side),
         View {
-            side: Seen::Absent | Seen::Before | Seen::Other,
+            side: EntryState::Absent | EntryState::Before | EntryState::Other,
             ..
         } => Ok(()),
     }
@@ -219,7 +260,7 @@ fn clear(disk: Disk<'_>, change: &Change, dir: BorrowedFd<'_>) -> Result<(), Err
 pub(super) fn clear_done(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<(), Errno> {
     for change in &plan.changes {
         if let Some(dir) = dirs.find(&change.dir)?
-            && change.see(dir, &change.side)? == Seen::Before
+            && change.compare_entry(dir, &change.side)? == EntryState::Before
         {
             disk.remove(dir, &change.side)?;
         }
@@ -227,7 +268,7 @@ pub(super) fn clear_done(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result
     Ok(())
 }
 
-/// Removes the directories a plan made, as far as nobody has put anything into them.
+/// Removes the directories a plan created, if they are empty.
 fn remove_dirs(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs, attempt: &mut Attempt) {
     for made in plan.made.iter().rev() {
         let Some((name, parents)) = made.split_last() else {

@@ -1,25 +1,25 @@
-//! From a relative path to the directory that holds its last name, one component at a time.
+//! Resolves a relative path to the directory that holds its last name, one component at a time.
 //!
-//! Every component is opened relative to the descriptor of the one before, and the kernel follows no link. Links
-//! that stay inside the root are followed here, by hand: `..` returns to a descriptor that is already held and
-//! can therefore not be led astray by whoever moves directories meanwhile, and every name a link brings in is
-//! judged like one the caller wrote. The last name itself is never followed.
+//! Every component is opened relative to the descriptor of the one before, and the kernel follows no link. Links that
+//! stay inside the root are resolved here: `..` returns to a descriptor that is already held, so a concurrent move of
+//! directories cannot redirect it, and every name in a link is checked like one of the caller. The last name itself is
+//! never followed.
 
 use super::disk::open_dir;
 use super::error::{TreeError, at};
-use super::path::{Plain, is_reserved};
+use super::path::{PlainPath, is_reserved};
 use rustix::fs::{AtFlags, FileType, readlinkat, statat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Links followed, and surprises borne, on one path; as many as the kernel allows.
+/// Links followed, and retries after concurrent changes, on one path; as many as the kernel allows.
 const MAX_HOPS: usize = 40;
 
-/// Where a path leads.
+/// Result of a walk.
 #[derive(Debug)]
-pub(super) struct Walked {
-    /// The deepest directory there is; `None` is the root.
+pub(super) struct WalkResult {
+    /// The deepest existing directory; `None` is the root.
     pub(super) dir: Option<OwnedFd>,
     /// Its components from the root, free of links.
     pub(super) there: Vec<String>,
@@ -33,13 +33,13 @@ struct Walk<'a> {
     held: Vec<(String, OwnedFd)>,
     missing: Vec<String>,
     todo: VecDeque<String>,
-    /// How many at the front of `todo` a link brought in.
+    /// Number of names at the front of `todo` that came from a link.
     from_link: usize,
     hops: usize,
 }
 
 /// Walks to the directory of a path's last component.
-pub(super) fn walk(root: BorrowedFd<'_>, path: Plain<'_>) -> Result<Walked, TreeError> {
+pub(super) fn walk(root: BorrowedFd<'_>, path: PlainPath<'_>) -> Result<WalkResult, TreeError> {
     let mut walk = Walk {
         root,
         path: path.whole,
@@ -55,7 +55,7 @@ pub(super) fn walk(root: BorrowedFd<'_>, path: Plain<'_>) -> Result<Walked, Tree
         walk.step(name, linked)?;
     }
     let there = walk.held.iter().map(|(name, _)| name.clone()).collect();
-    Ok(Walked {
+    Ok(WalkResult {
         dir: walk.held.pop().map(|(_, dir)| dir),
         there,
         missing: walk.missing,
@@ -85,7 +85,7 @@ impl Walk<'_> {
         }
         match open_dir(self.here(), &name) {
             Ok(dir) => self.held.push((name, dir)),
-            // Directories are made where the caller asked for them, not where a dangling link points.
+            // Directories are created where the caller asked for them, not where a dangling link points.
             Err(Errno::NOENT) if linked => {
                 return Err(TreeError::Missing {
                     path: self.path.to_owned(),
@@ -99,7 +99,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Puts what a link says in place of its name.
+    /// Replaces a link's name by its target.
     fn follow(&mut self, name: &str, linked: bool) -> Result<(), TreeError> {
         self.hops += 1;
         if self.hops > MAX_HOPS {
@@ -107,7 +107,7 @@ impl Walk<'_> {
         }
         let target = match readlinkat(self.here(), name, Vec::new()) {
             Ok(target) => target,
-            // No link: a file, unless somebody has put a directory there since.
+            // Not a link: a file, unless a directory has taken its place since.
             Err(Errno::INVAL) if self.is_directory(name) => {
                 self.todo.push_front(name.to_owned());
                 self.from_link += usize::from(linked);

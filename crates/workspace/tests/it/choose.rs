@@ -1,4 +1,4 @@
-//! Which workspace an operator's flags lead to.
+//! The workspace that results from an operator's options.
 
 use holon_domain::workspace::{ProjectionKind, WorkspaceEntry};
 use holon_workspace::{Error, choose};

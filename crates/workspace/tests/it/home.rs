@@ -1,4 +1,4 @@
-//! Homes are made whole, left alone, and removed without harm to anything else.
+//! Homes are created completely, left unchanged, and removed without affecting anything else.
 
 use holon_domain::AgentId;
 use holon_workspace::{Error, check_home, make_home, remove_home};
@@ -12,7 +12,7 @@ fn main_id() -> AgentId {
     AgentId::parse("main").unwrap()
 }
 
-/// Makes the home of an agent and returns its path.
+/// Creates the home of an agent and returns its path.
 fn made(agents: &Path, agent_id: &AgentId) -> Result<PathBuf, Error> {
     let home = agents.join(agent_id.as_str());
     make_home(&home, || true).map(|()| home)
@@ -207,7 +207,7 @@ fn a_removal_waits_for_a_home_that_is_being_made_and_takes_it_too() {
         });
         at_gate.recv().unwrap();
         let removal = scope.spawn(|| remove_home(dir.path(), &main_id()).unwrap());
-        // The removal is behind the gate from here on, or comes to it later: either way it finds the home.
+        // The removal waits for the lock now or reaches it later: either way it finds the home.
         answer.send(true).unwrap();
         removal.join().unwrap();
     });

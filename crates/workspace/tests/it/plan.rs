@@ -1,4 +1,4 @@
-//! Plan files: written whole, read whatever the agent made of them, removed without touching what is not theirs.
+//! Plan files: written atomically, read in any state the agent left them in, removed without touching other files.
 
 use holon_domain::WorkItemId;
 use holon_domain::limits::{PLAN_BYTES, PLAN_PREVIEW_BYTES};

@@ -2,7 +2,9 @@
 
 mod hostile;
 
-use holon_workspace::{After, Found, Replace, Settled, Tree, TreeError, forget, settle, take_back};
+use holon_workspace::{
+    FileChange, FileContent, NewContent, SettleOutcome, Tree, TreeError, forget, settle, take_back,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 type Snapshot = BTreeMap<PathBuf, (u32, u64, Vec<u8>)>;
 
-/// Every entry below a directory: its kind and permissions, its inode, its bytes.
+/// Kind, permissions, inode and content of every entry below a directory.
 fn snapshot(dir: &Path) -> Snapshot {
     let mut all = Snapshot::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -34,7 +36,7 @@ fn snapshot(dir: &Path) -> Snapshot {
     all
 }
 
-/// `house/` full of traps, `outside/` beside it, and a directory for journals.
+/// `house/` with links and special files, `outside/` beside it, and a directory for journals.
 struct Sandbox {
     dir: tempfile::TempDir,
     base: PathBuf,
@@ -70,7 +72,7 @@ impl Sandbox {
         Tree::open(&self.base.join("house")).unwrap()
     }
 
-    fn replace(&self, changes: &[Replace]) -> Result<(), TreeError> {
+    fn replace(&self, changes: &[FileChange]) -> Result<(), TreeError> {
         self.tree().replace(changes, &self.journal())
     }
 
@@ -87,26 +89,26 @@ impl Sandbox {
     }
 }
 
-fn rewrite(path: &str, before: &str, after: &str) -> Replace {
-    Replace {
+fn rewrite(path: &str, before: &str, after: &str) -> FileChange {
+    FileChange {
         before: Some(before.as_bytes().to_vec()),
         ..add(path, after)
     }
 }
 
-fn add(path: &str, after: &str) -> Replace {
-    Replace {
+fn add(path: &str, after: &str) -> FileChange {
+    FileChange {
         path: path.to_owned(),
         before: None,
-        after: Some(After {
+        after: Some(NewContent {
             content: after.as_bytes().to_vec(),
             mode: None,
         }),
     }
 }
 
-fn delete(path: &str, before: &str) -> Replace {
-    Replace {
+fn delete(path: &str, before: &str) -> FileChange {
+    FileChange {
         after: None,
         ..rewrite(path, before, "")
     }
@@ -143,7 +145,7 @@ fn reading_is_bounded_and_tells_nothing_from_something() {
     let sandbox = Sandbox::new();
     let tree = sandbox.tree();
     fs::set_permissions(sandbox.path("file"), fs::Permissions::from_mode(0o4751)).unwrap();
-    let found = Found {
+    let found = FileContent {
         content: b"content\n".to_vec(),
         mode: 0o751,
     };
@@ -244,7 +246,7 @@ fn a_file_that_is_not_as_it_was_seen_refuses_the_whole_call() {
         Err(TreeError::Exists { .. })
     ));
     assert_eq!(snapshot(sandbox.dir.path()), before);
-    assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Nothing);
+    assert_eq!(settle(&sandbox.journal()).unwrap(), SettleOutcome::Nothing);
 }
 
 #[test]
@@ -282,24 +284,24 @@ fn a_hard_link_keeps_the_old_content_under_its_other_name() {
 fn a_journal_answers_until_it_is_forgotten_or_used_again() {
     let sandbox = Sandbox::new();
     let journal = sandbox.journal();
-    assert_eq!(settle(&journal).unwrap(), Settled::Nothing);
+    assert_eq!(settle(&journal).unwrap(), SettleOutcome::Nothing);
     sandbox
         .replace(&[rewrite("file", "content\n", "1")])
         .unwrap();
-    // Later changes by others do not change how the call ended.
+    // Later changes by others do not change the recorded outcome of the call.
     fs::write(sandbox.path("file"), "2").unwrap();
-    assert_eq!(settle(&journal).unwrap(), Settled::Done);
+    assert_eq!(settle(&journal).unwrap(), SettleOutcome::Done);
     sandbox
         .replace(&[
             rewrite("file", "2", "3"),
             rewrite("sub/file", "content\n", "content\n"),
         ])
         .unwrap();
-    assert_eq!(settle(&journal).unwrap(), Settled::Done);
+    assert_eq!(settle(&journal).unwrap(), SettleOutcome::Done);
     assert_eq!(fs::read_to_string(sandbox.path("file")).unwrap(), "3");
     forget(&journal).unwrap();
     forget(&journal).unwrap();
-    assert_eq!(settle(&journal).unwrap(), Settled::Nothing);
+    assert_eq!(settle(&journal).unwrap(), SettleOutcome::Nothing);
     let nowhere = sandbox.base.join("no-such/journal");
     let refused = sandbox
         .tree()
@@ -325,11 +327,11 @@ fn a_root_is_an_existing_directory() {
 fn a_call_whose_journal_has_no_directory_yet_changed_nothing() {
     let sandbox = Sandbox::new();
     let journal = sandbox.base.join("no-such/journal");
-    assert_eq!(settle(&journal).unwrap(), Settled::Nothing);
+    assert_eq!(settle(&journal).unwrap(), SettleOutcome::Nothing);
     forget(&journal).unwrap();
 }
 
-/// A call that moves `file` on, as far as a crash in the middle of putting it in place leaves it.
+/// Leaves a call that changes `file` in the state after a crash during the commit.
 fn cut_off(sandbox: &Sandbox) -> String {
     sandbox
         .replace(&[rewrite("file", "content\n", "new\n")])
@@ -349,7 +351,7 @@ fn cut_off(sandbox: &Sandbox) -> String {
 fn a_call_that_is_taken_back_is_never_carried_on_and_leaves_no_temporary_file() {
     let sandbox = Sandbox::new();
     let side = cut_off(&sandbox);
-    let undone = Settled::Undone { left: Vec::new() };
+    let undone = SettleOutcome::Undone { left: Vec::new() };
     assert_eq!(take_back(&sandbox.journal()).unwrap(), undone);
     assert_eq!(settle(&sandbox.journal()).unwrap(), undone);
     assert_eq!(
@@ -357,10 +359,10 @@ fn a_call_that_is_taken_back_is_never_carried_on_and_leaves_no_temporary_file() 
         "content\n"
     );
     assert!(!sandbox.path(&side).exists());
-    // Without a word about taking it back it would have been carried on.
+    // Without the request to undo it, the call would have been completed.
     cut_off(&sandbox);
-    assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Done);
-    assert_eq!(take_back(&sandbox.journal()).unwrap(), Settled::Done);
+    assert_eq!(settle(&sandbox.journal()).unwrap(), SettleOutcome::Done);
+    assert_eq!(take_back(&sandbox.journal()).unwrap(), SettleOutcome::Done);
 }
 
 #[test]
@@ -377,7 +379,7 @@ fn a_journal_of_a_host_that_kept_no_identity_is_settled_by_its_path() {
             .is_some()
     );
     fs::write(sandbox.journal(), format!("{plan}\n{phases}")).unwrap();
-    assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Done);
+    assert_eq!(settle(&sandbox.journal()).unwrap(), SettleOutcome::Done);
 }
 
 #[test]
@@ -395,5 +397,5 @@ fn a_call_is_not_settled_in_a_directory_that_took_the_place_of_its_root() {
     assert_eq!(fs::read_to_string(house.join("file")).unwrap(), "content\n");
     fs::remove_dir_all(&house).unwrap();
     fs::rename(&moved, &house).unwrap();
-    assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Done);
+    assert_eq!(settle(&sandbox.journal()).unwrap(), SettleOutcome::Done);
 }

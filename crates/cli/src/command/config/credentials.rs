@@ -1,10 +1,10 @@
-//! `holon config credentials`: names and kinds are shown, values never.
+//! `holon config credentials`: shows names and kinds of credentials, never their values.
 
-use super::tell;
+use super::report_change;
 use crate::args::CredentialsCommand;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::secret::{self, From};
+use crate::secret::{self, SecretSource};
 use crate::settings;
 use holon_config::credentials::{self, Place};
 use holon_domain::provider::AuthKind;
@@ -12,35 +12,35 @@ use secrecy::SecretString;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// A stored credential without what it holds.
+/// A stored credential without its value.
 #[derive(Serialize)]
-struct Stored {
+struct StoredCredential {
     profile: String,
     kind: AuthKind,
     place: Place,
-    /// That the profile is noted. Whether the keyring still has what it names, and whether the provider takes it, only
-    /// using it can tell.
+    /// True if the profile is recorded. Only a request shows that the keyring still holds the value and that the
+    /// provider accepts it.
     configured: bool,
 }
 
 #[derive(Serialize)]
-struct Set {
-    credential: Stored,
+struct CredentialReport {
+    credential: StoredCredential,
 }
 
 #[derive(Serialize)]
-struct Removed {
+struct RemovalReport {
     profile: String,
     status: &'static str,
 }
 
-/// Carries out one of them.
+/// Runs one subcommand of `config credentials`.
 pub(super) async fn run(
     home: Option<PathBuf>,
     command: CredentialsCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let home = settings::home(home)?;
+    let home = settings::home_dir(home)?;
     match command {
         CredentialsCommand::Set {
             profile,
@@ -48,40 +48,45 @@ pub(super) async fn run(
             stdin,
             keyring,
         } => {
-            // A name that is none is refused before anybody types a secret for it.
+            // An invalid name is refused before the operator types a secret for it.
             credentials::check_id(&profile).map_err(Failure::usage)?;
-            let from = if stdin { From::Stdin } else { From::Prompt };
+            let from = if stdin {
+                SecretSource::Stdin
+            } else {
+                SecretSource::Prompt
+            };
             let what = format!("the {kind} to store as {profile}");
             let secret = secret::read(from, &what, output)?;
-            let place = store(&home, &profile, kind, (&secret, keyring)).await?;
-            let credential = Stored {
+            let place = if keyring { Place::Keyring } else { Place::File };
+            store(&home, &profile, kind, &secret, place).await?;
+            let credential = StoredCredential {
                 profile,
                 kind,
                 place,
                 configured: true,
             };
-            let words = |set: &Set| {
-                let Stored {
+            let words = |set: &CredentialReport| {
+                let StoredCredential {
                     profile,
                     kind,
                     place,
                     ..
                 } = &set.credential;
-                format!("{profile} is stored ({kind}{})", shown(*place))
+                format!("{profile} is stored ({kind}{})", place_remark(*place))
             };
-            Ok(tell(&home, Set { credential }, words, output).await)
+            Ok(report_change(&home, CredentialReport { credential }, words, output).await)
         }
         CredentialsCommand::List => {
-            let stored: Vec<Stored> = credentials::list(&home)?
+            let stored: Vec<StoredCredential> = credentials::list(&home)?
                 .into_iter()
-                .map(|profile| Stored {
+                .map(|profile| StoredCredential {
                     profile: profile.id,
                     kind: profile.kind,
                     place: profile.place,
                     configured: true,
                 })
                 .collect();
-            output.answer(&stored, |stored| words(stored));
+            output.answer(&stored, |stored| list_lines(stored));
             Ok(Exit::Done)
         }
         CredentialsCommand::Remove { profile } => {
@@ -93,18 +98,18 @@ pub(super) async fn run(
                 return Err(Failure::new(Exit::Failed, "not_configured", message)
                     .hint("see what is stored with: holon config credentials list"));
             }
-            let removed = Removed {
+            let removed = RemovalReport {
                 profile,
                 status: "removed",
             };
-            let words = |removed: &Removed| format!("{} is removed", removed.profile);
-            Ok(tell(&home, removed, words, output).await)
+            let words = |removed: &RemovalReport| format!("{} is removed", removed.profile);
+            Ok(report_change(&home, removed, words, output).await)
         }
     }
 }
 
-/// Where somebody should know that it is.
-const fn shown(place: Place) -> &'static str {
+/// Returns a remark for a credential that is not in the default place.
+const fn place_remark(place: Place) -> &'static str {
     match place {
         Place::File => "",
         Place::Keyring => ", in the keyring",
@@ -118,27 +123,31 @@ fn is_in_keyring(home: &Path, profile: &str) -> Result<bool, Failure> {
         .any(|one| one.id == profile && one.place == Place::Keyring))
 }
 
-/// Stores a secret where it was asked for. The keyring has it before the file says so.
+/// Stores a secret in the requested place. The keyring is written before the file that refers to it.
 async fn store(
     home: &Path,
     profile: &str,
     kind: AuthKind,
-    (secret, keyring): (&SecretString, bool),
-) -> Result<Place, Failure> {
-    if !keyring {
-        if is_in_keyring(home, profile)? {
-            holon_daemon::keyring::clear(home, profile).await?;
+    secret: &SecretString,
+    place: Place,
+) -> Result<(), Failure> {
+    match place {
+        Place::File => {
+            if is_in_keyring(home, profile)? {
+                holon_daemon::keyring::clear(home, profile).await?;
+            }
+            credentials::set(home, profile, kind, secret)?;
         }
-        credentials::set(home, profile, kind, secret)?;
-        return Ok(Place::File);
+        Place::Keyring => {
+            credentials::check_material(secret).map_err(Failure::usage)?;
+            holon_daemon::keyring::store(home, profile, secret).await?;
+            credentials::set_in_keyring(home, profile, kind)?;
+        }
     }
-    credentials::check_material(secret).map_err(Failure::usage)?;
-    holon_daemon::keyring::store(home, profile, secret).await?;
-    credentials::set_in_keyring(home, profile, kind)?;
-    Ok(Place::Keyring)
+    Ok(())
 }
 
-fn words(stored: &[Stored]) -> String {
+fn list_lines(stored: &[StoredCredential]) -> String {
     if stored.is_empty() {
         return "nothing is stored; store a key with: holon config credentials set PROVIDER"
             .to_owned();
@@ -150,7 +159,14 @@ fn words(stored: &[Stored]) -> String {
         .unwrap_or(0);
     let lines: Vec<String> = stored
         .iter()
-        .map(|one| format!("{:width$}  {}{}", one.profile, one.kind, shown(one.place)))
+        .map(|one| {
+            format!(
+                "{:width$}  {}{}",
+                one.profile,
+                one.kind,
+                place_remark(one.place)
+            )
+        })
         .collect();
     lines.join("\n")
 }

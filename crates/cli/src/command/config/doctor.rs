@@ -1,20 +1,19 @@
-//! `holon config doctor`: what can be asked, what happens when it fails, what is amiss with the store, and the one
-//! thing to do next.
+//! `holon config doctor`: availability of models, fallbacks, problems of the store, and the next step.
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::report::{Diagnosis, Probed};
+use crate::report::{Diagnosis, ProbeResult};
 use crate::{render, settings};
 use holon_config::{DoctorReport, Env, Settings};
 use holon_domain::model::ModelRef;
 use std::path::PathBuf;
 
-/// How closely to look.
+/// Depth of the examination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// At what is on this machine.
+    /// Examines only this machine.
     Look,
-    /// And ask each model something.
+    /// Also sends a request to each model.
     Probe,
 }
 
@@ -24,22 +23,22 @@ impl Depth {
     }
 }
 
-/// Asks each of these models something tiny.
+/// Sends a tiny request to each of these models.
 pub(crate) async fn probe(
     settings: &Settings,
     models: &[ModelRef],
-) -> Result<Vec<Probed>, Failure> {
+) -> Result<Vec<ProbeResult>, Failure> {
     let probes = holon_daemon::probe(settings, models).await?;
-    Ok(probes.into_iter().map(Probed::from).collect())
+    Ok(probes.into_iter().map(ProbeResult::from).collect())
 }
 
-/// Looks, and asks if it is to.
+/// Examines the settings and prints the report.
 pub(super) async fn run(
     home: Option<PathBuf>,
     depth: Depth,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let settings = settings::of(home)?;
+    let settings = settings::load_home(home)?;
     let mut report = holon_config::doctor(
         &settings,
         &Env::from_process(),
@@ -57,7 +56,7 @@ pub(super) async fn run(
         Depth::Look => Vec::new(),
         Depth::Probe => probe(&settings, &usable).await?,
     };
-    judge(&mut report, &probes);
+    apply_probes(&mut report, &probes);
     let diagnosis = Diagnosis {
         report,
         waiting_failure_kinds: holon_daemon::waiting_failure_kinds(),
@@ -72,10 +71,10 @@ pub(super) async fn run(
     })
 }
 
-/// What was asked counts more than what was seen.
-fn judge(report: &mut DoctorReport, probes: &[Probed]) {
+/// Corrects the report by the results of the probes.
+fn apply_probes(report: &mut DoctorReport, probes: &[ProbeResult]) {
     for provider in &mut report.providers {
-        let asked = |probe: &Probed| probe.model.split('/').next() == Some(&provider.provider);
+        let asked = |probe: &ProbeResult| probe.model.split('/').next() == Some(&provider.provider);
         if probes.iter().any(asked) {
             provider.not_tried = None;
         }

@@ -1,6 +1,6 @@
 //! `holon config get`, `set`, `unset`, `list` and `schema`.
 
-use super::tell;
+use super::report_change;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::report::Setting;
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 impl From<Effective> for Setting {
     fn from(effective: Effective) -> Self {
         let Effective { key, value, source } = effective;
-        let value = value.map_or(serde_json::Value::Null, |text| typed(&key, text));
+        let value = value.map_or(serde_json::Value::Null, |text| typed_value(&key, text));
         Self { key, value, source }
     }
 }
 
-/// A value as JSON has it, by the kind its key takes.
-fn typed(key: &str, text: String) -> serde_json::Value {
+/// Converts a value to JSON by the type of its key.
+fn typed_value(key: &str, text: String) -> serde_json::Value {
     match kind_of(key) {
         Some(Kind::Number { .. } | Kind::Flag | Kind::List) => {
             serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text))
@@ -41,10 +41,10 @@ fn kind_of(key: &str) -> Option<Kind> {
     KEYS.iter().find(|key| fits(key.name)).map(|key| key.kind)
 }
 
-/// What counts, and who set it.
+/// Prints the effective value of one setting and its source.
 pub(super) fn get(home: Option<PathBuf>, key: &str, output: &Output) -> Result<Exit, Failure> {
-    let settings = settings::of(home)?;
-    // Asked for its judgement of the name; what counts may come from elsewhere than the file.
+    let settings = settings::load_home(home)?;
+    // Checks the key only; the effective value may come from another source than the file.
     edit::get(&settings.home.value, key)?;
     let wanted = KeyPath::parse(key).map_err(Failure::usage)?;
     let inside = |setting: &Effective| {
@@ -81,42 +81,43 @@ pub(super) fn get(home: Option<PathBuf>, key: &str, output: &Output) -> Result<E
 }
 
 #[derive(Serialize)]
-struct Set {
+struct SettingChange {
     key: String,
     value: serde_json::Value,
 }
 
-/// Writes one setting.
+/// Writes one setting into the file.
 pub(super) async fn set(
     home: Option<PathBuf>,
     key: &str,
     value: &str,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let home = settings::home(home)?;
+    let home = settings::home_dir(home)?;
     edit::set(&home, key, value)?;
     let stored = edit::get(&home, key)?;
     let set = stored.into_iter().next().map_or_else(
-        || Set {
+        || SettingChange {
             key: key.to_owned(),
             value: serde_json::Value::Null,
         },
-        |(path, value)| Set {
+        |(path, value)| SettingChange {
             key: path.to_string(),
-            value: json(&value),
+            value: json_value(&value),
         },
     );
-    let words = |set: &Set| format!("{} = {}", set.key, render::config::value(&set.value));
-    let remarks = missing(&home, &set);
-    let exit = tell(&home, set, words, output).await;
+    let words =
+        |set: &SettingChange| format!("{} = {}", set.key, render::config::value(&set.value));
+    let remarks = model_remarks(&home, &set);
+    let exit = report_change(&home, set, words, output).await;
     if output.format() == Format::Text {
         remarks.iter().for_each(|remark| output.note(remark));
     }
     Ok(exit)
 }
 
-/// What the models that were set lack before they can be asked.
-fn missing(home: &Path, set: &Set) -> Vec<String> {
+/// Returns a remark for each model in the new value that is not usable yet.
+fn model_remarks(home: &Path, set: &SettingChange) -> Vec<String> {
     let named: Vec<&str> = match (set.key.as_str(), &set.value) {
         ("model.default", serde_json::Value::String(model)) => vec![model],
         ("model.fallbacks", serde_json::Value::Array(models)) => {
@@ -124,7 +125,7 @@ fn missing(home: &Path, set: &Set) -> Vec<String> {
         }
         (_, _) => return Vec::new(),
     };
-    let Ok(settings) = settings::of(Some(home.to_owned())) else {
+    let Ok(settings) = settings::load_home(Some(home.to_owned())) else {
         return Vec::new();
     };
     let (env, now) = (Env::from_process(), holon_daemon::wall_clock());
@@ -144,47 +145,47 @@ fn missing(home: &Path, set: &Set) -> Vec<String> {
 }
 
 #[derive(Serialize)]
-struct Unset {
+struct SettingRemoval {
     key: String,
     status: &'static str,
 }
 
-/// Removes one setting.
+/// Removes one setting from the file.
 pub(super) async fn unset(
     home: Option<PathBuf>,
     key: &str,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let home = settings::home(home)?;
+    let home = settings::home_dir(home)?;
     let status = if edit::unset(&home, key)? {
         "unset"
     } else {
         "not_set"
     };
-    let unset = Unset {
+    let unset = SettingRemoval {
         key: key.to_owned(),
         status,
     };
-    let words = |unset: &Unset| match unset.status {
+    let words = |unset: &SettingRemoval| match unset.status {
         "unset" => format!("{} is unset", unset.key),
         _ => format!("{} was not set", unset.key),
     };
-    Ok(tell(&home, unset, words, output).await)
+    Ok(report_change(&home, unset, words, output).await)
 }
 
-/// What the file says.
+/// Prints the settings in the file.
 pub(super) fn list(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
-    let stored: BTreeMap<String, serde_json::Value> = edit::list(&settings::home(home)?)?
+    let stored: BTreeMap<String, serde_json::Value> = edit::list(&settings::home_dir(home)?)?
         .iter()
-        .map(|(path, value)| (path.to_string(), json(value)))
+        .map(|(path, value)| (path.to_string(), json_value(value)))
         .collect();
     output.answer(&stored, render::config::stored);
     Ok(Exit::Done)
 }
 
-/// What counts.
+/// Prints all settings with their effective values.
 pub(super) fn list_effective(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
-    let settings = settings::of(home)?;
+    let settings = settings::load_home(home)?;
     let all: Vec<Setting> = settings
         .effective()
         .into_iter()
@@ -194,7 +195,7 @@ pub(super) fn list_effective(home: Option<PathBuf>, output: &Output) -> Result<E
     Ok(Exit::Done)
 }
 
-/// What can be set.
+/// Prints all known settings with type and default.
 pub(super) fn schema(output: &Output) -> Exit {
     output.answer(&holon_config::schema(), |schema| {
         render::config::schema(schema)
@@ -202,7 +203,7 @@ pub(super) fn schema(output: &Output) -> Exit {
     Exit::Done
 }
 
-fn json(value: &Value) -> serde_json::Value {
+fn json_value(value: &Value) -> serde_json::Value {
     match value {
         Value::Text(text) => text.as_str().into(),
         Value::Number(number) => (*number).into(),

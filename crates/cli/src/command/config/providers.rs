@@ -1,11 +1,11 @@
-//! `holon config providers`.
+//! `holon config providers`: lists, shows, checks and changes providers.
 
 use super::doctor::{Depth, probe};
-use super::tell;
+use super::report_change;
 use crate::args::{ProviderArgs, ProvidersCommand};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::report::Probed;
+use crate::report::ProbeResult;
 use crate::{render, settings};
 use holon_config::edit::{self, ProviderChange};
 use holon_config::{Env, ModelAvailability, ProviderReport, Settings};
@@ -15,26 +15,26 @@ use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(Serialize)]
-struct Set {
+struct ProviderChangeReport {
     provider: ProviderReport,
 }
 
 #[derive(Serialize)]
-struct Removed {
+struct RemovalReport {
     provider: String,
     status: &'static str,
 }
 
-/// One provider, and the models of the chain that are its.
+/// One provider, and its models in the fallback chain.
 #[derive(Serialize)]
-struct Diagnosis {
+struct ProviderDiagnosis {
     provider: ProviderReport,
     model_chain_diagnostics: Vec<ModelAvailability>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    probes: Vec<Probed>,
+    probes: Vec<ProbeResult>,
 }
 
-/// Carries out one of them.
+/// Runs one subcommand of `config providers`.
 pub(super) async fn run(
     home: Option<PathBuf>,
     command: ProvidersCommand,
@@ -43,21 +43,22 @@ pub(super) async fn run(
     match command {
         ProvidersCommand::Set(args) => set(home, args, output).await,
         ProvidersCommand::Get { id } => {
-            let provider = report(&settings::of(home)?, &id)?;
+            let provider = report(&settings::load_home(home)?, &id)?;
             output.answer(&provider, render::config::provider);
             Ok(Exit::Done)
         }
         ProvidersCommand::List { all } => list(home, all, output),
         ProvidersCommand::Remove { id } => {
-            let home = settings::home(home)?;
+            let home = settings::home_dir(home)?;
             edit::remove_provider(&home, &id)?;
-            let removed = Removed {
+            let removed = RemovalReport {
                 provider: id,
                 status: "removed",
             };
-            let words =
-                |removed: &Removed| format!("{} is removed from config.toml", removed.provider);
-            Ok(tell(&home, removed, words, output).await)
+            let words = |removed: &RemovalReport| {
+                format!("{} is removed from config.toml", removed.provider)
+            };
+            Ok(report_change(&home, removed, words, output).await)
         }
         ProvidersCommand::Doctor { id, probe } => {
             diagnose(home, &id, Depth::of(probe), output).await
@@ -80,7 +81,7 @@ fn report(settings: &Settings, id: &str) -> Result<ProviderReport, Failure> {
 }
 
 fn list(home: Option<PathBuf>, all: bool, output: &Output) -> Result<Exit, Failure> {
-    let mut providers = reports(&settings::of(home)?);
+    let mut providers = reports(&settings::load_home(home)?);
     let known = providers.len();
     if !all {
         providers.retain(|provider| provider.problem.is_none() || provider.source != "built_in");
@@ -96,22 +97,22 @@ fn list(home: Option<PathBuf>, all: bool, output: &Output) -> Result<Exit, Failu
 }
 
 async fn set(home: Option<PathBuf>, args: ProviderArgs, output: &Output) -> Result<Exit, Failure> {
-    let home = settings::home(home)?;
+    let home = settings::home_dir(home)?;
     let id = args.id.clone();
-    let mut change = change(args);
-    let known = settings::of(Some(home.clone()))
+    let mut change = provider_change(args);
+    let known = settings::load_home(Some(home.clone()))
         .is_ok_and(|settings| settings.providers.get(&id).is_some());
     if !known && change.transport.is_none() {
         change.transport = Some(Transport::OpenaiChatCompletions.as_str().to_owned());
     }
     edit::set_provider(&home, &id, &change)?;
-    let provider = report(&settings::of(Some(home.clone()))?, &id)?;
-    let words = |set: &Set| render::config::provider(&set.provider);
-    Ok(tell(&home, Set { provider }, words, output).await)
+    let provider = report(&settings::load_home(Some(home.clone()))?, &id)?;
+    let words = |set: &ProviderChangeReport| render::config::provider(&set.provider);
+    Ok(report_change(&home, ProviderChangeReport { provider }, words, output).await)
 }
 
-/// What is to be written. Where the credential comes from follows from what is said about it.
-fn change(args: ProviderArgs) -> ProviderChange {
+/// Builds the change. The source of the credential follows from the other credential options.
+fn provider_change(args: ProviderArgs) -> ProviderChange {
     let implied = [
         (
             !args.credential_command.is_empty(),
@@ -148,7 +149,7 @@ async fn diagnose(
     depth: Depth,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let settings = settings::of(home)?;
+    let settings = settings::load_home(home)?;
     let mut provider = report(&settings, id)?;
     let (env, now) = (Env::from_process(), holon_daemon::wall_clock());
     let chain: Vec<ModelRef> = settings.model_chain();
@@ -169,13 +170,13 @@ async fn diagnose(
         provider.not_tried = None;
     }
     let works = provider.problem.is_none() && probes.iter().all(|probe| probe.ok);
-    let diagnosis = Diagnosis {
+    let diagnosis = ProviderDiagnosis {
         provider,
         model_chain_diagnostics: models,
         probes,
     };
     output.answer(&diagnosis, |diagnosis| {
-        render::config::diagnosed(&diagnosis.provider, &diagnosis.probes)
+        render::config::provider_diagnosis(&diagnosis.provider, &diagnosis.probes)
     });
     Ok(if works { Exit::Done } else { Exit::Failed })
 }

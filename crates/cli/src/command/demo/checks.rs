@@ -1,4 +1,4 @@
-//! What must be true at the end of the story. Pure: each check is given what was found.
+//! Checks at the end of the demo. Pure: each check gets the observed facts as arguments.
 
 use super::stage::COMMANDS;
 use holon_domain::MessageId;
@@ -7,20 +7,19 @@ use holon_domain::event::Event;
 use holon_domain::task::TaskStatus;
 use serde::Serialize;
 
-/// One thing that must be true.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Check {
-    /// What must be true.
+    /// Condition that must hold.
     pub(super) what: &'static str,
-    /// Whether it is.
     pub(super) ok: bool,
-    /// What was found.
+    /// Observed facts, for people.
     pub(super) found: String,
 }
 
-/// What the stream delivered, across the crash.
+/// Events that the stream delivered, before and after the crash.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct StreamRecord {
     last: Option<u64>,
     events: u64,
     holes: u64,
@@ -29,9 +28,9 @@ pub(super) struct Seen {
     ends: Vec<TaskStatus>,
 }
 
-impl Seen {
-    /// Nothing yet, after this position.
-    pub(super) const fn from(cursor: Option<u64>) -> Self {
+impl StreamRecord {
+    /// Creates an empty record that begins after this cursor.
+    pub(super) const fn after(cursor: Option<u64>) -> Self {
         Self {
             last: cursor,
             events: 0,
@@ -42,7 +41,7 @@ impl Seen {
         }
     }
 
-    /// One more.
+    /// Adds one event to the record.
     pub(super) fn note(&mut self, seq: u64, event: &Event) {
         let expected = self.last.map_or(seq, |last| last + 1);
         self.holes += u64::from(seq != expected);
@@ -61,7 +60,7 @@ impl Seen {
     }
 }
 
-/// The one message has one result, and so has the task.
+/// Checks that the message has exactly one result, and the task too.
 pub(super) fn one_outcome(briefs: &[BriefRecord], message: &MessageId) -> Check {
     let results = briefs
         .iter()
@@ -78,12 +77,12 @@ pub(super) fn one_outcome(briefs: &[BriefRecord], message: &MessageId) -> Check 
     }
 }
 
-/// Every command ran, in order, and none twice.
+/// Checks that every command ran once and in order.
 pub(super) fn each_command_once(ran: &[String]) -> Check {
     let ok = ran
         .iter()
         .map(String::as_str)
-        .eq(COMMANDS.map(|(name, _)| name));
+        .eq(COMMANDS.map(|command| command.name));
     Check {
         what: "each command ran exactly once",
         ok,
@@ -91,40 +90,40 @@ pub(super) fn each_command_once(ran: &[String]) -> Check {
     }
 }
 
-/// The turn was taken up again, once, and nothing in it is in doubt.
-pub(super) fn resumed_once(seen: &Seen) -> Check {
+/// Checks that the turn was resumed once and has no unknown outcome.
+pub(super) fn resumed_once(record: &StreamRecord) -> Check {
     Check {
         what: "the turn was resumed after the crash",
-        ok: seen.resumed == 1 && seen.unknown == 0,
+        ok: record.resumed == 1 && record.unknown == 0,
         found: format!(
             "{} time(s), {} unknown outcome(s)",
-            seen.resumed, seen.unknown
+            record.resumed, record.unknown
         ),
     }
 }
 
-/// What ran through the crash was seen to its end, once.
-pub(super) fn task_ended_once(seen: &Seen) -> Check {
+/// Checks that the task that ran through the crash ended exactly once.
+pub(super) fn task_ended_once(record: &StreamRecord) -> Check {
     Check {
         what: "the tests ran through the crash to their end",
-        ok: seen.ends == [TaskStatus::Completed],
-        found: match seen.ends.as_slice() {
+        ok: record.ends == [TaskStatus::Completed],
+        found: match record.ends.as_slice() {
             [end] => format!("{end:?}").to_lowercase(),
             ends => format!("{} ends", ends.len()),
         },
     }
 }
 
-/// A reader of the event stream missed nothing.
-pub(super) fn no_event_lost(seen: &Seen) -> Check {
+/// Checks that the event stream has no gap.
+pub(super) fn no_event_lost(record: &StreamRecord) -> Check {
     Check {
         what: "no event is missing across the crash",
-        ok: seen.holes == 0 && seen.events > 0,
-        found: format!("{} events, {} holes", seen.events, seen.holes),
+        ok: record.holes == 0 && record.events > 0,
+        found: format!("{} events, {} holes", record.events, record.holes),
     }
 }
 
-/// The work is done.
+/// Checks that the agent fixed the test.
 pub(super) fn test_passes(outcome: Result<String, String>) -> Check {
     let (ok, found) = match outcome {
         Ok(said) => (true, said),
@@ -153,16 +152,16 @@ mod tests {
 
     #[test]
     fn a_hole_in_the_stream_is_noticed() {
-        let mut seen = Seen::from(Some(4));
-        seen.note(5, &event());
-        assert!(no_event_lost(&seen).ok);
-        seen.note(7, &event());
-        assert!(!no_event_lost(&seen).ok);
+        let mut record = StreamRecord::after(Some(4));
+        record.note(5, &event());
+        assert!(no_event_lost(&record).ok);
+        record.note(7, &event());
+        assert!(!no_event_lost(&record).ok);
     }
 
     #[test]
     fn a_command_that_ran_twice_is_noticed() {
-        let once: Vec<String> = COMMANDS.map(|(name, _)| name.to_owned()).to_vec();
+        let once: Vec<String> = COMMANDS.map(|command| command.name.to_owned()).to_vec();
         assert!(each_command_once(&once).ok);
         let mut twice = once;
         twice.insert(3, "edit".to_owned());

@@ -1,40 +1,55 @@
-//! The stage: a directory with a home, a repository with a failing test, and the script of the model.
+//! The stage of the demo: a directory with a home, a repository with a failing test, and the model's script.
 
 use crate::exit::{Exit, Failure};
 use rustix::fs::{FileType, Mode};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Output as Finished, Stdio};
+use std::process::{Output as CommandOutput, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::unix::pipe::{OpenOptions, Receiver};
 use tokio::process::Command;
 
-/// Who does the work.
 pub(super) const AGENT: &str = "fixer";
-/// What it is told.
+/// Prompt to the agent.
 pub(super) const TASK: &str = "The greeting test fails. Fix it and commit.";
-/// The commands of the story in order; each notes its own name when it runs.
-pub(super) const COMMANDS: [(&str, &str); 5] = [
-    ("test", "sh test.sh"),
-    ("look", "cat greet.sh"),
-    (
-        "edit",
-        "sed 's/Helo/Hello/' greet.sh > greet.new && mv greet.new greet.sh",
-    ),
-    ("all-tests", "sh all-tests.sh"),
-    (
-        "commit",
-        "git commit -qam 'Greet with the right word' && git log --oneline",
-    ),
+/// A command of the demo and the name it logs when it runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DemoCommand {
+    pub(super) name: &'static str,
+    cmd: &'static str,
+}
+
+/// The commands in order; each appends its name to a log when it runs.
+pub(super) const COMMANDS: [DemoCommand; 5] = [
+    DemoCommand {
+        name: "test",
+        cmd: "sh test.sh",
+    },
+    DemoCommand {
+        name: "look",
+        cmd: "cat greet.sh",
+    },
+    DemoCommand {
+        name: "edit",
+        cmd: "sed 's/Helo/Hello/' greet.sh > greet.new && mv greet.new greet.sh",
+    },
+    DemoCommand {
+        name: "all-tests",
+        cmd: "sh all-tests.sh",
+    },
+    DemoCommand {
+        name: "commit",
+        cmd: "git commit -qam 'Greet with the right word' && git log --oneline",
+    },
 ];
 
-const PROGRAM: &str = "#!/bin/sh\n# Greets whoever is named.\necho \"Helo, ${1:-world}!\"\n";
+const PROGRAM: &str = "#!/bin/sh\n# Greets the given name.\necho \"Helo, ${1:-world}!\"\n";
 const TEST: &str = "#!/bin/sh
 got=$(sh greet.sh Holon)
 if [ \"$got\" = \"Hello, Holon!\" ]; then echo \"ok: $got\"; else echo \"FAILED: got '$got'\"; exit 1; fi
 ";
-/// Tests that take as long as the story needs, a minute at most, and hold a pipe open meanwhile.
+/// Tests that run until the demo releases them, one minute at most, and hold a pipe open meanwhile.
 const ALL_TESTS: &str = "#!/bin/sh
 # Stands for tests that take long: they end when the file is taken away.
 exec 9<> ../all-tests.pipe
@@ -42,32 +57,31 @@ tries=0
 while [ -e ../all-tests.slow ] && [ $tries -lt 600 ]; do tries=$((tries + 1)); sleep 0.1; done
 sh test.sh
 ";
-/// While it is there the tests go on.
+/// The tests wait while this file exists.
 const SLOW: &str = "all-tests.slow";
-/// Has a writer as long as they run.
+/// The tests hold this pipe open for writing while they run.
 const PIPE: &str = "all-tests.pipe";
-/// Longest they may take to end once they may.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout for the tests to end after their release.
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How fast the story goes.
+/// Speed of the demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// With pauses to read.
+    /// With pauses for people to read.
     Watched,
-    /// Without.
     Fast,
 }
 
-/// Whether the round during which the host dies is asked for the first time.
+/// Phase of the demo, which decides the delay of the round during which the host is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// It is; the answer takes so long that the host is dead before it comes.
-    First,
-    /// It is not.
-    Again,
+pub(super) enum ScriptPhase {
+    /// The answer is delayed so long that the host is killed before it arrives.
+    BeforeCrash,
+    /// The answer arrives at once.
+    AfterCrash,
 }
 
-/// Where the story plays. Gone when dropped.
+/// Directory and pipe of the demo. Removed when dropped.
 #[derive(Debug)]
 pub(super) struct Stage {
     dir: TempDir,
@@ -76,28 +90,28 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Sets the stage.
-    pub(super) async fn set(pace: Pace) -> Result<Self, Failure> {
+    /// Creates the directory with all its files.
+    pub(super) async fn create(pace: Pace) -> Result<Self, Failure> {
         let dir = tempfile::Builder::new()
             .prefix("holon-demo-")
             .tempdir()
-            .map_err(|error| failed("make a temporary directory", &error))?;
+            .map_err(|error| io_failure("make a temporary directory", &error))?;
         let pipe = make_pipe(&dir.path().join(PIPE))
-            .map_err(|error| failed("make a named pipe", &error))?;
+            .map_err(|error| io_failure("make a named pipe", &error))?;
         let stage = Self { dir, pace, pipe };
         stage.write("repo/greet.sh", PROGRAM)?;
         stage.write("repo/test.sh", TEST)?;
         stage.write("repo/all-tests.sh", ALL_TESTS)?;
         stage.write(SLOW, "")?;
         stage.write("ran.log", "")?;
-        stage.write_script(Asked::First)?;
+        stage.write_script(ScriptPhase::BeforeCrash)?;
         stage.make_repository().await?;
         Ok(stage)
     }
 
     async fn make_repository(&self) -> Result<(), Failure> {
         self.git(&["init", "-q"]).await?;
-        // The agent's commit must not depend on how this user signs, names or hooks commits.
+        // The agent's commit must not depend on the user's signing, name or hooks.
         for (key, value) in [
             ("user.name", "Holon Demo"),
             ("user.email", "demo@holon.invalid"),
@@ -112,20 +126,20 @@ impl Stage {
         Ok(())
     }
 
-    /// Writes the model's script; the file is read anew for each call.
-    pub(super) fn write_script(&self, asked: Asked) -> Result<(), Failure> {
-        let script = json!({ "name": "demo", "rounds": self.rounds(asked) });
+    /// Writes the model's script, which is read again for each call.
+    pub(super) fn write_script(&self, phase: ScriptPhase) -> Result<(), Failure> {
+        let script = json!({ "name": "demo", "rounds": self.rounds(phase) });
         self.write("model.json", &script.to_string())
     }
 
-    fn rounds(&self, asked: Asked) -> Vec<Value> {
+    fn rounds(&self, phase: ScriptPhase) -> Vec<Value> {
         let pause = match self.pace {
             Pace::Watched => 2_200,
             Pace::Fast => 0,
         };
-        let in_flight = match asked {
-            Asked::First => 600_000,
-            Asked::Again => pause,
+        let in_flight = match phase {
+            ScriptPhase::BeforeCrash => 600_000,
+            ScriptPhase::AfterCrash => pause,
         };
         let [test, look, edit, mut all, commit] = COMMANDS.map(call);
         all["input"]["yield_time_ms"] = json!(0);
@@ -143,22 +157,21 @@ impl Stage {
         ]
     }
 
-    /// The home.
     pub(super) fn home(&self) -> PathBuf {
         self.dir.path().join("home")
     }
 
-    /// The model to ask.
+    /// Returns the reference of the scripted model.
     pub(super) fn model(&self) -> String {
         format!("scripted/{}", self.dir.path().join("model.json").display())
     }
 
-    /// Where the host's log goes.
+    /// Returns the path of the host's log.
     pub(super) fn log_path(&self) -> PathBuf {
         self.dir.path().join("host.log")
     }
 
-    /// The repository as it travels to the host.
+    /// Returns the path of the repository as text for a request.
     pub(super) fn repo_text(&self) -> String {
         self.repo().display().to_string()
     }
@@ -167,20 +180,20 @@ impl Stage {
         self.dir.path().join("repo")
     }
 
-    /// The names the commands noted, in the order they ran.
+    /// Reads the names that the commands logged, in the order they ran.
     pub(super) fn commands_run(&self) -> Result<Vec<String>, Failure> {
         let path = self.dir.path().join("ran.log");
         let text =
-            std::fs::read_to_string(&path).map_err(|error| failed("read ran.log", &error))?;
+            std::fs::read_to_string(&path).map_err(|error| io_failure("read ran.log", &error))?;
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// What the repository's history says.
+    /// Returns the history of the repository.
     pub(super) async fn git_log(&self) -> Result<String, Failure> {
         self.git(&["log", "--format=%h %an: %s"]).await
     }
 
-    /// What the test prints when this process runs it, or how it failed.
+    /// Runs the test in this process and returns its output, as an error if it failed.
     pub(super) async fn test_output(&self) -> Result<Result<String, String>, Failure> {
         let finished = self.command("sh", &["test.sh"]).await?;
         let said = String::from_utf8_lossy(&finished.stdout).trim().to_owned();
@@ -191,42 +204,42 @@ impl Stage {
         })
     }
 
-    /// Lets the tests come to their end.
-    pub(super) fn let_tests_end(&self) {
-        // Gone already is as good.
+    /// Releases the tests, so that they end.
+    pub(super) fn release_tests(&self) {
+        // The file may already be gone.
         std::fs::remove_file(self.dir.path().join(SLOW)).ok();
     }
 
-    /// Waits until no test runs: whatever outlives the host has ended then.
-    pub(super) async fn until_tests_ended(&self) {
+    /// Waits until no test runs, so that no process outlives the demo.
+    pub(super) async fn wait_for_tests(&self) {
         let ended = async {
             let mut nothing = [0; 1];
-            // Nobody has it open for writing any more, or nobody ever had.
+            // A read of zero bytes means that no process has the pipe open for writing.
             while !matches!(self.pipe.try_read(&mut nothing), Ok(0)) {
                 if self.pipe.readable().await.is_err() {
                     return;
                 }
             }
         };
-        // Longer than this only a defect takes, and then they end after a minute by themselves.
-        drop(tokio::time::timeout(PATIENCE, ended).await);
+        // Only a defect takes longer, and then the tests end after a minute anyway.
+        drop(tokio::time::timeout(TEST_TIMEOUT, ended).await);
     }
 
-    /// Keeps the directory and says where it is.
+    /// Keeps the directory and returns its path.
     pub(super) fn keep(self) -> String {
         self.dir.keep().display().to_string()
     }
 
-    /// Removes the directory.
+    /// Removes the directory, retrying until the timeout.
     pub(super) async fn remove(self) {
         let dir = self.dir.keep();
-        // Who looked after the tests may be noting how they ended.
+        // The shim of the tests may still write its end record.
         let removed = async {
             while std::fs::remove_dir_all(&dir).is_err() && dir.exists() {
                 tokio::task::yield_now().await;
             }
         };
-        drop(tokio::time::timeout(PATIENCE, removed).await);
+        drop(tokio::time::timeout(TEST_TIMEOUT, removed).await);
     }
 
     async fn git(&self, args: &[&str]) -> Result<String, Failure> {
@@ -239,7 +252,7 @@ impl Stage {
         Err(Failure::new(Exit::Failed, "demo_failed", message))
     }
 
-    async fn command(&self, program: &str, args: &[&str]) -> Result<Finished, Failure> {
+    async fn command(&self, program: &str, args: &[&str]) -> Result<CommandOutput, Failure> {
         Command::new(program)
             .args(args)
             .current_dir(self.repo())
@@ -254,7 +267,7 @@ impl Stage {
                     Failure::new(Exit::Failed, "demo_failed", message)
                         .hint(format!("install {program} and try again"))
                 }
-                _ => failed(&format!("start {program}"), &error),
+                _ => io_failure(&format!("start {program}"), &error),
             })
     }
 
@@ -263,26 +276,27 @@ impl Stage {
         let parent = path.parent().unwrap_or_else(|| Path::new("/"));
         std::fs::create_dir_all(parent)
             .and_then(|()| std::fs::write(&path, content))
-            .map_err(|error| failed(&format!("write {name}"), &error))
+            .map_err(|error| io_failure(&format!("write {name}"), &error))
     }
 }
 
-/// A command of the story as the model calls it: it notes its name, then does its work.
-fn call((name, cmd): (&str, &str)) -> Value {
+/// Builds the model's call of a command, which logs its name first.
+fn call(command: DemoCommand) -> Value {
+    let DemoCommand { name, cmd } = command;
     json!({ "tool": "ExecCommand", "input": { "cmd": format!("echo {name} >> ../ran.log; {cmd}") } })
 }
 
-/// The command without its note, for people.
+/// Removes the logging part of a command, for people.
 pub(super) fn without_note(cmd: &str) -> &str {
     cmd.split_once("ran.log; ").map_or(cmd, |(_, work)| work)
 }
 
-/// Whether this is the command during which the host dies.
+/// Returns true if this is the command during which the host is killed.
 pub(super) fn is_slow(cmd: &str) -> bool {
     cmd.starts_with("echo all-tests ")
 }
 
-/// A named pipe, open for reading.
+/// Creates a named pipe and opens it for reading.
 fn make_pipe(path: &Path) -> std::io::Result<Receiver> {
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -294,7 +308,7 @@ fn make_pipe(path: &Path) -> std::io::Result<Receiver> {
     OpenOptions::new().open_receiver(path)
 }
 
-fn failed(what: &str, error: &std::io::Error) -> Failure {
+fn io_failure(what: &str, error: &std::io::Error) -> Failure {
     Failure::new(
         Exit::Failed,
         "demo_failed",

@@ -1,11 +1,11 @@
-//! Telling the story: what the operator of an agent would see, line by line. Says nothing to programs.
+//! Narrates the demo to people, line by line. Prints nothing for programs.
 
 use super::checks::Check;
 use super::stage::{AGENT, without_note};
 use crate::output::{Format, Output};
 use holon_domain::event::Event;
 
-/// Tells people; programs get the report at the end.
+/// Prints the steps for people; programs get the report at the end.
 #[derive(Debug)]
 pub(super) struct Teller<'a> {
     output: &'a Output,
@@ -16,23 +16,23 @@ impl<'a> Teller<'a> {
         Self { output }
     }
 
-    /// A new part of the story.
+    /// Prints the head of a new part.
     pub(super) fn chapter(&self, words: &str) {
         self.say(&format!("\n== {words}"));
     }
 
-    /// One step of it.
+    /// Prints one step of a part.
     pub(super) fn line(&self, words: &str) {
         self.say(&format!("   {words}"));
     }
 
-    /// One thing that is true, or is not.
+    /// Prints the result of one check.
     pub(super) fn check(&self, check: &Check) {
         let mark = if check.ok { "ok  " } else { "FAIL" };
         self.line(&format!("{mark} {}: {}", check.what, check.found));
     }
 
-    /// The repository's history.
+    /// Prints the history of the repository.
     pub(super) fn log(&self, log: &str) {
         self.line("git log of the repository:");
         for line in log.lines() {
@@ -40,14 +40,14 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// An event worth telling.
+    /// Prints an event, if it is of interest to an operator.
     pub(super) fn event(&self, event: &Event) {
         if let Some(words) = words(event) {
             self.line(&words);
         }
     }
 
-    /// How it ended, and where to go from here.
+    /// Prints the outcome and the next commands to try.
     pub(super) fn end(&self, ok: bool, kept: Option<&str>) {
         self.chapter(if ok {
             "Lost: nothing. Done twice: nothing."
@@ -116,7 +116,7 @@ fn words(event: &Event) -> Option<String> {
             Some(format!("brief to the operator: {}", brief.text_preview))
         }
         Event::RuntimeError(error) => Some(format!("failure: {}", error.error)),
-        // The rest is for whoever looks closer.
+        // The remaining kinds are left to the event log.
         Event::AgentCreated(_)
         | Event::AgentPutAside(_)
         | Event::MessageProcessingStarted(_)

@@ -1,18 +1,18 @@
-//! What is on this machine: providers with a credential, in the order they are preferred, then local servers.
+//! Finds models on this machine: providers with a credential in order of preference, then local servers.
 
 use crate::exit::Failure;
 use crate::report::Candidate;
 use holon_config::{CredentialState, Env, ProviderEntry, Settings, state};
 
-/// Servers people run on their own machine, in the order they are looked for.
+/// Providers that usually run on the user's machine, in the order they are examined.
 const LOCAL: [&str; 4] = ["ollama", "lmstudio", "llamacpp", "vllm"];
 
-/// Everything that can be found. Local servers are asked what they have; nobody else is asked anything.
+/// Finds all candidates. Only local servers are contacted.
 pub(super) async fn candidates(settings: &Settings) -> Result<Vec<Candidate>, Failure> {
     let mut found = with_credential(settings);
     let listed = holon_daemon::local_models(settings, &local(settings)).await?;
     for (provider, models) in listed {
-        // Servers list models that only turn text into numbers beside those that answer.
+        // Servers also list embedding models, which cannot answer.
         let answers = |model: &&String| !model.to_ascii_lowercase().contains("embed");
         if let Some(model) = models.iter().find(answers) {
             found.push(Candidate {
@@ -45,7 +45,7 @@ fn with_credential(settings: &Settings) -> Vec<Candidate> {
     preferred.filter(has_one).filter_map(candidate).collect()
 }
 
-/// The local servers that really are on this machine: somebody may have given one of them another address.
+/// Returns the local servers that are on this machine; the settings may give one another address.
 fn local(settings: &Settings) -> Vec<&'static str> {
     let here = |id: &&str| {
         let entry = settings.providers.get(id);

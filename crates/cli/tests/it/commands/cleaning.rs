@@ -1,22 +1,22 @@
-//! Commands that remove everything in their agent's home, while their host is killed: each runs once, is found again,
-//! can be stopped, and is never called "not started". The home is made again by the next effect that needs it.
+//! Commands that remove everything in their agent's home while their host is killed. Each runs once, is found again,
+//! can be stopped, and is never called "not started". The next effect that needs the home creates it again.
 
 use crate::hands::{self, Hands, call};
-use crate::processes::{Swept, assert_none_left};
+use crate::processes::{ProcessCleanup, assert_none_left};
 use crate::support::{until, world};
 use holon_domain::task::TaskStatus;
 use holon_testkit::World;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
-/// Ways to empty the home that a command works in.
+/// Shell commands that empty the home they run in.
 const WAYS: [&str; 3] = [
     "rm -rf \"$HOLON_AGENT_HOME\"",
     "find . -mindepth 1 -delete",
     "git init -q . && git clean -q -fdx",
 ];
 
-/// The ways whose programs are there; without git its way is left out, and the test says so.
+/// Returns the ways whose programs are installed; without git its way is skipped with a message.
 fn ways() -> Vec<&'static str> {
     let git = Command::new("git")
         .arg("--version")
@@ -34,7 +34,7 @@ fn marks(world: &World) -> String {
     std::fs::read_to_string(world.path().join("marks")).unwrap_or_default()
 }
 
-/// A command that empties its home, leaves marks around that, and ends when the test says so.
+/// Builds a command that empties its home, leaves marks before and after that, and ends when the test allows it.
 fn cleaning(world: &World, way: &str) -> String {
     let (marks, go) = (world.path().join("marks"), world.path().join("go"));
     let (marks, go) = (marks.display(), go.display());
@@ -44,7 +44,7 @@ fn cleaning(world: &World, way: &str) -> String {
     )
 }
 
-/// What the first call of the agent that ran a command came to.
+/// Returns the result of the agent's first command.
 fn result(hands: &Hands<'_>) -> Value {
     let entries = hands.transcript().into_iter();
     let mut results = entries.filter_map(|entry| entry.data["results"].as_array().cloned());
@@ -55,7 +55,7 @@ fn result(hands: &Hands<'_>) -> Value {
 fn a_command_that_empties_its_home_runs_once_over_kills_of_its_host() {
     for way in ways() {
         let world = world();
-        let _swept = Swept(&world);
+        let _swept = ProcessCleanup(&world);
         let mut served = world.serve(&["--model", &hands::model(&world)]);
         let hands = Hands::of(&world);
         let input = json!({ "cmd": cleaning(&world, way), "yield_time_ms": 600_000 });
@@ -80,7 +80,7 @@ fn a_command_that_empties_its_home_runs_once_over_kills_of_its_host() {
 #[test]
 fn a_command_that_emptied_its_home_and_ended_without_a_host_is_told_as_it_ended() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let input = json!({ "cmd": cleaning(&world, WAYS[0]), "yield_time_ms": 600_000 });
@@ -101,7 +101,7 @@ fn a_command_that_emptied_its_home_and_ended_without_a_host_is_told_as_it_ended(
 fn a_task_that_emptied_its_home_is_found_again_and_can_be_stopped() {
     for way in ways() {
         let world = world();
-        let _swept = Swept(&world);
+        let _swept = ProcessCleanup(&world);
         let served = world.serve(&["--model", &hands::model(&world)]);
         let hands = Hands::of(&world);
         let task = hands.start(json!({ "cmd": cleaning(&world, way) }));
@@ -122,7 +122,7 @@ fn a_task_that_emptied_its_home_is_found_again_and_can_be_stopped() {
 #[test]
 fn a_home_that_is_gone_is_made_again_by_the_next_command_or_patch() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let home = world.home().join("agents/main");
@@ -151,7 +151,7 @@ fn a_home_that_is_gone_is_made_again_by_the_next_command_or_patch() {
 #[test]
 fn what_an_agent_leaves_under_the_hosts_state_goes_with_the_agent() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let claims = world.home().join("state/tasks");
     let names = || -> Vec<String> {

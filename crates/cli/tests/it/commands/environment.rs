@@ -1,18 +1,18 @@
-//! What a command finds around it: whom it runs for, the user's login environment, and nothing of the host's own.
+//! The environment of a command: ids of its agent, the user's login environment, and no variable of the host.
 
 use crate::hands::{self, Hands};
 use crate::models::{Entry, configure, key_in};
-use crate::processes::Swept;
+use crate::processes::ProcessCleanup;
 use crate::support::world;
 use holon_testkit::World;
 use holon_testkit::provider::Protocol;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// How often a command is asked for what a changed file gave it; the files are looked at about once a second.
+/// Number of attempts to see the effect of a changed file; the host checks the files about once a second.
 const LOOKS: u32 = 2_000;
 
-/// The environment of a command with these arguments.
+/// Returns the environment of a command with these arguments.
 fn environment(hands: &Hands<'_>, arguments: &serde_json::Value) -> BTreeMap<String, String> {
     let mut input = arguments.clone();
     input["cmd"] = json!("env");
@@ -27,11 +27,11 @@ fn environment(hands: &Hands<'_>, arguments: &serde_json::Value) -> BTreeMap<Str
 #[test]
 fn a_command_knows_whom_it_runs_for_and_no_secret_of_the_host() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let mut acme = Entry::new("acme", Protocol::Chat, "http://127.0.0.1:9/v1".to_owned());
     acme.auth = key_in("ACME_ACCESS");
     configure(&world, "", &[acme]);
-    // What a file of the user gives again is taken out again.
+    // A login file of the user sets it again, and it is removed again.
     world.write(
         "user/.profile",
         "export ACME_ACCESS=s3cret-from-a-file MINE=yes\n",
@@ -67,7 +67,7 @@ fn a_command_knows_whom_it_runs_for_and_no_secret_of_the_host() {
             assert!(!all.contains(hidden), "{hidden}: {all}");
         }
     }
-    // A real login shell reads the files itself, so only what they do not give stays out.
+    // A real login shell reads the files itself, so only variables that they do not set stay out.
     let found = environment(&hands, &json!({ "login": true }));
     assert!(
         !format!("{found:?}").contains("s3cret-control"),
@@ -77,7 +77,7 @@ fn a_command_knows_whom_it_runs_for_and_no_secret_of_the_host() {
     assert_eq!(served.terminate().0, Some(0));
 }
 
-/// Whether a listing of descriptors shows the three of a command and nothing of the world's.
+/// Asserts that a listing of descriptors shows the three of a command and none of the world's.
 fn assert_three(world: &World, listing: &str) {
     let links = listing.lines().filter_map(|line| line.split_once(" -> "));
     let open: Vec<(&str, &str)> = links
@@ -85,7 +85,7 @@ fn assert_three(world: &World, listing: &str) {
             let number = before.rsplit_once(' ').map_or(before, |(_, number)| number);
             (number, place.trim_end())
         })
-        // A shell may hold its terminal once more, by a high number.
+        // A shell may hold its terminal once more under a high number.
         .filter(|(number, place)| number.len() == 1 || !place.starts_with("/dev/pts/"))
         .collect();
     let numbers: Vec<&str> = open.iter().map(|(number, _)| *number).collect();
@@ -106,7 +106,7 @@ fn assert_three(world: &World, listing: &str) {
 #[test]
 fn a_command_has_three_descriptors_and_none_of_the_hosts() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let cmd = "ls -l /proc/$$/fd; true";
@@ -136,7 +136,7 @@ fn logins(world: &World) -> usize {
 #[test]
 fn the_login_environment_is_taken_once_and_again_when_its_file_changes() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let profile = |word: &str| {
         let text = format!(
             "export WORD={word}\nPATH=$HOME/bin:$PATH\necho in >> $HOME/logins\necho noise\n"
@@ -165,7 +165,7 @@ fn the_login_environment_is_taken_once_and_again_when_its_file_changes() {
     let renewed = (0..LOOKS).any(|_| said(json!({})) == "own tool, two\n");
     assert!(renewed, "a changed file is never noticed");
     assert_eq!(logins(&world), 3);
-    // A file that ends the shell takes nothing away.
+    // A file that ends the shell removes no variable.
     world.write("user/.profile", "echo in >> $HOME/logins; exit 1\n");
     let tried = (0..LOOKS).any(|_| {
         assert_eq!(said(json!({})), "own tool, two\n");

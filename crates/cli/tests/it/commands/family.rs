@@ -1,7 +1,7 @@
-//! What the tools of the family answer: duplicates, batches, and output read in parts.
+//! Results of the command tools: duplicates, batches, and output read in parts.
 
 use crate::hands::{self, Hands, call, task_of};
-use crate::processes::{Swept, assert_none_left};
+use crate::processes::{ProcessCleanup, assert_none_left};
 use crate::support::world;
 use holon_domain::task::TaskStatus;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 #[test]
 fn an_equal_command_that_runs_is_named_instead_of_started_unless_another_is_wanted() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let cmd = json!({ "cmd": "echo ran >> ../../../ran; echo ready; exec sleep 60" });
@@ -53,7 +53,7 @@ fn an_equal_command_that_runs_is_named_instead_of_started_unless_another_is_want
 #[test]
 fn a_batch_answers_item_by_item_and_skips_the_rest_where_it_is_told_to() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let items = json!([
@@ -112,7 +112,7 @@ fn a_batch_answers_item_by_item_and_skips_the_rest_where_it_is_told_to() {
 #[test]
 fn what_a_task_printed_is_read_by_offsets_by_lines_and_after_its_end() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let cmd = "for i in 1 2 3 4 5; do echo line $i; done; echo odd >&2; read word; echo last $word";
@@ -170,7 +170,7 @@ fn what_a_task_printed_is_read_by_offsets_by_lines_and_after_its_end() {
 #[test]
 fn input_goes_once_to_programs_that_take_it_and_ends_when_it_is_closed() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let started = hands.calls(&[
@@ -192,7 +192,7 @@ fn input_goes_once_to_programs_that_take_it_and_ends_when_it_is_closed() {
             .unwrap()
             .contains("accepts_input or tty")
     );
-    // Two lines in one round arrive in order, and then the end.
+    // Two lines in one round arrive in order, followed by the end of input.
     hands.calls(&[
         call("TaskInput", json!({ "task_id": cat, "input": "one\n" })),
         call(

@@ -1,15 +1,15 @@
-//! Commands that cannot be run, print what nobody can read, or attack whoever looks after them. Each has an answer that
-//! says what to do, and the next command works.
+//! Commands that cannot be started, print undecodable output, or attack their supervisor. Each result names the next
+//! step, and the next command works.
 
 use crate::hands::{self, Hands, call};
-use crate::processes::{Swept, assert_none_left};
+use crate::processes::{ProcessCleanup, assert_none_left};
 use crate::support::world;
 use serde_json::{Value, json};
 
 #[test]
 fn a_command_that_cannot_be_started_says_why_and_what_to_do() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     world.write("project/sub/file", "");
     std::os::unix::fs::symlink("..", world.path().join("project/up")).unwrap();
     let served = world.serve(&["--model", &hands::model(&world)]);
@@ -88,7 +88,7 @@ fn a_command_that_cannot_be_started_says_why_and_what_to_do() {
 #[test]
 fn far_too_much_output_and_bytes_that_are_no_text_are_kept_within_bounds() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let run = |cmd: &str| {
@@ -109,7 +109,7 @@ fn far_too_much_output_and_bytes_that_are_no_text_are_kept_within_bounds() {
     assert!(shown.len() < 64_000, "{} bytes", shown.len());
     let file = flood["artifacts"][0]["path"].as_str().unwrap();
     let kept = std::fs::metadata(file).unwrap().len();
-    // A line between beginning and end says what is missing.
+    // A line between beginning and end states the omitted part.
     assert!(kept <= (64 << 20) + 200, "{kept} bytes");
 
     let odd = run("printf 'a\\377\\376b\\000c\\n'; printf '\\303' >&2");
@@ -117,7 +117,7 @@ fn far_too_much_output_and_bytes_that_are_no_text_are_kept_within_bounds() {
     assert_eq!(odd["stderr_preview"], "\u{fffd}");
     let noise = run("head -c 100000 /dev/urandom; exit 5");
     assert_eq!(noise["exit_status"], 5);
-    // A character that arrives in two halves is read whole, wherever a look ends.
+    // A character that arrives in two halves is decoded whole, wherever a read ends.
     let cmd = "printf '\\303'; read word; printf '\\274\\n'; read word";
     let task = hands.start(json!({ "cmd": cmd, "accepts_input": true }));
     let half = hands.call("TaskOutput", json!({ "task_id": task, "after_byte": 0 }));
@@ -135,9 +135,9 @@ fn far_too_much_output_and_bytes_that_are_no_text_are_kept_within_bounds() {
 }
 
 #[test]
-fn a_command_that_kills_its_supervisor_is_lost_with_its_last_words_and_harms_nobody_else() {
+fn a_command_that_kills_its_supervisor_is_lost_with_its_last_words_and_harms_no_other() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let beside = hands.start(json!({ "cmd": "exec sleep 60" }));
@@ -159,7 +159,7 @@ fn a_command_that_kills_its_supervisor_is_lost_with_its_last_words_and_harms_nob
     }
     let task = hands.start(json!({ "cmd": "echo begun; read word; kill -9 $PPID; exec sleep 60", "accepts_input": true }));
     hands.printed(&task, 0, "begun\n");
-    // The command may end its supervisor before that can say that the input was taken.
+    // The command may kill its supervisor before it reports that the input was written.
     hands.call("TaskInput", json!({ "task_id": task, "input": "on\n" }));
     hands.until(|status| status.active_tasks.len() == 1 && status.agent.pending == 0);
     hands.until_idle();

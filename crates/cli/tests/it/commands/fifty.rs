@@ -1,7 +1,7 @@
 //! Fifty commands of every kind, a host that is killed, and the account of every one of them afterwards.
 
 use crate::hands::{self, Hands, call, task_of};
-use crate::processes::{self, Swept, assert_none_left, shims, zombies};
+use crate::processes::{self, ProcessCleanup, assert_none_left, shims, zombies};
 use crate::support::{until, world};
 use holon_domain::task::TaskStatus;
 use holon_testkit::World;
@@ -10,22 +10,22 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 
-/// What a command of the fifty does, and so what becomes of it.
+/// Behaviour of a command, which decides its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Runs on with pipes.
     Pipes,
     /// Runs on with a terminal.
     Terminal,
-    /// Repeats what it is told.
+    /// Repeats its input on pipes.
     Listens,
-    /// The same on a terminal.
+    /// Repeats its input on a terminal.
     TerminalListens,
-    /// Ends while no host is there, well or not.
+    /// Ends with this exit code while no host is running.
     Ends(u8),
-    /// Loses its shim while no host is there.
+    /// Loses its shim while no host is running.
     LosesShim,
-    /// Is being stopped, and does not listen.
+    /// Is being stopped, and ignores the signal.
     IsStopped,
 }
 
@@ -44,7 +44,7 @@ fn fifty() -> Vec<Kind> {
     kinds
 }
 
-/// The call that starts it. `gate` is a named pipe that gives each who waits one empty line.
+/// Builds the call that starts it. `gate` is a named pipe that gives each reader one empty line.
 fn start(number: usize, kind: Kind, gate: &str) -> Value {
     let deaf = if kind == Kind::IsStopped {
         "trap '' TERM; "
@@ -70,14 +70,14 @@ fn start(number: usize, kind: Kind, gate: &str) -> Value {
     call("ExecCommand", input)
 }
 
-/// Lets everybody who waits at the gate go, now or when they come.
+/// Releases every reader of the gate, including later ones.
 fn open_gate(world: &World) -> File {
     let gate = File::options()
         .read(true)
         .write(true)
         .open(world.path().join("gate"));
     let mut gate = gate.unwrap();
-    // A shell reads a line byte by byte, so each takes one.
+    // A shell reads a line byte by byte, so each reader takes one.
     gate.write_all(&[b'\n'; ENDING + 1]).unwrap();
     gate
 }
@@ -85,7 +85,7 @@ fn open_gate(world: &World) -> File {
 #[test]
 fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let made = std::process::Command::new("mkfifo")
         .arg(world.path().join("gate"))
         .status();
@@ -119,7 +119,7 @@ fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
         .map(|task| call("TaskStop", json!({ "task_id": task })))
         .collect();
     hands.calls(&stops);
-    // And one command that the turn itself waits for.
+    // One more command, which the turn itself waits for.
     let input = json!({ "cmd": format!("echo turn >> ../../../marks; read word < {gate}; echo turned"), "yield_time_ms": 600_000 });
     hands.prompt(&[call("ExecCommand", input)]);
     until("the turn's own has begun", || marks().contains("turn"));
@@ -163,12 +163,12 @@ fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
     assert_eq!(
         hands.results().len(),
         over,
-        "nobody is told of what was stopped"
+        "stopped tasks are not reported"
     );
     assert_eq!(served.terminate().0, Some(0));
 }
 
-/// What became of each, before anything is stopped.
+/// Checks the outcome of each task before anything is stopped.
 fn account(hands: &Hands<'_>, tasks: &BTreeMap<String, (usize, Kind)>) {
     let ends: BTreeMap<String, TaskStatus> = hands.ends().into_iter().collect();
     let results = hands.results();
@@ -225,7 +225,7 @@ fn account(hands: &Hands<'_>, tasks: &BTreeMap<String, (usize, Kind)>) {
                 assert!(told[0].contains("to run it again"), "{told:?}");
             }
             Kind::IsStopped => {
-                // Killed by the next host once its time is up, which may be now.
+                // The next host kills it when its timeout has passed, which may be now.
                 let stands = active.or(end);
                 assert!(
                     matches!(stands, Some(TaskStatus::Cancelling | TaskStatus::Cancelled)),

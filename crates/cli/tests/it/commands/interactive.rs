@@ -1,18 +1,18 @@
-//! Programs that talk back: driven by `TaskInput`, read by `TaskOutput` from where the last look ended.
+//! Interactive programs, driven by `TaskInput` and read by `TaskOutput` from the end of the last read.
 
 use crate::hands::{self, Hands};
-use crate::processes::{Swept, assert_none_left};
+use crate::processes::{ProcessCleanup, assert_none_left};
 use crate::support::world;
 use holon_domain::task::TaskStatus;
 use serde_json::json;
 use std::process::{Command, Stdio};
 
-/// Says that a machine without these programs is a failure rather than a reason not to run.
+/// If this variable is set, a missing program fails the test instead of skipping it.
 const NEEDED: &str = "HOLON_TESTS_NEED_PROGRAMS";
 
-/// Whether a program is here; says so when it is not.
+/// Returns true if a program is installed, and prints a message if it is not.
 #[allow(clippy::print_stdout, reason = "what is not tested has to be said")]
-fn has(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -33,10 +33,10 @@ fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
-/// Types each line and waits for what the program answers, reading only what is new; then waits for its end.
+/// Types each line, waits for the program's answer in the new output, and then waits for its end.
 fn talk(cmd: &str, prompt: &str, lines: &[(&str, &str)]) {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let task = hands.start(json!({ "cmd": cmd, "tty": true }));
@@ -58,7 +58,7 @@ fn talk(cmd: &str, prompt: &str, lines: &[(&str, &str)]) {
 
 #[test]
 fn a_python_prompt_is_asked_line_by_line() {
-    if has("python3") {
+    if is_installed("python3") {
         talk(
             "exec python3 -q",
             ">>> ",
@@ -75,7 +75,7 @@ fn a_python_prompt_is_asked_line_by_line() {
 
 #[test]
 fn a_database_shell_keeps_what_it_was_told() {
-    if has("sqlite3") {
+    if is_installed("sqlite3") {
         talk(
             "sqlite3",
             "sqlite> ",
@@ -91,14 +91,14 @@ fn a_database_shell_keeps_what_it_was_told() {
 
 #[test]
 fn a_pager_is_turned_by_its_keys() {
-    if has("less") {
-        // It shows a page of the terminal's size, 24 lines with its own.
+    if is_installed("less") {
+        // It shows a page of the terminal's size: 24 lines including its own.
         talk(
             "seq -f 'line %g' 500 | LESS= less -X",
             "line 23",
             &[(" ", "line 46"), ("G", "line 500"), ("q", "")],
         );
-    } else if has("more") {
+    } else if is_installed("more") {
         talk(
             "seq -f 'line %g' 500 > long; more long",
             "line 23",

@@ -1,7 +1,7 @@
 //! More tasks than an agent may have.
 
 use crate::hands::{self, Hands, call};
-use crate::processes::{Swept, assert_none_left, shims};
+use crate::processes::{ProcessCleanup, assert_none_left, shims};
 use crate::support::{http, world};
 use holon_domain::limits::{CALLS_PER_ROUND, TASKS_PER_AGENT};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 #[test]
 fn two_hundred_commands_at_once_meet_the_limit_and_all_are_stopped_with_their_agent() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let calls: Vec<Value> = (0..200)
@@ -34,7 +34,7 @@ fn two_hundred_commands_at_once_meet_the_limit_and_all_are_stopped_with_their_ag
     assert!(hint.contains("or stop one"), "{hint}");
     assert_eq!(hands.status().active_tasks.len(), TASKS_PER_AGENT);
     assert_eq!(shims(&world).len(), TASKS_PER_AGENT);
-    // Neither the host nor another agent minds.
+    // Neither the host nor another agent is affected.
     let health = http(
         &served.addr,
         "GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n",
@@ -48,7 +48,7 @@ fn two_hundred_commands_at_once_meet_the_limit_and_all_are_stopped_with_their_ag
         batch["completed_count"], 1,
         "a command that cannot become a task still runs"
     );
-    // One less, and there is room for one.
+    // After one task ends, there is room for one more.
     let first = hands::task_of(&started[0]["result"]);
     hands.call("TaskStop", json!({ "task_id": first }));
     hands.until(|status| status.active_tasks.len() < TASKS_PER_AGENT);

@@ -1,12 +1,12 @@
-//! `holon run` and `holon status` beside tasks.
+//! `holon run` and `holon status` with running tasks.
 
 use crate::hands::{self, Hands};
-use crate::processes::{Swept, assert_none_left};
+use crate::processes::{ProcessCleanup, assert_none_left};
 use crate::support::world;
 use holon_testkit::World;
 use serde_json::json;
 
-/// A model that starts a command as a task, says so, and repeats what it is told of its end.
+/// Creates a model that starts a command as a task, says so, and repeats the report of its end.
 fn starter(world: &World, cmd: &str) -> String {
     let call = hands::call("ExecCommand", json!({ "cmd": cmd, "yield_time_ms": 0 }));
     world.model(
@@ -18,7 +18,7 @@ fn starter(world: &World, cmd: &str) -> String {
 #[test]
 fn a_run_waits_for_its_tasks_and_answers_with_what_came_of_them() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let model = starter(&world, "sleep 0.2; echo finished; exit 3");
     for _ in 0..2 {
         let ran = world.run(&["run", "go", "--model", &model, "--json"]);
@@ -44,11 +44,11 @@ fn a_run_waits_for_its_tasks_and_answers_with_what_came_of_them() {
 #[test]
 fn a_run_with_a_task_that_ends_in_its_turn_asks_no_more_than_needed() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let cmd = |cmd: &str, wait: u64| {
         hands::call("ExecCommand", json!({ "cmd": cmd, "yield_time_ms": wait }))
     };
-    // The second command waits for the first, so the end of the task comes while the turn goes on.
+    // The second command waits for the first, so the task ends during the turn.
     let calls = [
         cmd("echo early; mkfifo pipe; echo > pipe", 0),
         cmd("until [ -e pipe ]; do :; done; read word < pipe", 600_000),
@@ -69,7 +69,7 @@ fn a_run_with_a_task_that_ends_in_its_turn_asks_no_more_than_needed() {
 #[test]
 fn a_named_agent_answers_at_once_and_its_status_lists_the_task() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &starter(&world, "sleep 60")]);
     let ran = world
         .run(&["run", "go", "--agent", "main", "--json"])
@@ -86,7 +86,7 @@ fn a_named_agent_answers_at_once_and_its_status_lists_the_task() {
     let listed = world.run(&["status", "--json"]).json();
     assert_eq!(listed["active_tasks"][0]["id"], id);
     assert_eq!(listed["active_tasks"][0]["kind"], "command_task");
-    // A host that goes down leaves it alone, and one that comes finds it.
+    // A host that shuts down leaves it running, and the next host finds it.
     assert_eq!(served.terminate().0, Some(0));
     let served = world.serve(&["--model", &starter(&world, "sleep 60")]);
     let again = world.run(&["status", "--json"]).json();
@@ -101,7 +101,7 @@ fn a_named_agent_answers_at_once_and_its_status_lists_the_task() {
 #[test]
 fn a_run_whose_rounds_are_used_up_names_the_task_that_was_stopped_with_it() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let model = starter(&world, "sleep 60");
     let args = ["run", "go", "--model", &model, "--max-turns", "2"];
     let told = world.run(&args);
@@ -126,7 +126,7 @@ fn a_run_whose_rounds_are_used_up_names_the_task_that_was_stopped_with_it() {
 #[test]
 fn a_run_with_a_named_agent_names_each_task_that_goes_on_and_how_to_end_it() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let model = starter(&world, "sleep 60");
     let args = ["run", "go", "--agent", "keeper"];
     let goes_on = |line: &str, run: &str, way: &str| {
@@ -185,7 +185,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
 #[test]
 fn a_run_that_does_not_wait_for_its_tasks_says_which_it_stopped() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let model = starter(&world, "sleep 60");
     let told = world.run(&["run", "go", "--model", &model, "--no-wait-for-tasks"]);
     assert_eq!((told.code, told.stdout.as_str()), (Some(0), "Started.\n"));

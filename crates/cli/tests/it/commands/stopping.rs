@@ -1,7 +1,7 @@
-//! Ends by will: of a task, of an agent, of a run. Nothing of a command is left, wherever it put its processes.
+//! Stopping a task, an agent or a run. No process of a command is left, in any session.
 
 use crate::hands::{self, Hands};
-use crate::processes::{Swept, assert_none_left, commands, shims};
+use crate::processes::{ProcessCleanup, assert_none_left, commands, shims};
 use crate::support::{hello, until, world};
 use holon_domain::task::TaskStatus;
 use holon_testkit::World;
@@ -12,7 +12,7 @@ use std::process::{Child, Stdio};
 /// Leaves its session in every way a shell knows, then goes on.
 const RUNAWAYS: &str = "setsid sleep 61 & (setsid sh -c 'sleep 62 & sleep 63' &) ; (sleep 64 &) ; echo ready; exec sleep 65";
 
-/// How many processes of it there are.
+/// Returns the number of its processes.
 fn sleepers(world: &World) -> usize {
     let all = commands(world);
     let sleep = |process: &&crate::processes::Process| process.line.starts_with("sleep 6");
@@ -22,7 +22,7 @@ fn sleepers(world: &World) -> usize {
 #[test]
 fn a_stopped_task_takes_along_what_left_its_session_or_its_parent() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let task = hands.start(json!({ "cmd": RUNAWAYS }));
@@ -47,7 +47,7 @@ fn a_stopped_task_takes_along_what_left_its_session_or_its_parent() {
 #[test]
 fn a_task_that_does_not_listen_is_killed_when_it_is_stopped_a_second_time() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let task = hands.start(json!({ "cmd": "trap '' TERM; echo ready; sleep 60; sleep 60" }));
@@ -66,7 +66,7 @@ fn a_task_that_does_not_listen_is_killed_when_it_is_stopped_a_second_time() {
 #[test]
 fn a_command_that_ends_leaves_nothing_behind_and_says_how_many_were_stopped() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let cmd = "setsid sleep 61 & (sleep 62 &); echo done";
@@ -83,7 +83,7 @@ fn a_command_that_ends_leaves_nothing_behind_and_says_how_many_were_stopped() {
 #[test]
 fn stopping_an_agent_ends_its_tasks_and_the_command_of_its_turn() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let task = hands.start(json!({ "cmd": RUNAWAYS, "tty": true }));
@@ -110,7 +110,7 @@ fn stopping_an_agent_ends_its_tasks_and_the_command_of_its_turn() {
 #[test]
 fn a_batch_whose_agent_is_stopped_ends_where_it_is_and_never_goes_on() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let meeting = world.meeting("command");
@@ -128,7 +128,7 @@ fn a_batch_whose_agent_is_stopped_ends_where_it_is_and_never_goes_on() {
     assert_eq!(served.terminate().0, Some(0));
 }
 
-/// A run whose agent has a task and waits for a command, at the moment both are there.
+/// Starts a run whose agent has a task and waits for a command, and returns when both are running.
 fn run_with_commands(world: &World) -> Child {
     let (task, command) = (world.meeting("task"), world.meeting("command"));
     let input = |cmd: String, wait: u64| json!({ "cmd": cmd, "yield_time_ms": wait });
@@ -164,12 +164,12 @@ fn interrupt(child: Child) {
 #[test]
 fn a_run_through_a_host_that_is_interrupted_leaves_neither_agent_nor_process() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let served = world.serve(&["--model", &hello(&world)]);
     let child = run_with_commands(&world);
     interrupt(child);
     assert_none_left(&world);
-    // A host that goes down has removed what it was to remove.
+    // A host that shuts down has finished its removals.
     assert_eq!(served.terminate().0, Some(0));
     assert_eq!(crate::runs::agents_left(&world), [""; 0]);
 }
@@ -177,10 +177,10 @@ fn a_run_through_a_host_that_is_interrupted_leaves_neither_agent_nor_process() {
 #[test]
 fn a_run_without_a_host_that_is_interrupted_leaves_no_process_to_run_on() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let child = run_with_commands(&world);
     interrupt(child);
-    // Nobody would end them before the next start.
+    // No host would end them before the next start.
     assert_eq!(shims(&world), []);
     assert_eq!(commands(&world), []);
     assert_eq!(crate::runs::agents_left(&world), [""; 0]);

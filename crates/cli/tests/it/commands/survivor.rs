@@ -1,21 +1,21 @@
-//! A healthy command and a host that is killed again and again: the command is never stopped because of it.
+//! A healthy command whose host is killed repeatedly. The command is never stopped because of that.
 
 use crate::hands::{self, Hands, call};
-use crate::processes::{Swept, assert_none_left};
+use crate::processes::{ProcessCleanup, assert_none_left};
 use crate::support::{until, world};
 use holon_domain::task::TaskStatus;
 use serde_json::json;
 
-/// Kills of the host while the command runs: more than make a poisoned message of one that leaves no trace.
+/// Number of kills while the command runs: more than would quarantine a message that leaves no trace.
 const KILLS: usize = 5;
 
 #[test]
 fn a_command_through_five_kills_of_its_host_ends_well_and_is_reported_once() {
     let world = world();
-    let _swept = Swept(&world);
+    let _swept = ProcessCleanup(&world);
     let mut served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
-    // The command waits for a file, so its length is the test's to say.
+    // The command waits for a file, so the test decides its duration.
     let cmd =
         "echo begun >> ../../../marks; until [ -e ../../../go ]; do sleep 0.05; done; echo built";
     hands.prompt(&[call(

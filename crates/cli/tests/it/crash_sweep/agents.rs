@@ -1,19 +1,19 @@
-//! Three agents with a few rounds each, among them short commands, driven over the control plane by a client that
-//! gathers what it was told.
+//! Three agents with a few rounds and short commands each, driven over the control plane by a client that records the
+//! responses.
 
+use super::agent_record::{gather, id, until_settled};
 use super::drive::Scenario;
 use super::host::Host;
 use super::judge;
-use super::told::{gather, id, until_settled};
 use holon_api::{CreateAgentRequest, EnqueueRequest, PromptRequest};
 use holon_client::{Client, Error};
 use holon_domain::message::Priority;
 use holon_testkit::World;
-use holon_testkit::checker::{Acknowledged, Story};
+use holon_testkit::checker::{AcknowledgedMessage, Story};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What the client does, in order.
+/// Steps of the client in order.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Create(&'static str),
@@ -33,10 +33,10 @@ const STEPS: [Step; 8] = [
 ];
 
 const AGENTS: [&str; 3] = ["builder", "planner", "sleeper"];
-/// What the commands leave, each once.
+/// Marks that the commands leave, each once.
 const MARKS: [&str; 4] = ["four", "one", "three", "two"];
 
-/// How far the client got, and what it was told.
+/// Progress of the client, and the responses it got.
 #[derive(Debug)]
 pub(super) struct Agents {
     models: BTreeMap<&'static str, String>,
@@ -83,7 +83,7 @@ impl Scenario for Agents {
 }
 
 impl Agents {
-    /// One request. When it is cut off nobody knows whether it was carried out, and it is made again.
+    /// Makes one request. If it is cut off its outcome is unknown, and the client repeats it.
     async fn take(&mut self, client: &Client, step: Step) -> Result<(), Error> {
         let (name, admitted) = match step {
             Step::Create(name) => {
@@ -111,7 +111,7 @@ impl Agents {
             }
         };
         let story = self.stories.get_mut(name).expect("every agent has a story");
-        story.acknowledged.push(Acknowledged {
+        story.acknowledged.push(AcknowledgedMessage {
             message_id: admitted.message_id.to_string(),
             owed: matches!(step, Step::Prompt(..)),
         });
@@ -119,12 +119,12 @@ impl Agents {
     }
 }
 
-/// What the agents' models answer.
+/// Writes the scripts of the agents' models.
 fn models(world: &World) -> BTreeMap<&'static str, String> {
     let call = |tool: &str, input: Value| json!({ "tool": tool, "input": input });
     let mark = |name: &str| {
         let cmd = format!("echo {name} >> ../../../marks");
-        // Waited for however busy the machine is: none of these is to become a task.
+        // These wait however busy the machine is, so that none becomes a task.
         call(
             "ExecCommand",
             json!({ "cmd": cmd, "yield_time_ms": 600_000 }),

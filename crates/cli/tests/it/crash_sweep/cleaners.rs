@@ -1,25 +1,25 @@
 //! Commands that remove everything in their agent's home: one of an agent that then patches a file there, and one of a
 //! temporary agent, which is removed with its claims.
 //!
-//! A cleaning command is never run twice and never called "not started". A temporary run that was cut off is not asked
-//! for again; what is left of its agent goes with the next start.
+//! A cleaning command never runs twice and is never called "not started". A temporary run that was cut off is not
+//! repeated; the next start removes the rest of its agent.
 
+use super::agent_record::{AgentRecord, gather, id, until_settled};
 use super::drive::Scenario;
 use super::host::Host;
 use super::judge;
-use super::told::{Told, gather, id, until_settled};
 use holon_api::{CreateAgentRequest, PromptRequest, RunRequest};
 use holon_client::{Client, Error};
 use holon_testkit::World;
-use holon_testkit::checker::Acknowledged;
+use holon_testkit::checker::AcknowledgedMessage;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 const AGENT: &str = "cleaner";
-/// How the names of temporary agents begin.
+/// Prefix of the names of temporary agents.
 const TEMPORARY: &str = "tmp_";
 
-/// What the client does, in order.
+/// Steps of the client in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Create,
@@ -30,19 +30,19 @@ enum Step {
     Done,
 }
 
-/// How far the client got, and what it was told.
+/// Progress of the client, and the responses it got.
 #[derive(Debug)]
 pub(super) struct Cleaners {
     home: PathBuf,
     model: String,
     temporary_model: String,
     next: Step,
-    acknowledged: Vec<Acknowledged>,
-    told: Told,
+    acknowledged: Vec<AcknowledgedMessage>,
+    record: AgentRecord,
 }
 
 impl Scenario for Cleaners {
-    // A new home and a new agent, as everywhere.
+    // The points of creating a home and an agent.
     const BEFORE: u64 = 28;
 
     fn new(world: &World) -> Self {
@@ -62,7 +62,7 @@ impl Scenario for Cleaners {
             temporary_model: world.model("temporary", &rounds),
             next: Step::Create,
             acknowledged: Vec::new(),
-            told: Told::default(),
+            record: AgentRecord::default(),
         }
     }
 
@@ -74,7 +74,7 @@ impl Scenario for Cleaners {
     }
 
     fn judge(&self, world: &World, what: &str) {
-        judge::story(&self.told.story, what);
+        judge::story(&self.record.story, what);
         let marks = std::fs::read_to_string(world.path().join("marks")).unwrap_or_default();
         let ran = |name: &str| marks.lines().filter(|line| *line == name).count();
         assert_eq!(ran("kept"), 1, "{what}: {marks}");
@@ -107,7 +107,7 @@ impl Cleaners {
             }
             Step::Prompt => {
                 let status = client.status(Some(&id(AGENT))).await?;
-                // A prompt whose answer was lost may be there.
+                // A prompt whose response was lost may be stored.
                 if status.agent.total_message_count == 0 {
                     let request = PromptRequest {
                         text: "please".to_owned(),
@@ -115,7 +115,7 @@ impl Cleaners {
                         max_turns: None,
                     };
                     let admitted = client.prompt(&id(AGENT), &request).await?;
-                    self.acknowledged.push(Acknowledged {
+                    self.acknowledged.push(AcknowledgedMessage {
                         message_id: admitted.message_id.to_string(),
                         owed: true,
                     });
@@ -124,20 +124,21 @@ impl Cleaners {
             }
             Step::Gather => {
                 until_settled(host, AGENT, 0).await?;
-                self.told = gather(client, AGENT).await?;
-                self.told.story.acknowledged = self.acknowledged.clone();
+                self.record = gather(client, AGENT).await?;
+                self.record.story.acknowledged = self.acknowledged.clone();
                 Step::Run
             }
             Step::Run => {
                 let request = json!({ "text": "please", "model": self.temporary_model });
                 let request: RunRequest = serde_json::from_value(request).expect("a request");
-                // Not asked for again when it is cut off.
+                // Not repeated when it is cut off.
                 self.next = Step::Removed;
                 client.run(&request).await?;
                 Step::Removed
             }
             Step::Removed => {
-                // An answer does not wait for the removal. Each look asks the host, which may be killed meanwhile.
+                // A response does not wait for the removal. Each iteration asks the host, which may be killed
+                // meanwhile.
                 while self.has_temporary() {
                     client.status(Some(&id(AGENT))).await?;
                 }
@@ -147,22 +148,22 @@ impl Cleaners {
         })
     }
 
-    /// Whether a temporary agent has anything left on disk.
+    /// Returns true if a temporary agent has files left on disk.
     fn has_temporary(&self) -> bool {
         let folders = ["agents", "state/tasks"].map(|folder| self.home.join(folder));
         let mut names = folders.iter().flat_map(|folder| names(folder));
         names.any(|name| name.contains(TEMPORARY))
     }
 
-    /// What the calls of the agent came to, in order.
+    /// Returns the results of the agent's calls in order.
     fn results(&self) -> impl Iterator<Item = &Value> {
-        let all = self.told.transcript.iter();
+        let all = self.record.transcript.iter();
         let all = all.filter_map(|entry| entry.data["results"].as_array());
         all.flatten()
     }
 }
 
-/// A call that removes its agent's home and leaves a mark.
+/// Builds a call that removes its agent's home and leaves a mark.
 fn cleaning(world: &World, name: &str) -> Value {
     let marks = world.path().join("marks");
     let cmd = format!(

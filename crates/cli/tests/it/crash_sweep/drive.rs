@@ -1,27 +1,27 @@
-//! Driving a scenario to its end, with a new host whenever the old one was killed.
+//! Drives a scenario to its end, with a new host after each kill.
 
 use super::host::{Crash, Host};
 use holon_client::Error;
 use holon_testkit::World;
 
-/// What a client does with a host, and what must be true when it is done.
+/// Steps of a client, and the conditions that must hold afterwards.
 pub(super) trait Scenario {
-    /// Points it passes before it does anything of its own.
+    /// Number of crash points before the scenario's own work.
     const BEFORE: u64;
 
-    /// Writes what it needs into its world.
+    /// Writes the scenario's files into its world.
     fn new(world: &World) -> Self;
-    /// Goes on to the end, from wherever it was when the last host was killed.
+    /// Continues to the end from the step at which the last host was killed.
     fn go_on(&mut self, host: &Host) -> impl Future<Output = Result<(), Error>>;
-    /// Looks at what is left when everything has settled.
+    /// Checks the final state after everything has settled.
     fn judge(&self, world: &World, what: &str);
 }
 
-/// How far a scenario got.
+/// Progress of a scenario over several hosts.
 #[derive(Debug)]
 pub(super) struct Drive<S> {
     pub(super) scenario: S,
-    /// How often the host was killed.
+    /// Number of times the host was killed.
     pub(super) deaths: u32,
 }
 
@@ -33,14 +33,14 @@ impl<S: Scenario> Drive<S> {
         }
     }
 
-    /// Goes on to the end, with a new host whenever the old one was killed.
+    /// Continues to the end, with a new host after each kill.
     pub(super) async fn finish(&mut self, world: &World, host: Option<Host>) {
         let mut host = host;
         self.deaths += u32::from(host.is_none());
         loop {
             let living = match host.take() {
                 Some(living) => living,
-                None => Host::start(world, &Crash::Never).expect("a host nobody kills"),
+                None => Host::start(world, &Crash::Never).expect("a host without a crash point"),
             };
             match self.scenario.go_on(&living).await {
                 Ok(()) => return,
@@ -49,7 +49,7 @@ impl<S: Scenario> Drive<S> {
         }
     }
 
-    /// Goes on until the host is killed; false when it came to the end alive.
+    /// Continues until the host is killed; returns false if the scenario ended first.
     pub(super) async fn until_death(&mut self, world: &World, host: Option<Host>) -> bool {
         let Some(host) = host else {
             self.deaths += 1;

@@ -1,24 +1,24 @@
-//! One agent that changes files and reads what a task printed: a patch, the output of a task, and another patch.
+//! One agent that changes files and reads the output of a task: a patch, the output, and another patch.
 //!
-//! A patch is not performed again after a crash: its journal proves what came of it, or the model is told that nobody
-//! knows. Either way all of its files are there or none, and nothing it staged is left.
+//! A patch is not performed again after a crash. Its journal proves its outcome, or the model is told that the outcome
+//! is unknown. Either way all of its files are there or none, and nothing it staged is left.
 
+use super::agent_record::{AgentRecord, gather, id, until_settled};
 use super::drive::Scenario;
 use super::host::Host;
 use super::judge;
-use super::told::{Told, gather, id, until_settled};
 use holon_api::{CreateAgentRequest, PromptRequest};
 use holon_client::Error;
 use holon_testkit::World;
-use holon_testkit::checker::Acknowledged;
+use holon_testkit::checker::AcknowledgedMessage;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 const AGENT: &str = "writer";
-/// Files of each patch, so that one can be cut off between two of them.
+/// Number of files of each patch, so that one can be cut off between two of them.
 const FILES: usize = 5;
 
-/// What the client does, in order.
+/// Steps of the client in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Create,
@@ -27,17 +27,17 @@ enum Step {
     Done,
 }
 
-/// How far the client got, and what it was told.
+/// Progress of the client, and the responses it got.
 #[derive(Debug)]
 pub(super) struct Files {
     script: PathBuf,
     next: Step,
-    acknowledged: Vec<Acknowledged>,
-    told: Told,
+    acknowledged: Vec<AcknowledgedMessage>,
+    record: AgentRecord,
 }
 
 impl Scenario for Files {
-    // A new home and a new agent, as everywhere.
+    // The points of creating a home and an agent.
     const BEFORE: u64 = 28;
 
     fn new(world: &World) -> Self {
@@ -63,7 +63,7 @@ impl Scenario for Files {
             script,
             next: Step::Create,
             acknowledged: Vec::new(),
-            told: Told::default(),
+            record: AgentRecord::default(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Scenario for Files {
     }
 
     fn judge(&self, world: &World, what: &str) {
-        judge::story(&self.told.story, what);
+        judge::story(&self.record.story, what);
         judge::marks(world, &["begun"], what);
         let workspace = world.home().join("agents").join(AGENT);
         let patched: Vec<&str> = self.results("ApplyPatch").collect();
@@ -100,7 +100,7 @@ impl Scenario for Files {
 }
 
 impl Files {
-    /// One step. When it is cut off nobody knows whether it was carried out, and it is made again.
+    /// Makes one step. If it is cut off its outcome is unknown, and the client repeats it.
     async fn take(&mut self, host: &Host) -> Result<Step, Error> {
         let client = &host.client;
         Ok(match self.next {
@@ -114,7 +114,8 @@ impl Files {
             }
             Step::Prompt => {
                 let status = client.status(Some(&id(AGENT))).await?;
-                // A prompt whose answer was lost may be there: asked again, the script would have no second patch.
+                // A prompt whose response was lost may be stored; a repeated one would find no second patch in the
+                // script.
                 if status.agent.total_message_count == 0 {
                     let request = PromptRequest {
                         text: "please".to_owned(),
@@ -122,7 +123,7 @@ impl Files {
                         max_turns: None,
                     };
                     let admitted = client.prompt(&id(AGENT), &request).await?;
-                    self.acknowledged.push(Acknowledged {
+                    self.acknowledged.push(AcknowledgedMessage {
                         message_id: admitted.message_id.to_string(),
                         owed: true,
                     });
@@ -131,17 +132,17 @@ impl Files {
             }
             Step::Gather => {
                 until_settled(host, AGENT, 0).await?;
-                self.told = gather(client, AGENT).await?;
-                self.told.story.acknowledged = self.acknowledged.clone();
+                self.record = gather(client, AGENT).await?;
+                self.record.story.acknowledged = self.acknowledged.clone();
                 Step::Done
             }
             Step::Done => Step::Done,
         })
     }
 
-    /// What the calls of a tool came to, in order: success, or the kind of the error.
+    /// Returns the outcomes of a tool's calls in order: success, or the kind of the error.
     fn results<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a str> {
-        let all = self.told.transcript.iter();
+        let all = self.record.transcript.iter();
         let all = all.filter_map(|entry| entry.data["results"].as_array());
         all.flatten()
             .filter(move |result| result["tool_name"] == tool)
@@ -153,14 +154,14 @@ impl Files {
     }
 }
 
-/// A patch that adds a directory of files.
+/// Builds a patch that adds a directory of files.
 fn patch(name: &str) -> String {
     (0..FILES)
         .map(|n| format!("--- /dev/null\n+++ b/{name}/{n}\n@@ -0,0 +1 @@\n+{name}\n"))
         .collect()
 }
 
-/// How many whole files a patch has left; anything else there is staged and was forgotten.
+/// Counts the complete files of a patch, and fails on any other file, which would be a forgotten staged one.
 fn files(dir: &Path) -> usize {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let names: Vec<String> = entries

@@ -8,14 +8,13 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use tokio::net::unix::pipe::Receiver;
 
-/// Where the process is killed.
+/// Crash point of a host.
 #[derive(Debug, Clone)]
 pub(super) enum Crash {
-    /// Nowhere.
     Never,
-    /// Nowhere; the points it passes are written to this file.
+    /// Never crashes, and logs the passed points to this file.
     Log(PathBuf),
-    /// At this point, counted from its start.
+    /// Crashes at this point, counted from the start.
     At(u64),
 }
 
@@ -28,7 +27,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Starts a host; none when it was killed before it was ready.
+    /// Starts a host; `None` if it was killed before it was ready.
     pub(super) fn start(world: &World, crash: &Crash) -> Option<Self> {
         let mut command = world.command();
         command.args(["serve", "--port", "0"]);
@@ -64,7 +63,7 @@ impl Host {
         None
     }
 
-    /// Returns when the process is gone: its standard output ends with it.
+    /// Returns when the process has ended, which closes its standard output.
     pub(super) async fn died(&self) {
         let mut said = [0; 64];
         while !matches!(self.output.try_read(&mut said), Ok(0)) {
@@ -72,7 +71,7 @@ impl Host {
         }
     }
 
-    /// Makes sure that a host which does not answer was killed, and not anything else.
+    /// Asserts that a host that does not answer was killed at its crash point.
     pub(super) fn bury(mut self, world: &World) {
         assert_killed(world, &mut self.child);
     }
@@ -87,7 +86,7 @@ fn assert_killed(world: &World, child: &mut Child) {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // The process may already have ended.
         drop(self.child.kill());
         drop(self.child.wait());
     }

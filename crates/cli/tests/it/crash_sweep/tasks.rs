@@ -1,12 +1,12 @@
-//! One agent and the whole family of commands: one that is waited for, a batch, three that go on as tasks, input to a
-//! pipe and to a terminal, and a stop.
+//! One agent and all command tools: one command that is waited for, a batch, three tasks, input to a pipe and to a
+//! terminal, and a stop.
 //!
-//! What a task is called is known only once it runs, so the second half of the script is written then.
+//! The id of a task is known only once it runs, so the second half of the script is written then.
 
+use super::agent_record::{AgentRecord, gather, id, until_settled};
 use super::drive::Scenario;
 use super::host::Host;
 use super::judge;
-use super::told::{Told, gather, id, until_settled};
 use crate::support::until;
 use holon_api::{CreateAgentRequest, PromptRequest};
 use holon_client::{Client, Error};
@@ -14,12 +14,12 @@ use holon_domain::event::Event;
 use holon_domain::summary::AgentSummary;
 use holon_domain::task::TaskStatus;
 use holon_testkit::World;
-use holon_testkit::checker::Acknowledged;
+use holon_testkit::checker::AcknowledgedMessage;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 const AGENT: &str = "runner";
-/// What the commands leave, each once.
+/// Marks that the commands leave, each once.
 const MARKS: [&str; 8] = [
     "direct",
     "endless",
@@ -31,7 +31,7 @@ const MARKS: [&str; 8] = [
     "tty-word",
 ];
 
-/// What the client does, in order.
+/// Steps of the client in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Create,
@@ -42,17 +42,17 @@ enum Step {
     Done,
 }
 
-/// How far the client got, and what it was told.
+/// Progress of the client, and the responses it got.
 #[derive(Debug)]
 pub(super) struct Tasks {
     script: PathBuf,
     next: Step,
-    acknowledged: Vec<Acknowledged>,
-    told: Told,
+    acknowledged: Vec<AcknowledgedMessage>,
+    record: AgentRecord,
 }
 
 impl Scenario for Tasks {
-    // A new home and a new agent, as everywhere.
+    // The points of creating a home and an agent.
     const BEFORE: u64 = 28;
 
     fn new(world: &World) -> Self {
@@ -60,7 +60,7 @@ impl Scenario for Tasks {
             script: world.path().join("runner.json"),
             next: Step::Create,
             acknowledged: Vec::new(),
-            told: Told::default(),
+            record: AgentRecord::default(),
         };
         scenario.write(0, &begin());
         scenario
@@ -74,9 +74,9 @@ impl Scenario for Tasks {
     }
 
     fn judge(&self, world: &World, what: &str) {
-        judge::story(&self.told.story, what);
+        judge::story(&self.record.story, what);
         judge::marks(world, &MARKS, what);
-        let results = self.told.transcript.iter();
+        let results = self.record.transcript.iter();
         let results = results.filter_map(|entry| entry.data["results"].as_array());
         for result in results.flatten() {
             assert_eq!(result["status"], "success", "{what}: {result:#}");
@@ -86,7 +86,7 @@ impl Scenario for Tasks {
 }
 
 impl Tasks {
-    /// One step. When it is cut off nobody knows whether it was carried out, and it is made again.
+    /// Makes one step. If it is cut off its outcome is unknown, and the client repeats it.
     async fn take(&mut self, host: &Host) -> Result<Step, Error> {
         let client = &host.client;
         Ok(match self.next {
@@ -104,7 +104,7 @@ impl Tasks {
             }
             Step::Learn => {
                 let status = until_settled(host, AGENT, 3).await?;
-                // One that is stopped too early would have done nothing.
+                // A stop before this moment would leave it without a mark.
                 until("the endless one runs", || self.has_begun("endless"));
                 self.write(status.token_usage.total_model_rounds, &talk(&status));
                 Step::Talk
@@ -115,8 +115,8 @@ impl Tasks {
             }
             Step::Gather => {
                 until_settled(host, AGENT, 0).await?;
-                self.told = gather(client, AGENT).await?;
-                self.told.story.acknowledged = self.acknowledged.clone();
+                self.record = gather(client, AGENT).await?;
+                self.record.story.acknowledged = self.acknowledged.clone();
                 Step::Done
             }
             Step::Done => Step::Done,
@@ -135,14 +135,14 @@ impl Tasks {
             max_turns: None,
         };
         let admitted = client.prompt(&id(AGENT), &request).await?;
-        self.acknowledged.push(Acknowledged {
+        self.acknowledged.push(AcknowledgedMessage {
             message_id: admitted.message_id.to_string(),
             owed: true,
         });
         Ok(())
     }
 
-    /// The calls of one round after those there were; whatever else the agent is asked, it says the same.
+    /// Writes the calls of the next round; all later rounds give the same answer.
     fn write(&self, before: u64, calls: &[Value]) {
         let mut rounds: Vec<Value> = (0..before).map(|_| json!({ "text": "Said." })).collect();
         rounds.push(json!({ "calls": calls }));
@@ -151,10 +151,11 @@ impl Tasks {
         std::fs::write(&self.script, script.to_string()).expect("a script");
     }
 
-    /// Each task has one beginning and one end, and of those that were not stopped one message tells it.
+    /// Asserts that each task has one beginning and one end, and that one message reports each task that was not
+    /// stopped.
     fn judge_tasks(&self, what: &str) {
         let (mut begun, mut ended) = (Vec::new(), Vec::new());
-        for event in &self.told.events {
+        for event in &self.record.events {
             match event {
                 Event::TaskCreated(task) => begun.push(task.task_id.to_string()),
                 Event::TaskStatusUpdated(task) if task.status.is_terminal() => {
@@ -164,7 +165,7 @@ impl Tasks {
             }
         }
         let messages = self
-            .told
+            .record
             .transcript
             .iter()
             .map(|entry| &entry.data["message"]);
@@ -175,7 +176,7 @@ impl Tasks {
         let [pipe, tty, endless] = begun.as_slice() else {
             panic!("{what}: {begun:?}");
         };
-        // In the order they began: by what else, the three may end in any.
+        // Sorted by their beginning, because the three may end in any order.
         ended.sort_by_key(|(task, _)| begun.iter().position(|other| other == task));
         let expected = [
             (pipe.clone(), TaskStatus::Completed),
@@ -195,7 +196,7 @@ fn mark(name: &str) -> String {
     format!("echo {name} >> ../../../marks")
 }
 
-/// The first half: everything begins.
+/// Builds the calls of the first half, which start everything.
 fn begin() -> Vec<Value> {
     let call = |tool: &str, input: Value| json!({ "tool": tool, "input": input });
     let listens = |name: &str| {
@@ -228,7 +229,7 @@ fn begin() -> Vec<Value> {
     ]
 }
 
-/// The second half: two are written to, one is stopped.
+/// Builds the calls of the second half: two inputs and one stop.
 fn talk(status: &AgentSummary) -> Vec<Value> {
     let task = |name: &str| {
         let begins = format!("echo {name} ");

@@ -1,8 +1,8 @@
-//! How tasks begin: by promotion, or because their turn is called off.
+//! Tests of the beginning of tasks: by promotion, or because their turn is cancelled.
 
 use super::{all_followed, followed, report, written};
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
@@ -15,11 +15,11 @@ use holon_domain::needs::Part;
 use holon_domain::task::{TaskRecoverySpec, TaskStatus, WaitPolicy};
 use holon_domain::{TaskId, limits};
 
-/// Two commands in a round: the first runs.
+/// Builds a round of two commands, the first of which runs.
 fn two_commands() -> World {
     let mut world = states::calling_model();
     let calls = vec![commands::exec("make\n all"), make::exec()];
-    world.send(Said::calls(calls).to(&world));
+    world.send(ModelAnswer::calls(calls).to(&world));
     world
 }
 
@@ -44,8 +44,8 @@ fn a_promotion_is_row_watch_and_result_in_one_decision_and_the_turn_goes_on() {
     assert_eq!(world.violations(), []);
 
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
-    world.send(Said::words("both began").to(&world));
-    assert_eq!(world.messages[&1].outcome, Some(1), "nobody waits for it");
+    world.send(ModelAnswer::words("both began").to(&world));
+    assert_eq!(world.messages[&1].outcome, Some(1), "no call waits for it");
     assert_eq!(world.agent.active_tasks, 1);
 }
 
@@ -102,7 +102,7 @@ fn at_the_limit_a_command_is_refused_and_is_told_the_way_out() {
     let mut world = states::beside_tasks(limits::TASKS_PER_AGENT - 1);
     states::run_tasks(&mut world, 1);
     let calls = vec![make::exec(), commands::batch(&["true"])];
-    world.send(Said::calls(calls).to(&world));
+    world.send(ModelAnswer::calls(calls).to(&world));
     let (_, entry) = world.log.last().expect("a result");
     let LogEntry::ToolResult { envelope, .. } = entry else {
         panic!("the command has its result");
@@ -120,7 +120,7 @@ fn at_the_limit_a_command_is_refused_and_is_told_the_way_out() {
 
     world.send(make::tool_ok(world.stamp().expect("a batch runs")));
     report(&mut world, 7, commands::exited(0));
-    world.send(Said::calls(vec![make::exec()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::exec()]).to(&world));
     assert!(commands::running(&world).is_some(), "there is room again");
 }
 
@@ -166,7 +166,7 @@ fn a_call_that_is_no_command_leaves_no_task_when_its_turn_is_called_off() {
         let mut world = states::beside_tasks(1);
         let id = world.tasks[0].id.clone();
         let calls = vec![commands::task_output(&id)];
-        world.send(Said::calls(calls).to(&world));
+        world.send(ModelAnswer::calls(calls).to(&world));
         world
     };
     for mut world in [states::running_patch(), world()] {

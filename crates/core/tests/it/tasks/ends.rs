@@ -1,8 +1,8 @@
-//! How tasks end, and the message that tells it.
+//! Tests of the end of tasks and its message.
 
 use super::{followed, report, results, written};
 use crate::commands;
-use crate::make::Said;
+use crate::make::ModelAnswer;
 use crate::render::spelled;
 use crate::states;
 use crate::world::{World, stamp_of};
@@ -44,9 +44,13 @@ fn the_end_of_a_task_is_row_and_result_in_one_decision_and_opens_a_turn_at_once(
             "session_state_changed",
         ]
     );
-    world.send(Said::words("").to(&world));
+    world.send(ModelAnswer::words("").to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
-    assert_eq!(world.briefs.len(), 1, "nobody asked, so nothing is said");
+    assert_eq!(
+        world.briefs.len(),
+        1,
+        "no operator asked, so there is no brief"
+    );
 }
 
 #[test]
@@ -66,7 +70,7 @@ fn a_result_comes_from_its_task_and_with_the_runtimes_own_word() {
     assert_eq!(message.origin, Origin::Task { task_id });
 }
 
-/// A task that stands in this state, in an agent that rests.
+/// Builds a resting agent with a task of this status.
 fn standing(status: TaskStatus) -> World {
     let mut world = match status {
         TaskStatus::Cancelling => states::with_task_stopping(),
@@ -159,7 +163,7 @@ fn a_report_nobody_waits_for_changes_nothing_and_is_put_on_record() {
     for (stamp, id) in [
         (other_effect, &id),
         (other_generation, &id),
-        (stamp, &commands::nobody()),
+        (stamp, &commands::unknown_task()),
     ] {
         for (_, reported) in commands::reports() {
             let mut world = begin();
@@ -270,7 +274,7 @@ fn an_output_is_called_cut_only_when_more_than_white_space_at_its_end_is_missing
     assert!(!cut(silent(), silent()));
     assert!(!cut(printed("q\n"), silent()));
     assert!(!cut(printed("\n \n"), printed("odd \n\n")));
-    // The name of the second stream is longer than what is missing of the first.
+    // The heading of the second stream is longer than the missing part of the first.
     let share = limits::TASK_SUMMARY_BYTES / 2;
     assert!(cut(printed(&"x".repeat(share + 1)), printed("odd\n")));
     assert!(!cut(printed(&"x".repeat(share)), printed("odd\n")));

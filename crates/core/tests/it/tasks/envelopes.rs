@@ -1,16 +1,16 @@
-//! What a model reads of its tasks.
+//! Tests of the tool results about tasks.
 
 use super::report;
-use crate::commands::{self, Planned};
-use crate::make::{self, Said};
+use crate::commands::{self, PlannedCall};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_domain::log::LogEntry;
 use holon_domain::tool::ToolEnvelope;
 
-/// What the last of these calls comes to, with the first task under a name that does not change.
-fn last_of(world: &mut World, calls: Vec<Planned>) -> String {
-    world.send(Said::calls(calls).to(world));
+/// Returns the result of the last of these calls, with a stable name for the first task.
+fn last_of(world: &mut World, calls: Vec<PlannedCall>) -> String {
+    world.send(ModelAnswer::calls(calls).to(world));
     let last = world.log.iter().rev().find_map(|(_, entry)| match entry {
         LogEntry::ToolResult { envelope, .. } => Some(envelope.clone()),
         _ => None,
@@ -67,7 +67,7 @@ fn the_stop_of_a_task() {
 #[test]
 fn a_task_nobody_has() {
     let mut world = states::beside_tasks(1);
-    let unknown = commands::nobody();
+    let unknown = commands::unknown_task();
     let status = last_of(&mut world, vec![commands::task_status(&unknown)]);
     insta::assert_snapshot!("unknown_task", status);
     let stop = last_of(&mut world, vec![commands::task_stop(&unknown)]);

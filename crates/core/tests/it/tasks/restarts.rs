@@ -1,11 +1,11 @@
-//! What a restart makes of tasks, and of calls that find what they began.
+//! Tests of restarts: tasks are supervised again, and calls find what they started.
 
 use super::{all_followed, followed, report, results};
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
-use holon_core::input::{Finding, Found};
+use holon_core::input::{Finding, ProbeResult};
 use holon_core::{Input, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
@@ -26,7 +26,7 @@ fn restarts() -> [Input; 3] {
     [recover(true), recover(false), Input::TakeUp]
 }
 
-/// Every task but for the effect that follows it.
+/// Returns every task without the number of its effect.
 fn lasting(world: &World) -> Vec<TaskRecord> {
     let lasting = |task: &TaskRecord| TaskRecord {
         effect: None,
@@ -102,11 +102,11 @@ fn in_hand(world: &World) -> (ToolCall, HostAction, WorkspaceEntry) {
     commands::running(world).expect("a call runs")
 }
 
-/// A turn that runs this call for a task of its.
-fn calling(call: fn(&TaskId) -> commands::Planned) -> World {
+/// Builds a turn that runs this call about one of its tasks.
+fn calling(call: fn(&TaskId) -> commands::PlannedCall) -> World {
     let mut world = states::beside_tasks(1);
     let id = world.tasks[0].id.clone();
-    world.send(Said::calls(vec![make::agent_get(), call(&id)]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::agent_get(), call(&id)]).to(&world));
     world
 }
 
@@ -155,7 +155,7 @@ fn input_to_a_task_has_greater_numbers_the_later_it_is_given() {
     let id = world.tasks[0].id.clone();
     let mut numbers = Vec::new();
     for _ in 0..3 {
-        world.send(Said::calls(vec![commands::task_input(&id); 3]).to(&world));
+        world.send(ModelAnswer::calls(vec![commands::task_input(&id); 3]).to(&world));
         while let Some((_, HostAction::TaskInput(input), _)) = commands::running(&world) {
             numbers.push(input.number);
             world.send(make::tool_ok(world.stamp().expect("a call runs")));
@@ -215,7 +215,7 @@ fn a_temporary_agent_is_removed_after_what_it_ran_is_stopped_by_force() {
     let mut world = states::ready(World::with(make::temporary_agent()));
     world.send(make::admit(make::prompt(Priority::Normal)));
     states::run_tasks(&mut world, 1);
-    world.send(Said::calls(vec![make::exec()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::exec()]).to(&world));
     world.recover(false);
     assert_eq!(world.agent.lifecycle, Lifecycle::Deleting);
     assert_eq!(world.results(), ["ok", "outcome_unknown"]);
@@ -245,15 +245,19 @@ fn a_task_whose_end_kills_each_host_that_reads_it_is_ended_unread_after_three() 
             found,
         }],
     };
-    // One that is found alive in between begins its count anew.
-    for found in [Found::Ended, Found::Ended, Found::Alive { as_task: None }] {
+    // A probe that finds it alive in between restarts the count.
+    for found in [
+        ProbeResult::Ended,
+        ProbeResult::Ended,
+        ProbeResult::Alive { as_task: None },
+    ] {
         world.send(recover(found));
     }
     for _ in 1..limits::RESUMES_WITHOUT_PROGRESS {
-        world.send(recover(Found::Ended));
+        world.send(recover(ProbeResult::Ended));
         assert!(!world.tasks[0].status.is_terminal());
     }
-    world.send(recover(Found::Ended));
+    world.send(recover(ProbeResult::Ended));
     assert_eq!(world.tasks[0].status, TaskStatus::Interrupted);
     assert_eq!(results(&world).len(), 1, "its end is told once");
     assert_eq!(

@@ -1,12 +1,12 @@
-//! Results on their way to a model: they join a turn that runs, start one that does not, and are never lost.
+//! Tests of task results: they join an open turn or begin one, and are never lost.
 
 use super::{report, results};
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{Next, Standing, assess};
+use holon_core::assess::{AssessmentFacts, NextAction, assess};
 use holon_domain::decision::Fact;
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
@@ -15,8 +15,8 @@ use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::TerminalReason;
 
-/// The model answers a request that held whatever waited, as far as one request may.
-fn answer(world: &mut World, said: Said) {
+/// Answers a request that contained every waiting message that one request may.
+fn answer(world: &mut World, said: ModelAnswer) {
     let held = world.interjections().into_iter();
     let held = held.take(limits::JOINING_PER_ROUND).collect();
     world.send(said.after(held).to(world));
@@ -26,13 +26,13 @@ fn answer(world: &mut World, said: Said) {
 fn a_result_joins_the_turn_that_runs_with_the_commit_of_the_round_that_held_it() {
     let mut world = states::calling_model_with_result();
     assert_eq!(results(&world)[0].status, QueueStatus::Queued);
-    world.send(Said::calls(vec![make::agent_get()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
     assert_eq!(
         results(&world)[0].status,
         QueueStatus::Queued,
         "the first request did not hold it"
     );
-    answer(&mut world, Said::words("built"));
+    answer(&mut world, ModelAnswer::words("built"));
     let result = results(&world)[0];
     assert_eq!(result.status, QueueStatus::Interjected);
     let seq = result.seq;
@@ -52,11 +52,11 @@ fn a_result_that_joins_is_owed_no_brief_and_widens_no_bound() {
     let mut world = states::calling_model_for(make::bounded_prompt(5));
     states::run_tasks(&mut world, 1);
     report(&mut world, 0, commands::exited(0));
-    answer(&mut world, Said::calls(vec![make::agent_get()]));
+    answer(&mut world, ModelAnswer::calls(vec![make::agent_get()]));
     let turn = world.agent.open_turn.clone().expect("a turn");
     assert_eq!((turn.rounds, turn.max_rounds), (2, 5));
     assert_eq!(turn.owes.len(), 1, "the operator's prompt only");
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(world.briefs[0].settles.len(), 1);
     let seq = results(&world)[0].seq;
     assert_eq!(world.messages[&seq].outcome, None);
@@ -65,7 +65,7 @@ fn a_result_that_joins_is_owed_no_brief_and_widens_no_bound() {
 #[test]
 fn the_answer_an_operator_is_owed_is_not_replaced_by_words_about_a_result() {
     let mut world = states::calling_model_with_result();
-    world.send(Said::words("it is 42").to(&world));
+    world.send(ModelAnswer::words("it is 42").to(&world));
     assert_eq!(world.messages[&1].outcome, Some(1), "the answer stands");
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     assert_eq!(turn.message_seq, results(&world)[0].seq);
@@ -76,9 +76,9 @@ fn an_operator_who_speaks_while_a_result_is_answered_still_joins_the_turn() {
     let mut world = states::calling_model_with_result();
     let held = world.interjections();
     world.send(make::admit(make::prompt(Priority::Interject)));
-    world.send(Said::words("built").after(held).to(&world));
+    world.send(ModelAnswer::words("built").after(held).to(&world));
     assert_eq!(world.ended_as(), None, "the operator's words come first");
-    answer(&mut world, Said::words("built, and the tests pass"));
+    answer(&mut world, ModelAnswer::words("built, and the tests pass"));
     assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
     assert_eq!(world.briefs[0].settles.len(), 2);
 }
@@ -130,7 +130,7 @@ fn a_result_at_the_bound_gets_a_turn_of_its_own() {
     let mut world = states::calling_model_for(make::bounded_prompt(2));
     states::run_tasks(&mut world, 1);
     report(&mut world, 0, commands::exited(0));
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(world.messages[&1].outcome, Some(1));
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     assert_eq!(turn.message_kind, MessageKind::TaskResult);
@@ -166,7 +166,7 @@ fn where_no_model_can_be_asked_results_wait_and_are_told_when_one_can() {
     );
     world.recover(false);
     world.send(Input::Start);
-    answer(&mut world, Said::words("two are done"));
+    answer(&mut world, ModelAnswer::words("two are done"));
     let told = [QueueStatus::Processed, QueueStatus::Interjected];
     assert_eq!(statuses(&world), told);
     assert_eq!(world.violations(), []);
@@ -189,7 +189,7 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
         joined,
     });
     assert!(world.agent.held.is_empty());
-    world.send(Said::words("without it").to(&world));
+    world.send(ModelAnswer::words("without it").to(&world));
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     assert_eq!(turn.message_kind, MessageKind::TaskResult);
     assert_eq!(world.violations(), []);
@@ -208,7 +208,7 @@ fn a_run_that_no_model_could_answer_is_failed_once_and_not_once_more_for_each_re
     assert_eq!(world.violations(), []);
 }
 
-/// The run of a temporary agent that may take this many rounds, and runs a task.
+/// Builds the run of a temporary agent with this round limit and a running task.
 fn run_of(max_rounds: u32) -> World {
     let mut world = states::ready(World::with(make::agent_for_run(Some(max_rounds))));
     world.send(make::admit(make::bounded_prompt(max_rounds)));
@@ -220,9 +220,9 @@ fn run_of(max_rounds: u32) -> World {
 fn a_run_takes_no_more_rounds_than_it_may_whenever_its_task_ends() {
     let mut early = run_of(2);
     report(&mut early, 0, commands::exited(0));
-    early.send(Said::words("it builds").to(&early));
+    early.send(ModelAnswer::words("it builds").to(&early));
     let mut late = run_of(2);
-    late.send(Said::words("it builds").to(&late));
+    late.send(ModelAnswer::words("it builds").to(&late));
     report(&mut late, 0, commands::exited(0));
     for world in [early, late] {
         assert_eq!(world.agent.open_turn, None, "no round is left to tell it");
@@ -234,7 +234,7 @@ fn a_run_takes_no_more_rounds_than_it_may_whenever_its_task_ends() {
 #[test]
 fn the_rounds_of_a_run_are_counted_over_all_its_turns() {
     let mut world = run_of(4);
-    world.send(Said::words("it builds").to(&world));
+    world.send(ModelAnswer::words("it builds").to(&world));
     report(&mut world, 0, commands::exited(0));
     let left = |world: &World| {
         let turn = world.agent.open_turn.as_ref().expect("a turn");
@@ -249,11 +249,11 @@ fn the_rounds_of_a_run_are_counted_over_all_its_turns() {
 #[test]
 fn a_result_waits_for_the_calls_in_hand() {
     let mut world = states::beside_tasks(1);
-    world.send(Said::calls(vec![make::exec(), make::agent_get()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::exec(), make::agent_get()]).to(&world));
     report(&mut world, 0, commands::exited(0));
     assert!(commands::running(&world).is_some(), "the call runs on");
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
-    answer(&mut world, Said::words("built"));
+    answer(&mut world, ModelAnswer::words("built"));
     let order: Vec<bool> = world
         .log
         .iter()
@@ -272,7 +272,7 @@ fn a_result_that_waits_survives_a_crash_and_a_pause_of_the_provider() {
     world.recover(false);
     assert_eq!(results(&world)[0].status, QueueStatus::Queued);
     world.let_due_come();
-    answer(&mut world, Said::words("built"));
+    answer(&mut world, ModelAnswer::words("built"));
     assert_eq!(results(&world)[0].status, QueueStatus::Interjected);
     assert_eq!(world.violations(), []);
 }
@@ -281,7 +281,7 @@ fn a_result_that_waits_survives_a_crash_and_a_pause_of_the_provider() {
 fn a_result_ends_a_rest_with_or_without_an_end() {
     for rest in [None, Some(60_000)] {
         let mut world = states::beside_tasks(1);
-        world.send(Said::calls(vec![make::sleep(rest)]).to(&world));
+        world.send(ModelAnswer::calls(vec![make::sleep(rest)]).to(&world));
         assert!(world.agent.rest.is_some());
         report(&mut world, 0, commands::exited(0));
         let turn = world.agent.open_turn.as_ref().expect("a turn");
@@ -293,7 +293,7 @@ fn a_result_ends_a_rest_with_or_without_an_end() {
 #[test]
 fn a_result_that_came_while_the_agent_went_to_rest_wakes_it_at_once() {
     let mut world = states::calling_model_with_result();
-    world.send(Said::calls(vec![make::sleep(Some(60_000))]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::sleep(Some(60_000))]).to(&world));
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     assert_eq!(turn.message_kind, MessageKind::TaskResult);
     assert!(world.due.is_empty());
@@ -308,10 +308,10 @@ fn many_results_at_once_are_taken_into_few_turns_and_none_is_lost() {
     }
     let before = world.agent.counters.turns;
     assert_eq!(results(&world).len(), count);
-    // The one that opens a turn, and as many beside it as one request takes in.
+    // The one that opens a turn, and as many as may join one request.
     let turns = count.div_ceil(limits::JOINING_PER_ROUND + 1);
     while world.agent.open_turn.is_some() {
-        answer(&mut world, Said::words("noted"));
+        answer(&mut world, ModelAnswer::words("noted"));
     }
     let more = world.agent.counters.turns - before;
     assert_eq!(more + 1, turns as u64, "each took as many as it could");
@@ -331,15 +331,15 @@ fn an_agent_that_lives_on_its_own_tasks_is_slowed_down() {
     let mut waits = Vec::new();
     for number in 0..limits::UNPACED_TURNS as usize + 3 {
         states::run_tasks(&mut world, 1);
-        world.send(Said::words("and again").to(&world));
+        world.send(ModelAnswer::words("and again").to(&world));
         report(&mut world, number, commands::exited(0));
-        match assess(Standing::new(&world.agent, &world.queue())).next {
-            Next::Pace { until } => {
+        match assess(AssessmentFacts::new(&world.agent, &world.queue())).next {
+            NextAction::Pace { until } => {
                 waits.push(until.millis_since(world.now));
                 world.let_due_come();
             }
             other => {
-                assert_eq!(other, Next::Turn);
+                assert_eq!(other, NextAction::Turn);
                 waits.push(0);
             }
         }
@@ -352,7 +352,7 @@ fn a_task_that_took_longer_than_the_pause_is_told_at_once() {
     let mut world = states::calling_model();
     for number in 0..limits::UNPACED_TURNS as usize * 2 {
         states::run_tasks(&mut world, 1);
-        world.send(Said::words("and again").to(&world));
+        world.send(ModelAnswer::words("and again").to(&world));
         world.advance(limits::PACE_MAX_MS);
         report(&mut world, number, commands::exited(0));
         assert!(world.agent.open_turn.is_some());
@@ -372,7 +372,7 @@ fn whoever_speaks_goes_before_results_that_are_paced_and_takes_them_along() {
     assert_eq!(turn.message_kind, MessageKind::OperatorPrompt);
     answer(
         &mut world,
-        Said::words("here you are, and all three are built"),
+        ModelAnswer::words("here you are, and all three are built"),
     );
     assert_eq!(world.queue().pending, 0);
     assert_eq!(world.agent.self_caused_queued, 0);

@@ -1,8 +1,8 @@
-//! How tasks are stopped: by their agent, with their agent, before their agent goes.
+//! Tests of stopping tasks: by their agent, with their agent, and before their agent is removed.
 
 use super::{all_followed, followed, report, results, statuses, written};
 use crate::commands;
-use crate::make::{self, Said};
+use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::{Input, Reply};
@@ -12,10 +12,10 @@ use holon_domain::message::Priority;
 use holon_domain::queue::QueueStatus;
 use holon_domain::task::TaskStatus;
 
-/// The turn in hand stops the first task.
+/// Lets the open turn stop the first task.
 fn stop_first(world: &mut World) {
     let id = world.tasks[0].id.clone();
-    world.send(Said::calls(vec![commands::task_stop(&id)]).to(world));
+    world.send(ModelAnswer::calls(vec![commands::task_stop(&id)]).to(world));
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_task_is_asked_to_stop_then_forced_and_then_it_is_over() {
 fn asking_and_forcing_in_one_round_forces() {
     let mut world = states::beside_tasks(1);
     let id = world.tasks[0].id.clone();
-    world.send(Said::calls(vec![commands::task_stop(&id); 2]).to(&world));
+    world.send(ModelAnswer::calls(vec![commands::task_stop(&id); 2]).to(&world));
     assert_eq!(followed(&world, &world.tasks[0]), "force");
     assert_eq!(world.violations(), []);
 }
@@ -164,14 +164,14 @@ fn a_status_that_comes_while_a_turn_runs_waits_for_its_end_and_starts_none() {
     assert_eq!(statuses(&world)[0].status, QueueStatus::Queued);
     assert_eq!(world.interjections().len(), 0, "it enters no turn");
     let turns = world.agent.counters.turns;
-    world.send(Said::words("done").to(&world));
+    world.send(ModelAnswer::words("done").to(&world));
     assert_eq!(statuses(&world)[0].status, QueueStatus::Processed);
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(world.agent.counters.turns, turns);
     assert_eq!(world.violations(), []);
 }
 
-/// An agent that was stopped and started again; the first of its tasks is over.
+/// Builds an agent that was stopped and started again; the first of its tasks has ended.
 fn started_again() -> World {
     let mut world = states::with_tasks(2);
     world.send(Input::Stop);
@@ -200,7 +200,7 @@ fn what_was_stopped_with_its_agent_is_told_with_the_next_turn_and_begins_none() 
     ");
     assert_eq!(world.interjections().len(), 1, "its first request holds it");
     let held = world.interjections();
-    world.send(Said::words("I see").after(held).to(&world));
+    world.send(ModelAnswer::words("I see").after(held).to(&world));
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(world.agent.counters.turns, 2);
     assert_eq!(world.violations(), []);
@@ -212,12 +212,12 @@ fn what_ends_while_the_next_turn_runs_is_told_in_its_next_round() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     let held = world.interjections();
     report(&mut world, 1, commands::exited(0));
-    let look = Said::calls(vec![make::agent_get()]).after(held);
+    let look = ModelAnswer::calls(vec![make::agent_get()]).after(held);
     world.send(look.to(&world));
     let words = results(&world)[1].envelope.body.render();
     assert!(words.contains("completed: exit 0"), "{words}");
     let held = world.interjections();
-    world.send(Said::words("I see").after(held).to(&world));
+    world.send(ModelAnswer::words("I see").after(held).to(&world));
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(world.agent.counters.turns, 2);
     assert_eq!(world.violations(), []);
@@ -229,7 +229,7 @@ fn what_ends_as_a_turn_ends_waits_for_the_next_one() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     let held = world.interjections();
     report(&mut world, 1, commands::lost());
-    world.send(Said::words("I see").after(held).to(&world));
+    world.send(ModelAnswer::words("I see").after(held).to(&world));
     assert_eq!(world.agent.open_turn, None);
     world.send(make::admit(make::prompt(Priority::Normal)));
     assert_eq!(world.interjections().len(), 1);
@@ -268,7 +268,7 @@ fn what_is_held_is_told_however_much_there_is_and_whoever_is_stopped_meanwhile()
     assert_eq!(world.agent.open_turn, None, "it was not answered");
     assert_eq!(world.agent.held.len(), many);
     world.send(make::admit(make::prompt(Priority::Normal)));
-    world.send(Said::words("I see").after(held).to(&world));
+    world.send(ModelAnswer::words("I see").after(held).to(&world));
     assert_eq!(world.agent.open_turn, None, "the rest begins no turn");
     assert_eq!(world.agent.held.len(), 4);
     assert_eq!(world.violations(), []);
@@ -344,7 +344,7 @@ fn the_removal_of_a_stopped_agent_forces_what_was_only_asked() {
 fn a_turn_the_runtime_gives_up_leaves_its_tasks_followed() {
     let mut world = states::beside_tasks(2);
     stop_first(&mut world);
-    world.send(Said::calls(vec![make::exec()]).to(&world));
+    world.send(ModelAnswer::calls(vec![make::exec()]).to(&world));
     world.send(Input::GiveUp {
         message: "a rule was broken".to_owned(),
     });

@@ -1,4 +1,4 @@
-//! What an operator is told of work: that it goes on, that it waits for them, and nothing besides.
+//! Tests of the briefs about work: that it continues, or that it waits for the operator.
 
 use super::*;
 use holon_domain::brief::{ActionCode, BriefKind, BriefText};
@@ -55,9 +55,9 @@ fn a_tick_that_nobody_waits_for_is_not_acknowledged() {
 #[test]
 fn a_turn_that_ends_with_a_question_asks_the_operator_to_act() {
     let (mut world, _) = working();
-    let silent = Said {
+    let silent = ModelAnswer {
         words: "",
-        ..Said::calls(vec![wait_for(vec![WakeCondition::Operator])])
+        ..ModelAnswer::calls(vec![wait_for(vec![WakeCondition::Operator])])
     };
     world.send(silent.to(&world));
     let brief = world.briefs.last().expect("an outcome");

@@ -1,4 +1,4 @@
-//! Wake hints: coalesced by source, told in one tick, never lost.
+//! Tests of wake hints: coalesced by source, reported in one tick, never lost.
 
 use super::*;
 use holon_domain::continuation::ContinuationClass as Class;

@@ -1,4 +1,4 @@
-//! Items: what the scheduler may do with each, the calls that change them, and the focus.
+//! Tests of work items: their scheduling state, the calls that change them, and the focus.
 
 use super::*;
 use holon_core::Rejection;
@@ -157,7 +157,7 @@ fn calls_about_items_that_are_unknown_or_completed_are_refused_with_the_reason()
         cancel_wait(&WaitId::from_stored("wait_nobody")),
         cancel_timer(&TimerId::from_stored("timer_nobody")),
     ];
-    world.send(Said::calls(calls).to(&world));
+    world.send(ModelAnswer::calls(calls).to(&world));
     let refused = [
         "unknown_work_item",
         "unknown_work_item",
@@ -293,7 +293,7 @@ fn an_agent_with_as_many_open_items_as_it_may_have_makes_no_more() {
     let (mut world, _) = working();
     world.agent.work.items.blocked = limits::OPEN_WORK_ITEMS - 1;
     let before = world.results().len();
-    world.send(Said::calls(vec![create()]).to(&world));
+    world.send(ModelAnswer::calls(vec![create()]).to(&world));
     assert_eq!(world.results()[before..], ["limit_reached"]);
 }
 
@@ -324,12 +324,12 @@ fn two_entries_in_progress_are_taken_with_a_warning() {
 
 #[test]
 fn an_agent_at_rest_says_which_work_makes_it_continuable() {
-    use holon_core::assess::{Standing, assess};
+    use holon_core::assess::{AssessmentFacts, assess};
     use holon_domain::closure::{ClosureOutcome, ReactivationMode};
     let mut world = states::idle();
     let id = operator_makes(&mut world, "answer the mail");
     say(&mut world);
-    let closure = assess(Standing::new(&world.agent, &world.queue()))
+    let closure = assess(AssessmentFacts::new(&world.agent, &world.queue()))
         .closure
         .expect("at rest");
     assert_eq!(closure.outcome, ClosureOutcome::Continuable);
@@ -340,7 +340,7 @@ fn an_agent_at_rest_says_which_work_makes_it_continuable() {
 
     let (mut world, id) = ticked();
     say(&mut world);
-    let closure = assess(Standing::new(&world.agent, &world.queue()))
+    let closure = assess(AssessmentFacts::new(&world.agent, &world.queue()))
         .closure
         .expect("at rest");
     let signal = closure.work_signal.expect("iff continuable");

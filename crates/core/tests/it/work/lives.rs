@@ -1,5 +1,5 @@
-//! Random lives of an agent with work: after every step the counts in its row are what a recount gives, nothing that could
-//! go on is left lying, and only the agent moves its focus.
+//! Property tests with random histories of an agent with work: after every step the counts in its row match a recount,
+//! no runnable work is overlooked, and only the agent moves its focus.
 
 use super::*;
 use crate::laws::assert_rows_agree;
@@ -9,7 +9,7 @@ use holon_domain::work_item::WorkItemState;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// One thing that happens. Numbers choose among what there is.
+/// One random event. Numbers choose among the existing rows.
 #[derive(Debug, Clone)]
 enum Op {
     OperatorMakes,
@@ -22,9 +22,9 @@ enum Op {
     Prompt,
     News,
     Hint(u8, bool),
-    /// The model answers with these calls, or with words alone.
+    /// The model answers with these calls, or with text alone.
     Answer(Vec<Call>),
-    /// A plan is written, or a command ends.
+    /// The running call ends: a plan is written or a command ends.
     CallEnds,
     Promote,
     TaskEnds,
@@ -50,11 +50,11 @@ enum Call {
     SetTimer(u64),
     Exec,
     Sleep(Option<u64>),
-    Wait(Option<usize>, Wanted),
+    Wait(Option<usize>, WakeChoice),
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Wanted {
+enum WakeChoice {
     Operator,
     Outside,
     Source,
@@ -70,13 +70,13 @@ fn missed() -> impl Strategy<Value = MissedSlotPolicy> {
     ])
 }
 
-fn wanted() -> impl Strategy<Value = Wanted> {
+fn wanted() -> impl Strategy<Value = WakeChoice> {
     prop_oneof![
-        1 => Just(Wanted::Operator),
-        1 => Just(Wanted::Outside),
-        1 => Just(Wanted::Source),
-        2 => Just(Wanted::Task),
-        2 => (1..90_000_u64).prop_map(Wanted::After),
+        1 => Just(WakeChoice::Operator),
+        1 => Just(WakeChoice::Outside),
+        1 => Just(WakeChoice::Source),
+        2 => Just(WakeChoice::Task),
+        2 => (1..90_000_u64).prop_map(WakeChoice::After),
     ]
 }
 
@@ -127,7 +127,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// One of the items, open or completed; one that the agent does not have when there is none.
+/// Picks an item, open or completed; an unknown id if there is none.
 fn chosen(world: &World, which: usize) -> WorkItemId {
     let at = which.checked_rem(world.items.len());
     let item = at.and_then(|at| world.items.keys().nth(at));
@@ -143,7 +143,7 @@ fn wait_id(world: &World, which: usize) -> WaitId {
     )
 }
 
-fn planned(world: &World, call: &Call) -> Planned {
+fn planned(world: &World, call: &Call) -> PlannedCall {
     let id = |which: &usize| chosen(world, *which);
     match call {
         Call::Create => create(),
@@ -167,15 +167,15 @@ fn planned(world: &World, call: &Call) -> Planned {
         Call::Sleep(duration) => make::sleep(*duration),
         Call::Wait(which, on) => {
             let task = world.active_tasks().next();
-            let task_id = task.map_or_else(commands::nobody, |task| task.id.clone());
+            let task_id = task.map_or_else(commands::unknown_task, |task| task.id.clone());
             let on = match on {
-                Wanted::Operator => WakeCondition::Operator,
-                Wanted::Outside => WakeCondition::External { source: None },
-                Wanted::Source => WakeCondition::External {
+                WakeChoice::Operator => WakeCondition::Operator,
+                WakeChoice::Outside => WakeCondition::External { source: None },
+                WakeChoice::Source => WakeCondition::External {
                     source: Some("source 3".to_owned()),
                 },
-                Wanted::Task => WakeCondition::Task { task_id },
-                Wanted::After(delay_ms) => WakeCondition::After {
+                WakeChoice::Task => WakeCondition::Task { task_id },
+                WakeChoice::After(delay_ms) => WakeCondition::After {
                     delay_ms: *delay_ms,
                 },
             };
@@ -194,18 +194,18 @@ fn is_asked(world: &World, name: &str) -> bool {
         .is_some_and(|open| open.effect.name() == name)
 }
 
-/// A request shows the newest items that its first round may show.
+/// Answers a request that showed the newest items, as many as a first round may show.
 fn answer(world: &mut World, calls: &[Call]) {
     if !is_asked(world, "call_model") {
         return;
     }
-    let calls: Vec<Planned> = calls.iter().map(|call| planned(world, call)).collect();
+    let calls: Vec<PlannedCall> = calls.iter().map(|call| planned(world, call)).collect();
     let said = if calls.is_empty() {
-        Said::words("done for now")
+        ModelAnswer::words("done for now")
     } else {
-        Said::calls(calls)
+        ModelAnswer::calls(calls)
     };
-    let said = Said {
+    let said = ModelAnswer {
         shown: world.items.keys().take(5).cloned().collect(),
         ..said
     };
@@ -330,7 +330,8 @@ fn perform(world: &mut World, op: &Op) {
     }
 }
 
-/// Whether a step may move the focus: the agent's own answer, the end of a call, or the completion of the current item.
+/// Returns true if an event may move the focus: the agent's own answer, the end of a call, or the completion of the
+/// current item.
 fn may_move_focus(op: &Op) -> bool {
     matches!(
         op,
@@ -338,7 +339,7 @@ fn may_move_focus(op: &Op) -> bool {
     )
 }
 
-/// The worth of ticks for items, against the worth of the items.
+/// Asserts that no tick has more authority than its item.
 fn assert_no_authority_gained(world: &World) {
     for kept in world.messages.values() {
         let message = &kept.entry.envelope;
@@ -357,7 +358,7 @@ fn assert_no_authority_gained(world: &World) {
             message.authority_class, weaker,
             "a tick is never the operator"
         );
-        // The item may have been reworded since by a weaker turn, never by a stronger one.
+        // A weaker turn may have reworded the item since, never a stronger one.
         assert!(worth.weaker(message.authority_class) == worth || worth != message.authority_class);
     }
 }
@@ -427,7 +428,7 @@ proptest! {
         prop_assert_eq!(world.agent.open_turn.clone(), None);
         prop_assert_eq!(world.agent.lifecycle, Lifecycle::Runnable);
         prop_assert_eq!(world.agent.work.items.runnable, 0, "what could go on was tried and stalled");
-        // Each end of a task or a wait gives every open item another three ticks.
+        // Each end of a task or a wait allows three more ticks for every open item.
         let open = world.items.values().filter(|item| item.state == WorkItemState::Open).count();
         let budget = 3 * open * (owed + 1);
         let sent = ticks(&world) - before;
@@ -440,15 +441,15 @@ fn ticks(world: &World) -> usize {
     world.events.iter().filter(is_tick).count()
 }
 
-/// The next thing that is owed to the agent, in the friendliest form.
+/// Performs the next outstanding effect or due entry successfully.
 fn settle(world: &mut World) {
     if world.stamp().is_some() {
         call_ends(world);
         let shown: Vec<WorkItemId> = world.items.keys().cloned().collect();
         if is_asked(world, "call_model") {
-            let said = Said {
+            let said = ModelAnswer {
                 shown,
-                ..Said::words("done for now")
+                ..ModelAnswer::words("done for now")
             };
             world.send(said.after(world.interjections()).to(world));
         }

@@ -1,4 +1,5 @@
-//! Rechecks: the reminder of a blocker comes once, is told once for all items, and is consumed by being read.
+//! Tests of rechecks: a reminder of a blocker comes once, one tick names all due items, and showing an item consumes
+//! its reminder.
 
 use super::*;
 use holon_domain::limits;
@@ -7,7 +8,7 @@ use holon_domain::work_item::WorkItemSchedulingState as State;
 
 const HOUR: u64 = 3_600_000;
 
-/// Items that are blocked for so long, in an agent at rest.
+/// Builds a resting agent with items that are blocked for these durations.
 fn blocked_items(rechecks: &[u64]) -> (World, Vec<WorkItemId>) {
     let mut world = states::calling_model();
     let mut ids = Vec::new();
@@ -28,9 +29,9 @@ fn blocked_items(rechecks: &[u64]) -> (World, Vec<WorkItemId>) {
 }
 
 fn shows(world: &mut World, ids: &[WorkItemId]) {
-    let said = Said {
+    let said = ModelAnswer {
         shown: ids.to_vec(),
-        ..Said::words("still no key")
+        ..ModelAnswer::words("still no key")
     };
     world.send(said.to(world));
 }
@@ -131,7 +132,7 @@ fn more_reminders_than_one_tick_names_follow_with_the_next() {
 
 #[test]
 fn clearing_or_renewing_the_blocker_and_completion_end_the_reminder() {
-    type End = fn(&WorkItemId) -> Planned;
+    type End = fn(&WorkItemId) -> PlannedCall;
     let ends: [(&str, End, usize); 3] = [
         ("cleared", |id| update(id, unblocked()), 0),
         ("renewed", |id| update(id, blocked("no key yet", HOUR)), 1),

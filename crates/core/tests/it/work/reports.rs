@@ -1,4 +1,4 @@
-//! Completion reports: the words of the round that completed the focused item, and no others.
+//! Tests of completion reports: only the text of the round that completed the focused item.
 
 use super::*;
 use holon_domain::brief::{BriefKind, BriefText};
@@ -12,14 +12,14 @@ fn warnings(world: &World) -> Vec<String> {
     kinds.collect()
 }
 
-fn said(words: &'static str, calls: Vec<Planned>) -> Said {
-    Said {
+fn said(words: &'static str, calls: Vec<PlannedCall>) -> ModelAnswer {
+    ModelAnswer {
         words,
-        ..Said::calls(calls)
+        ..ModelAnswer::calls(calls)
     }
 }
 
-/// The warnings that the newest call was answered with, by kind.
+/// Returns the kinds of the warnings in the newest call's result.
 fn answered_warnings(world: &World) -> Vec<String> {
     let result = world.log.iter().rev().find_map(|(_, entry)| match entry {
         holon_domain::log::LogEntry::ToolResult { envelope, .. } => Some(envelope),
@@ -108,7 +108,7 @@ fn a_completion_that_was_refused_is_none() {
 fn words_of_another_round_are_no_report() {
     let (mut world, id) = working();
     world.send(said("", vec![complete(&id)]).to(&world));
-    world.send(Said::words("It builds again.").to(&world));
+    world.send(ModelAnswer::words("It builds again.").to(&world));
     assert_eq!(item(&world, &id).result_summary, None);
 }
 
@@ -129,7 +129,7 @@ fn a_turn_that_ends_in_silence_after_a_report_is_settled_by_the_report() {
     let (mut world, id) = working();
     world.send(said("It builds again.", vec![complete(&id)]).to(&world));
     let report = world.briefs.last().expect("the report").text.clone();
-    world.send(Said::words("").to(&world));
+    world.send(ModelAnswer::words("").to(&world));
     let outcome = world.briefs.last().expect("an outcome");
     assert_eq!(outcome.settles.len(), 1);
     assert_eq!(outcome.text, report);

@@ -1,7 +1,7 @@
-//! Ticks: what they come for and in which order, how they back off, and how work that makes no progress stalls.
+//! Tests of ticks: their causes and order, their backoff, and the stall of work without progress.
 
 use super::*;
-use holon_core::assess::{Next, Standing, assess};
+use holon_core::assess::{AssessmentFacts, NextAction, assess};
 use holon_domain::brief::ActionCode;
 use holon_domain::limits;
 use holon_domain::model::ModelFailureKind;
@@ -53,7 +53,7 @@ fn whatever_changes_about_the_work_ends_the_count_of_idle_turns() {
         ("another item", |world, _| drop(agent_makes(world))),
         ("a task", |world, _| drop(task(world))),
         ("a patch", |world, _| {
-            world.send(Said::calls(vec![commands::patch()]).to(world));
+            world.send(ModelAnswer::calls(vec![commands::patch()]).to(world));
             let stamp = world.stamp().expect("a patch is applied");
             let result = holon_domain::tool::ToolEnvelope::success(
                 "ApplyPatch",
@@ -67,11 +67,11 @@ fn whatever_changes_about_the_work_ends_the_count_of_idle_turns() {
             });
         }),
         ("the plan", |world, id| {
-            world.send(Said::calls(vec![make::agent_get()]).to(world));
+            world.send(ModelAnswer::calls(vec![make::agent_get()]).to(world));
             let found = Some((id.clone(), plan("another way")));
-            let said = Said::calls(vec![make::agent_get()]);
+            let said = ModelAnswer::calls(vec![make::agent_get()]);
             world.send(
-                Said {
+                ModelAnswer {
                     plan: found,
                     ..said
                 }
@@ -111,7 +111,7 @@ fn saying_the_same_again_picking_and_timers_are_no_progress() {
         }),
         ("the same pick", |world, id| call(world, vec![pick(id)])),
         ("a command", |world, _| {
-            world.send(Said::calls(vec![make::exec()]).to(world));
+            world.send(ModelAnswer::calls(vec![make::exec()]).to(world));
             world.send(make::tool_ok(world.stamp().expect("a command runs")));
         }),
         ("a timer", |world, _| {
@@ -184,7 +184,7 @@ fn a_word_a_wake_a_tasks_end_another_model_or_a_change_takes_stalled_work_up_aga
     assert_eq!(state(&world, &id), State::Runnable, "a task ended");
 }
 
-/// The task is progress once; then nothing happens.
+/// Stalls the item beside a task, whose start counts as progress once.
 fn stall_beside_task(world: &mut World) {
     for _ in 0..=STALLED_AFTER {
         if world.agent.open_turn.is_none() {
@@ -244,7 +244,7 @@ fn hints_come_first_then_the_current_item_then_another_and_rechecks_last() {
 fn a_sleep_does_not_hide_work_that_can_go_on() {
     for duration in [None, Some(60_000)] {
         let (mut world, _) = working();
-        world.send(Said::calls(vec![make::sleep(duration)]).to(&world));
+        world.send(ModelAnswer::calls(vec![make::sleep(duration)]).to(&world));
         assert_eq!(
             tick_of(&world),
             Some("work_queue".to_owned()),
@@ -389,8 +389,8 @@ fn a_pause_that_was_served_is_not_shown_as_a_time_to_come() {
         vec![wait_for(vec![WakeCondition::External { source: None }])],
     );
     assert_eq!(state(&world, &id), State::WaitingExternal);
-    let standing = assess(Standing::new(&world.agent, &world.queue()));
-    assert_eq!(standing.next, Next::Rest);
+    let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+    assert_eq!(standing.next, NextAction::Rest);
     assert_eq!(standing.posture.wakes_at, None);
 }
 

@@ -1,4 +1,4 @@
-//! Timers: one fire per slot, what becomes of missed ones, and clocks that step.
+//! Tests of timers: one fire per slot, the policies for missed slots, and clock steps.
 
 use super::*;
 use holon_core::Rejection;
@@ -40,7 +40,7 @@ fn cron(expression: &str, time_zone: &str) -> NewTimer {
     })
 }
 
-/// The slots that were told, by minutes after the beginning.
+/// Returns the reported slots in minutes after the start.
 fn slots(world: &World) -> Vec<i64> {
     let fired = world.events.iter().filter_map(|event| match event {
         Event::TimerFired(fired) if fired.message_id.is_some() => Some(fired.planned_at),
@@ -50,7 +50,7 @@ fn slots(world: &World) -> Vec<i64> {
     fired.map(minute).collect()
 }
 
-/// Answers whatever the agent is asked, until it rests.
+/// Answers every request of the agent until it rests.
 fn answer_all(world: &mut World) {
     while world.agent.open_turn.is_some() {
         say(world);

@@ -1,4 +1,4 @@
-//! Waits: what ends them, what they gate, and that none ends unnoticed.
+//! Tests of waits: what ends them, what they block, and that every end is reported.
 
 use super::*;
 use holon_domain::closure::WaitingReason;
@@ -15,7 +15,7 @@ fn status(world: &World) -> WaitStatus {
     world.waits.last().expect("a wait").status
 }
 
-/// Everything that may end a wait, by name. The agent has a task that runs.
+/// Returns every event that may end a wait, by name. The agent has a running task.
 fn happenings() -> Vec<(&'static str, fn(&mut World))> {
     vec![
         ("prompt", |world| drop(world.send(prompt()))),
@@ -346,7 +346,7 @@ fn a_wait_that_could_never_end_is_refused_and_the_turn_goes_on() {
     let (mut world, id) = working();
     let done = agent_makes(&mut world);
     call(&mut world, vec![complete(&done)]);
-    let task_id = commands::nobody();
+    let task_id = commands::unknown_task();
     let strange = |work_item_id: WorkItemId| NewWait {
         work_item_id: Some(work_item_id),
         ..new_wait(vec![WakeCondition::Operator])
@@ -368,7 +368,7 @@ fn a_wait_that_could_never_end_is_refused_and_the_turn_goes_on() {
         (strange(done), "work_item_completed"),
     ];
     for (wait, kind) in refused {
-        world.send(Said::calls(vec![("WaitFor", Ok(Intent::WaitFor(wait)))]).to(&world));
+        world.send(ModelAnswer::calls(vec![("WaitFor", Ok(Intent::WaitFor(wait)))]).to(&world));
         assert_eq!(world.results().last().map(String::as_str), Some(kind));
         assert!(world.agent.open_turn.is_some(), "{kind}");
     }
@@ -377,7 +377,7 @@ fn a_wait_that_could_never_end_is_refused_and_the_turn_goes_on() {
         (0, State::Runnable)
     );
     let both = vec![wait_for(vec![WakeCondition::Operator]), make::agent_get()];
-    world.send(Said::calls(both).to(&world));
+    world.send(ModelAnswer::calls(both).to(&world));
     assert_eq!(
         world.results().iter().rev().nth(1).map(String::as_str),
         Some("sleep_not_alone")
@@ -388,7 +388,7 @@ fn a_wait_that_could_never_end_is_refused_and_the_turn_goes_on() {
 fn a_wait_that_is_refused_on_the_last_round_of_a_turn_ends_it() {
     let mut world = states::calling_model_for(make::bounded_prompt(1));
     let refused = wait_for(vec![WakeCondition::Time { at: world.now }]);
-    world.send(Said::calls(vec![refused]).to(&world));
+    world.send(ModelAnswer::calls(vec![refused]).to(&world));
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(
         world.ended_as(),
@@ -410,12 +410,12 @@ fn an_agent_has_a_bounded_number_of_waits_and_replacing_one_needs_no_room() {
     call(&mut world, vec![of(&id)]);
     world.send(news());
     world.agent.work.active_waits = limits::ACTIVE_WAITS;
-    world.send(Said::calls(vec![of(&other)]).to(&world));
+    world.send(ModelAnswer::calls(vec![of(&other)]).to(&world));
     assert_eq!(
         world.results().last().map(String::as_str),
         Some("limit_reached")
     );
-    world.send(Said::calls(vec![of(&id)]).to(&world));
+    world.send(ModelAnswer::calls(vec![of(&id)]).to(&world));
     assert_eq!(world.results().last().map(String::as_str), Some("ok"));
     assert_eq!(world.agent.work.active_waits, limits::ACTIVE_WAITS);
 }

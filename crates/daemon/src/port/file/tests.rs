@@ -1,16 +1,16 @@
-//! What is told of a patch; what a crash leaves in an agent's home, and what the next patch makes of it.
+//! Tests of patch outcomes, and of journals that a crash leaves behind.
 
 use super::*;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, WorkspaceId};
 use holon_patch::{MAX_BYTES, MAX_TOTAL_BYTES};
-use holon_workspace::{After, Replace, Tree};
+use holon_workspace::{FileChange, NewContent, Tree};
 use std::fs;
 use tempfile::TempDir;
 
 const PATCH: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+eins\n";
 
-/// An agent's home and the folder it works in.
+/// An agent's home and the directory it works in.
 struct House {
     dir: TempDir,
 }
@@ -26,7 +26,7 @@ impl House {
     }
 
     fn root(&self) -> PathBuf {
-        // As the root of a workspace is always kept: free of links.
+        // Without symlinks, as the root of a workspace is always stored.
         let root = self.dir.path().canonicalize().expect("a directory");
         root.join("root")
     }
@@ -48,10 +48,10 @@ impl House {
         self.places().own
     }
 
-    /// The journal of a call, in a place that is there.
+    /// Path of a call's journal, in a directory that exists.
     fn journal(&self, call: &str) -> PathBuf {
         fs::create_dir_all(self.journals()).expect("a folder");
-        self.places().to_begin(&CallId::from_stored(call))
+        self.places().new_path(&CallId::from_stored(call))
     }
 
     fn workspace(&self) -> WorkspaceEntry {
@@ -80,17 +80,17 @@ impl House {
         apply(&self.files(), &context, &CallId::from_stored(call), patch)
     }
 
-    fn came_to(&self, call: &str, patch: &str) -> Option<Result<PatchResult, ToolError>> {
-        came_to(&self.places().of(&CallId::from_stored(call)), patch)
+    fn settled_outcome(&self, call: &str, patch: &str) -> Option<Result<PatchResult, ToolError>> {
+        settled_outcome(&self.places().path_of(&CallId::from_stored(call)), patch)
     }
 
-    /// A call that added a file, up to its outcome: its journal says that it is done.
+    /// Runs a call that adds a file, up to its outcome: its journal says that it is done.
     fn added(&self, call: &str, path: &str) -> PathBuf {
         let journal = self.journal(call);
-        let change = Replace {
+        let change = FileChange {
             path: path.to_owned(),
             before: None,
-            after: Some(After {
+            after: Some(NewContent {
                 content: b"new\n".to_vec(),
                 mode: None,
             }),
@@ -100,7 +100,7 @@ impl House {
         journal
     }
 
-    /// The names in a folder.
+    /// Lists the file names in a directory.
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).expect("a folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name());
@@ -112,7 +112,7 @@ impl House {
     }
 }
 
-/// Brings a journal back to where a crash would have left it: with its plan and this phase alone.
+/// Rewrites a journal to the state a crash would leave: its plan and this phase only.
 fn cut_off(journal: &Path, phase: &str) -> serde_json::Value {
     let text = fs::read_to_string(journal).expect("a journal");
     let plan = text.lines().next().expect("a plan");
@@ -128,22 +128,22 @@ fn the_journal_of_a_call_that_is_done_goes_before_the_next_patch_and_its_own_sta
     assert_eq!(House::names(&house.journals()), ["call_new.json"]);
     assert_eq!(House::names(&house.root()), ["a.txt", "b.txt"]);
     let (new, old) = (house.journal("call_new"), house.journal("call_old"));
-    assert!(matches!(settle(&new), Ok(Settled::Done)));
-    assert!(matches!(settle(&old), Ok(Settled::Nothing)));
+    assert!(matches!(settle(&new), Ok(SettleOutcome::Done)));
+    assert!(matches!(settle(&old), Ok(SettleOutcome::Nothing)));
 }
 
 #[test]
 fn a_call_that_was_cut_off_is_taken_back_before_its_journal_goes() {
     let house = House::new();
-    // All in place but the last word.
+    // All files are in place, only the last entry is missing.
     let journal = house.added("call_late", "b.txt");
     cut_off(&journal, "\n{\"phase\":\"committing\"}\n");
-    // Staged, and not a file touched.
+    // The files are staged, and none is changed.
     let journal = house.added("call_back", "c.txt");
     let plan = cut_off(&journal, "");
     let side = plan["changes"][0]["side"].as_str().expect("a side");
     fs::rename(house.root().join("c.txt"), house.root().join(side)).expect("it is staged");
-    // Not even the plan was whole.
+    // The plan was not complete.
     let unfinished = house.journals().join("call_unborn.json.new");
     fs::write(unfinished, "{\"version\":").expect("it is written");
 
@@ -179,11 +179,11 @@ fn a_journal_that_tells_nothing_stays_and_hinders_no_patch() {
 fn nothing_is_cleared_away_while_another_patch_of_the_agent_is_at_work() {
     let house = House::new();
     let journal = house.added("call_old", "b.txt");
-    let at_work = enter(&house.places(), &house.journal("call_old")).expect("it may begin");
-    assert!(at_work.is_some() && journal.exists(), "its own stays");
+    let active = lock_and_clear(&house.places(), &house.journal("call_old")).expect("it may begin");
+    assert!(active.is_some() && journal.exists(), "its own stays");
     house.apply("call_new", PATCH).expect("it applies");
     assert!(journal.exists());
-    drop(at_work);
+    drop(active);
     house
         .apply(
             "call_newer",
@@ -194,7 +194,7 @@ fn nothing_is_cleared_away_while_another_patch_of_the_agent_is_at_work() {
 }
 
 #[test]
-fn a_patch_nobody_waits_for_is_brought_to_its_end_or_taken_back_and_its_journal_goes() {
+fn a_patch_without_a_waiting_turn_is_finished_or_undone_and_its_journal_removed() {
     let house = House::new();
     let done = house.added("call_done", "b.txt");
     let forward = house.added("call_forward", "c.txt");
@@ -218,7 +218,7 @@ fn a_patch_nobody_waits_for_is_brought_to_its_end_or_taken_back_and_its_journal_
 fn a_home_without_a_journal_has_nothing_to_finish_and_a_damaged_one_says_so_and_stays() {
     let house = House::new();
     let call = CallId::from_stored("call_1");
-    assert_eq!(finish(&house.places().of(&call)), Ok(()));
+    assert_eq!(finish(&house.places().path_of(&call)), Ok(()));
     let damaged = house.journal("call_1");
     fs::write(&damaged, "no plan").expect("it is written");
     let told = finish(&damaged).expect_err("it tells nothing");
@@ -241,7 +241,7 @@ fn a_patch_that_is_refused_leaves_no_journal() {
     assert_eq!(House::names(&house.journals()), [""; 0]);
 }
 
-/// Adds a file with headers that have no effect, and changes one with a hint that does not hold.
+/// A patch that adds a file with ignored headers, and changes one with a wrong hint.
 const REMARKABLE: &str = "diff --git a/sub/new.txt b/sub/new.txt\nnew file mode 100755\nindex 0000000..3e75765\n\
                           --- /dev/null\n+++ b/sub/new.txt\n@@ -0,0 +1 @@\n+new\n\
                           --- a/a.txt\n+++ b/a.txt\n@@ -7 +7 @@\n-one\n+eins\n";
@@ -278,7 +278,7 @@ fn what_was_passed_over_or_put_right_is_told_with_its_file_and_its_sort() {
 fn after_a_crash_the_same_files_and_headers_are_told_of_a_patch_that_is_in_place() {
     let house = House::new();
     let applied = house.apply("call_1", REMARKABLE).expect("it applies");
-    let proven = house.came_to("call_1", REMARKABLE);
+    let proven = house.settled_outcome("call_1", REMARKABLE);
     let proven = proven.expect("it can be told").expect("it is in place");
     assert_eq!(proven.changed_files, applied.changed_files);
     assert_eq!(proven.ignored_metadata, headers_of_new());
@@ -317,20 +317,24 @@ fn a_rename_to_a_name_that_is_taken_says_so_and_what_to_do() {
 #[test]
 fn a_patch_that_finds_no_space_may_be_tried_again() {
     let path = "a.txt".to_owned();
-    assert!(told(&TreeError::Full { path: path.clone() }).retryable);
-    assert!(!told(&TreeError::Missing { path }).retryable);
+    assert!(tool_error(&TreeError::Full { path: path.clone() }).retryable);
+    assert!(!tool_error(&TreeError::Missing { path }).retryable);
 }
 
 #[test]
 fn a_first_patch_that_died_before_it_had_a_journal_changed_nothing_and_says_so() {
     let house = House::new();
     assert!(!house.journals().exists());
-    let told = house.came_to("call_1", PATCH).expect("it can be told");
+    let told = house
+        .settled_outcome("call_1", PATCH)
+        .expect("it can be told");
     let told = told.expect_err("it is not in place");
     assert_eq!(told.kind, ToolErrorKind::NotStarted);
     assert!(told.message.contains("nothing was changed"), "{told}");
     fs::remove_dir(house.home()).expect("it goes");
-    let told = house.came_to("call_1", PATCH).expect("it can be told");
+    let told = house
+        .settled_outcome("call_1", PATCH)
+        .expect("it can be told");
     assert_eq!(
         told.expect_err("it is not in place").kind,
         ToolErrorKind::NotStarted
@@ -343,7 +347,9 @@ fn a_journal_outlives_the_home_of_its_agent() {
     house.added("call_1", "b.txt");
     fs::remove_dir(house.home()).expect("it goes");
     let add = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+new\n";
-    let told = house.came_to("call_1", add).expect("it can be told");
+    let told = house
+        .settled_outcome("call_1", add)
+        .expect("it can be told");
     told.expect("it is in place");
 }
 
@@ -359,7 +365,7 @@ fn a_patch_in_the_agents_own_home_makes_it_where_it_is_missing() {
         let parts = ["AGENTS.md", "memory", "notes"];
         assert_eq!(House::names(Path::new(&house.home())), parts);
     }
-    // In another workspace nothing is put into the home.
+    // In another workspace the home stays as it is.
     fs::remove_dir_all(house.home()).expect("it goes");
     house.apply("call_else", PATCH).expect("it applies");
     assert!(!Path::new(&house.home()).exists());
@@ -375,7 +381,7 @@ fn a_journal_of_an_earlier_build_is_settled_where_it_stands_and_cleared_before_t
         let name = journal.file_name().expect("a name");
         fs::rename(&journal, former.join(name)).expect("it moves");
     }
-    let journal = house.places().of(&CallId::from_stored("call_1"));
+    let journal = house.places().path_of(&CallId::from_stored("call_1"));
     assert_eq!(journal, former.join("call_1.json"));
     assert_eq!(finish(&journal), Ok(()));
     assert_eq!(House::names(&former), ["call_2.json"]);
@@ -384,7 +390,7 @@ fn a_journal_of_an_earlier_build_is_settled_where_it_stands_and_cleared_before_t
     assert_eq!(House::names(&house.root()), ["a.txt", "b.txt", "c.txt"]);
 }
 
-/// A patch that moves files away, without a line of their content.
+/// A patch that renames files without any line of content.
 fn moves(count: usize) -> String {
     (0..count)
         .map(|n| format!("diff --git a/{n} b/to-{n}\nrename from {n}\nrename to to-{n}\n"))
@@ -436,7 +442,7 @@ fn a_root_that_was_replaced_is_refused_until_the_agent_is_started_again() {
         (read(&house.root()), read(&moved)),
         ("one\n".to_owned(), "eins\n".to_owned())
     );
-    house.files().attachments.started(&house.home());
+    house.files().attachments.record_start(&house.home());
     house.apply("call_4", PATCH).expect("it applies");
     assert_eq!(read(&house.root()), "eins\n");
 }
@@ -445,8 +451,8 @@ fn a_root_that_was_replaced_is_refused_until_the_agent_is_started_again() {
 fn a_root_that_was_replaced_before_the_first_patch_is_noticed_too() {
     let house = House::new();
     let attachments = house.files().attachments;
-    attachments.named(&house.home(), &house.workspace());
-    attachments.started(&house.home());
+    attachments.remember(&house.home(), &house.workspace());
+    attachments.record_start(&house.home());
     fs::rename(house.root(), house.dir.path().join("moved")).expect("it moves");
     std::os::unix::fs::symlink("moved", house.root()).expect("a link");
     let refused = house.apply("call_1", PATCH).expect_err("it is a link");
@@ -473,9 +479,9 @@ fn files_that_could_not_be_taken_back_are_named_with_the_next_step() {
     let path = "a.txt".to_owned();
     let error = TreeError::Unsettled {
         cause: Box::new(TreeError::Changed { path: path.clone() }),
-        left: vec![holon_workspace::Left { path, kept: None }],
+        left: vec![holon_workspace::Leftover { path, kept: None }],
     };
-    let told = told(&error);
+    let told = tool_error(&error);
     assert!(told.message.contains("\"a.txt\""), "{}", told.message);
     assert_eq!(told.details.expect("details")["files"], json!(["a.txt"]));
     assert!(

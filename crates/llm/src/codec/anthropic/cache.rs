@@ -13,50 +13,50 @@ pub(super) const MOST: usize = 4;
 
 /// Position of a content block in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BlockPosition {
     /// Index of a block of the system prompt.
     System(usize),
     /// Index of a turn, and of a block within it.
-    Said(usize, usize),
+    Turn(usize, usize),
 }
 
 /// The breakpoints a frame asks for, in the order of its blocks.
 #[derive(Debug, Default)]
-pub(super) struct Marks(Vec<(Stability, Place)>);
+pub(super) struct Marks(Vec<(Stability, BlockPosition)>);
 
 impl Marks {
     /// Records the breakpoint of a block, if the block asks for one.
-    pub(super) fn note(&mut self, block: &PromptBlock, place: Place) {
+    pub(super) fn note(&mut self, block: &PromptBlock, position: BlockPosition) {
         if block.cache_breakpoint {
-            self.0.push((block.stability, place));
+            self.0.push((block.stability, position));
         }
     }
 
     /// Returns the positions to mark in a request with these turns.
-    pub(super) fn places(&self, turns: &[(Role, Vec<Value>)]) -> Vec<Place> {
+    pub(super) fn positions(&self, turns: &[(Role, Vec<Value>)]) -> Vec<BlockPosition> {
         let rolling = rolling(turns);
-        let asked: Vec<(Stability, Place)> = self
+        let asked: Vec<(Stability, BlockPosition)> = self
             .0
             .iter()
             .copied()
-            .filter(|(_, place)| Some(*place) != rolling)
+            .filter(|(_, position)| Some(*position) != rolling)
             .collect();
         let room = MOST - usize::from(rolling.is_some());
-        let mut places = kept(&asked, room);
-        places.extend(rolling);
-        places
+        let mut positions = choose_positions(&asked, room);
+        positions.extend(rolling);
+        positions
     }
 }
 
 /// Finds the last block that may carry a breakpoint.
-fn rolling(turns: &[(Role, Vec<Value>)]) -> Option<Place> {
+fn rolling(turns: &[(Role, Vec<Value>)]) -> Option<BlockPosition> {
     turns
         .iter()
         .enumerate()
         .rev()
         .find_map(|(turn, (_, blocks))| {
             let block = blocks.iter().rposition(is_cacheable)?;
-            Some(Place::Said(turn, block))
+            Some(BlockPosition::Turn(turn, block))
         })
 }
 
@@ -66,7 +66,7 @@ fn is_cacheable(block: &Value) -> bool {
 }
 
 /// Keeps the last breakpoint of each stability, then fills the remaining room with the latest of the others.
-fn kept(asked: &[(Stability, Place)], room: usize) -> Vec<Place> {
+fn choose_positions(asked: &[(Stability, BlockPosition)], room: usize) -> Vec<BlockPosition> {
     let is_last = |index: usize, stability: Stability| {
         !asked
             .iter()
@@ -83,7 +83,7 @@ fn kept(asked: &[(Stability, Place)], room: usize) -> Vec<Place> {
     ranked.sort_by_key(|(_, index)| *index);
     ranked
         .into_iter()
-        .filter_map(|(_, index)| asked.get(index).map(|(_, place)| *place))
+        .filter_map(|(_, index)| asked.get(index).map(|(_, position)| *position))
         .collect()
 }
 
@@ -94,37 +94,51 @@ mod tests {
 
     #[test]
     fn marks_that_fit_are_all_kept() {
-        let asked = [(Stable, Place::System(0)), (TurnScoped, Place::Said(0, 0))];
-        assert_eq!(kept(&asked, 3), vec![Place::System(0), Place::Said(0, 0)]);
+        let asked = [
+            (Stable, BlockPosition::System(0)),
+            (TurnScoped, BlockPosition::Turn(0, 0)),
+        ];
+        assert_eq!(
+            choose_positions(&asked, 3),
+            vec![BlockPosition::System(0), BlockPosition::Turn(0, 0)]
+        );
     }
 
     #[test]
     fn with_too_many_marks_every_stability_keeps_its_last_one() {
         let asked = [
-            (Stable, Place::System(0)),
-            (Stable, Place::System(1)),
-            (AgentScoped, Place::System(2)),
-            (AgentScoped, Place::System(3)),
-            (TurnScoped, Place::Said(0, 0)),
-            (TurnScoped, Place::Said(0, 1)),
+            (Stable, BlockPosition::System(0)),
+            (Stable, BlockPosition::System(1)),
+            (AgentScoped, BlockPosition::System(2)),
+            (AgentScoped, BlockPosition::System(3)),
+            (TurnScoped, BlockPosition::Turn(0, 0)),
+            (TurnScoped, BlockPosition::Turn(0, 1)),
         ];
         assert_eq!(
-            kept(&asked, 3),
-            vec![Place::System(1), Place::System(3), Place::Said(0, 1)]
+            choose_positions(&asked, 3),
+            vec![
+                BlockPosition::System(1),
+                BlockPosition::System(3),
+                BlockPosition::Turn(0, 1)
+            ]
         );
     }
 
     #[test]
     fn room_that_is_left_goes_to_the_later_marks() {
         let asked = [
-            (Stable, Place::System(0)),
-            (Stable, Place::System(1)),
-            (Stable, Place::System(2)),
-            (Stable, Place::System(3)),
+            (Stable, BlockPosition::System(0)),
+            (Stable, BlockPosition::System(1)),
+            (Stable, BlockPosition::System(2)),
+            (Stable, BlockPosition::System(3)),
         ];
         assert_eq!(
-            kept(&asked, 3),
-            vec![Place::System(1), Place::System(2), Place::System(3)]
+            choose_positions(&asked, 3),
+            vec![
+                BlockPosition::System(1),
+                BlockPosition::System(2),
+                BlockPosition::System(3)
+            ]
         );
     }
 }

@@ -7,7 +7,7 @@ use holon_domain::provider::ContextManagement;
 use serde_json::{Map, Value, json};
 
 /// Builds the request member that asks the server to clear old tool results.
-pub(super) fn asked(management: &ContextManagement) -> Value {
+pub(super) fn request_member(management: &ContextManagement) -> Value {
     let mut edit = json!({
         "type": "clear_tool_uses_20250919",
         "trigger": {"type": "input_tokens", "value": management.trigger_input_tokens.max(1)},
@@ -21,14 +21,14 @@ pub(super) fn asked(management: &ContextManagement) -> Value {
 
 /// Count and size of the tool results that the server may clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Eligible {
+pub(super) struct ClearableResults {
     pub(super) results: usize,
     /// Bytes of their content in sum.
     pub(super) bytes: usize,
 }
 
 /// Counts the tool results the server may clear once the request is large enough: all but the most recent ones.
-pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> Eligible {
+pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> ClearableResults {
     let users = messages.0.iter().filter(|(role, _)| *role == Role::User);
     let results: Vec<usize> = users
         .flat_map(|(_, blocks)| blocks)
@@ -42,14 +42,14 @@ pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> E
         .collect();
     let keep = usize::try_from(management.keep_recent_tool_uses).unwrap_or(usize::MAX);
     let old = results.len().saturating_sub(keep);
-    Eligible {
+    ClearableResults {
         results: old,
         bytes: results.iter().take(old).sum(),
     }
 }
 
 /// Logs how much of a request could be cleared.
-pub(super) fn tell_eligible(management: &ContextManagement, messages: &Messages) {
+pub(super) fn log_eligible(management: &ContextManagement, messages: &Messages) {
     let eligible = eligible(management, messages);
     tracing::debug!(
         target: "holon_llm",
@@ -62,7 +62,7 @@ pub(super) fn tell_eligible(management: &ContextManagement, messages: &Messages)
 
 /// Counts that an answer reports about cleared context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Applied {
+pub(super) struct ClearedContext {
     pub(super) edits: usize,
     /// Cleared tool uses, summed over all edits.
     pub(super) tool_uses: u64,
@@ -71,7 +71,7 @@ pub(super) struct Applied {
 }
 
 /// Reads the report about cleared context; `None` if the answer has none.
-pub(super) fn applied(answer: &Map<String, Value>) -> Option<Applied> {
+pub(super) fn applied(answer: &Map<String, Value>) -> Option<ClearedContext> {
     let edits = answer
         .get("context_management")?
         .get("applied_edits")?
@@ -82,7 +82,7 @@ pub(super) fn applied(answer: &Map<String, Value>) -> Option<Applied> {
             .filter_map(|edit| edit.get(member).and_then(Value::as_u64));
         counts.fold(0, u64::saturating_add)
     };
-    Some(Applied {
+    Some(ClearedContext {
         edits: edits.len(),
         tool_uses: sum("cleared_tool_uses"),
         input_tokens: sum("cleared_input_tokens"),
@@ -90,7 +90,7 @@ pub(super) fn applied(answer: &Map<String, Value>) -> Option<Applied> {
 }
 
 /// Logs what the server cleared, if the answer reports it.
-pub(super) fn tell_applied(answer: &Map<String, Value>) {
+pub(super) fn log_applied(answer: &Map<String, Value>) {
     if let Some(applied) = applied(answer) {
         tracing::debug!(
             target: "holon_llm",

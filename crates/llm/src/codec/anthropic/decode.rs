@@ -1,14 +1,14 @@
 //! Reads an answer of Anthropic's Messages API into blocks. It tolerates the differences of compatible servers and
 //! skips content blocks of unknown types.
 
-use super::clearing::tell_applied;
-use crate::codec::{Decoded, Fault, finished, reported, without_calls};
+use super::clearing::log_applied;
+use crate::codec::{DecodedReply, Fault, natural_stop_reason, remove_calls, reported};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
 
 /// Decodes a message, whether it came as a body or from a stream.
-pub(crate) fn answer(document: &Value) -> Result<Decoded, Fault> {
+pub(crate) fn answer(document: &Value) -> Result<DecodedReply, Fault> {
     let answer = document
         .as_object()
         .ok_or_else(|| Fault::malformed("the answer is JSON but no object"))?;
@@ -18,13 +18,13 @@ pub(crate) fn answer(document: &Value) -> Result<Decoded, Fault> {
     let Some(content) = answer.get("content").and_then(Value::as_array) else {
         return Err(Fault::malformed("the message has no content"));
     };
-    tell_applied(answer);
+    log_applied(answer);
     let mut blocks: Vec<ReplyBlock> = content.iter().filter_map(block).collect();
     let stop_reason = stop_reason(answer.get("stop_reason"), &blocks);
     if stop_reason == StopReason::Refusal {
-        blocks = without_calls(blocks);
+        blocks = remove_calls(blocks);
     }
-    Ok(Decoded {
+    Ok(DecodedReply {
         reply: ModelReply {
             blocks,
             stop_reason,
@@ -84,14 +84,14 @@ fn stop_reason(reason: Option<&Value>, blocks: &[ReplyBlock]) -> StopReason {
         Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxOutputTokens,
         Some("refusal") => StopReason::Refusal,
         // The server paused its own tools, so the answer is not complete unless it calls one of the runtime's tools.
-        Some("pause_turn") => match finished(blocks) {
+        Some("pause_turn") => match natural_stop_reason(blocks) {
             StopReason::EndTurn => StopReason::MaxOutputTokens,
             other @ (StopReason::ToolUse | StopReason::MaxOutputTokens | StopReason::Refusal) => {
                 other
             }
         },
         // For `end_turn`, `tool_use`, `stop_sequence` and the values of compatible servers, the blocks decide.
-        Some(_) | None => finished(blocks),
+        Some(_) | None => natural_stop_reason(blocks),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Assembles the events of a Messages stream into one message.
 
 use crate::codec::stream::{Budget, Progress, parsed};
-use crate::codec::{Fault, reported, written_arguments};
+use crate::codec::{Fault, parse_arguments, reported};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ impl Assembler {
         Ok(Progress::More)
     }
 
-    /// Returns the message.
+    /// Returns the message after its stop event; without one the stream was cut off.
     pub(crate) fn finish(mut self) -> Result<Value, Fault> {
         if !self.is_over {
             return Err(Fault::CutOff);
@@ -165,7 +165,7 @@ impl Assembler {
 impl Block {
     fn into_value(mut self) -> Value {
         if !self.arguments.trim().is_empty() {
-            let input = written_arguments(&self.arguments);
+            let input = parse_arguments(&self.arguments);
             self.members.insert("input".into(), input);
         }
         Value::Object(self.members)

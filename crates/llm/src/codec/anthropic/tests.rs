@@ -2,7 +2,7 @@
 
 use super::encode;
 use crate::codec::sample::{self, *};
-use crate::codec::{self, Decoded, Fault};
+use crate::codec::{self, DecodedReply, Fault};
 use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelRequest, ReplyBlock, Stability, StopReason,
 };
@@ -10,7 +10,7 @@ use holon_domain::provider::{ContextManagement, ProviderSpec, ReasoningEffort, T
 use holon_tools::SchemaMode;
 use serde_json::{Value, json};
 
-fn decode(body: &[u8]) -> Result<Decoded, Fault> {
+fn decode(body: &[u8]) -> Result<DecodedReply, Fault> {
     codec::decode(Transport::AnthropicMessages, &[], body)
 }
 
@@ -30,7 +30,7 @@ fn encoded(request: &ModelRequest) -> Value {
 
 fn rounds() -> Vec<ConversationItem> {
     vec![
-        said(
+        assistant_turn(
             MODEL,
             vec![
                 sealed("Bed two looks dry.", MODEL, THINKING),
@@ -42,7 +42,7 @@ fn rounds() -> Vec<ConversationItem> {
         user("Be quick."),
         failure("call_2", "There is no bed 9."),
         result("call_1", "12 %"),
-        said(
+        assistant_turn(
             OTHER,
             vec![
                 sealed("hidden", OTHER, r#"{"id":"rs_1","type":"reasoning"}"#),
@@ -91,7 +91,7 @@ fn effort_and_context_management_are_lowered_as_kept_when_somebody_asked_for_the
 }
 
 fn marks(body: &Value) -> Vec<&str> {
-    let said = body["messages"]
+    let blocks = body["messages"]
         .as_array()
         .expect("messages")
         .iter()
@@ -100,7 +100,7 @@ fn marks(body: &Value) -> Vec<&str> {
         .as_array()
         .expect("system")
         .iter()
-        .chain(said)
+        .chain(blocks)
         .filter(|block| block.get("cache_control").is_some())
         .map(|block| block["text"].as_str().or_else(|| block["content"].as_str()))
         .map(|words| words.expect("words"))
@@ -149,7 +149,7 @@ fn the_rolling_mark_moves_on_with_every_round() {
 
 #[test]
 fn a_request_without_any_words_still_begins_with_the_user() {
-    let mut request = request(MODEL, vec![said(MODEL, vec![text("Hello.")])]);
+    let mut request = request(MODEL, vec![assistant_turn(MODEL, vec![text("Hello.")])]);
     request.frame = frame(Vec::new(), Vec::new());
     request.tools.clear();
     let body = encoded(&request);
@@ -160,7 +160,7 @@ fn a_request_without_any_words_still_begins_with_the_user() {
 
 #[test]
 fn thinking_that_led_to_nothing_and_thinking_nobody_sealed_stay_out() {
-    let conversation = vec![said(
+    let conversation = vec![assistant_turn(
         MODEL,
         vec![
             sealed("x", MODEL, "not JSON"),
@@ -170,11 +170,11 @@ fn thinking_that_led_to_nothing_and_thinking_nobody_sealed_stay_out() {
         ],
     )];
     let body = encoded(&request(MODEL, conversation));
-    let said = body["messages"][1]["content"].as_array().expect("content");
-    assert_eq!(said.len(), 1, "{said:?}");
+    let content = body["messages"][1]["content"].as_array().expect("content");
+    assert_eq!(content.len(), 1, "{content:?}");
 }
 
-fn decoded(name: &str) -> Decoded {
+fn decoded(name: &str) -> DecodedReply {
     decode(&golden(name)).unwrap_or_else(|fault| panic!("{name}: {fault:?}"))
 }
 
@@ -202,7 +202,10 @@ fn sealed_thinking_returns_as_it_came() {
             own_call(&format!("call_{own}"), MODEL, &own, call.input)
         }
     });
-    let body = encoded(&request(MODEL, vec![said(MODEL, blocks.collect())]));
+    let body = encoded(&request(
+        MODEL,
+        vec![assistant_turn(MODEL, blocks.collect())],
+    ));
     let sent: Vec<&Value> = body["messages"][1]["content"]
         .as_array()
         .expect("content")

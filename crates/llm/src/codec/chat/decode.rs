@@ -1,13 +1,15 @@
 //! Reads an answer of Chat Completions, in any of its dialects, into blocks.
 
 use super::seal::Seal;
-use crate::codec::{Decoded, Fault, finished, reported, without_calls, written_arguments};
+use crate::codec::{
+    DecodedReply, Fault, natural_stop_reason, parse_arguments, remove_calls, reported,
+};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
 
 /// Decodes a completion, whether it came as a body or from a stream.
-pub(crate) fn answer(document: &Value) -> Result<Decoded, Fault> {
+pub(crate) fn answer(document: &Value) -> Result<DecodedReply, Fault> {
     let answer = document
         .as_object()
         .ok_or_else(|| Fault::malformed("the answer is JSON but no object"))?;
@@ -26,14 +28,14 @@ pub(crate) fn answer(document: &Value) -> Result<Decoded, Fault> {
         .get("message")
         .and_then(Value::as_object)
         .ok_or_else(|| Fault::malformed("the first choice has no message"))?;
-    let mut said = Said::of(message);
-    let stop_reason = stop_reason(choice.get("finish_reason"), &said)?;
+    let mut decoded = DecodedMessage::of(message);
+    let stop_reason = stop_reason(choice.get("finish_reason"), &decoded)?;
     if stop_reason == StopReason::Refusal {
-        said.blocks = without_calls(said.blocks);
+        decoded.blocks = remove_calls(decoded.blocks);
     }
-    Ok(Decoded {
+    Ok(DecodedReply {
         reply: ModelReply {
-            blocks: said.blocks,
+            blocks: decoded.blocks,
             stop_reason,
             usage: usage(answer.get("usage")),
         },
@@ -53,30 +55,31 @@ pub(super) fn stated_error(answer: &Map<String, Value>) -> Option<Value> {
 
 /// Content of a message, collected as blocks.
 #[derive(Debug, Default)]
-struct Said {
+struct DecodedMessage {
     blocks: Vec<ReplyBlock>,
     refused: bool,
 }
 
-impl Said {
+impl DecodedMessage {
     fn of(message: &Map<String, Value>) -> Self {
         let calls = calls_of(message);
-        let mut said = Self::default();
+        let mut decoded = Self::default();
         let (thoughts, words) = content(message.get("content"));
         let text = reasoning(message).or(thoughts);
-        let opaque = Seal::of(message, &calls).and_then(|seal| seal.written());
+        let opaque = Seal::of(message, &calls).and_then(|seal| seal.to_text());
         if text.is_some() || opaque.is_some() {
             let text = text.unwrap_or_default();
-            said.blocks.push(ReplyBlock::Reasoning { text, opaque });
+            decoded.blocks.push(ReplyBlock::Reasoning { text, opaque });
         }
-        said.text(words);
+        decoded.text(words);
         if let Some(refusal) = message.get("refusal").and_then(Value::as_str) {
-            said.refused = !refusal.is_empty();
-            said.text(Some(refusal.to_owned()));
+            decoded.refused = !refusal.is_empty();
+            decoded.text(Some(refusal.to_owned()));
         }
-        said.blocks
+        decoded
+            .blocks
             .extend(calls.iter().map(call).map(ReplyBlock::Call));
-        said
+        decoded
     }
 
     fn text(&mut self, words: Option<String>) {
@@ -117,7 +120,7 @@ fn call(call: &Value) -> RequestedCall {
 fn arguments(arguments: Option<&Value>) -> Value {
     match arguments {
         None | Some(Value::Null) => Value::Object(Map::new()),
-        Some(Value::String(raw)) => written_arguments(raw),
+        Some(Value::String(raw)) => parse_arguments(raw),
         Some(other) => other.clone(),
     }
 }
@@ -175,7 +178,7 @@ fn part_words(part: &Value) -> String {
     }
 }
 
-fn stop_reason(reason: Option<&Value>, said: &Said) -> Result<StopReason, Fault> {
+fn stop_reason(reason: Option<&Value>, decoded: &DecodedMessage) -> Result<StopReason, Fault> {
     let reason = reason.and_then(Value::as_str).unwrap_or_default();
     match reason.to_ascii_lowercase().as_str() {
         "length" | "max_tokens" | "model_length" => Ok(StopReason::MaxOutputTokens),
@@ -186,10 +189,10 @@ fn stop_reason(reason: Option<&Value>, said: &Said) -> Result<StopReason, Fault>
                 message: format!("the provider broke the answer off ({reason})"),
             })
         }
-        _ if said.refused => Ok(StopReason::Refusal),
+        _ if decoded.refused => Ok(StopReason::Refusal),
         // For `stop`, `tool_calls`, `function_call`, `eos`, a missing reason and undocumented values, the blocks
         // decide.
-        _ => Ok(finished(&said.blocks)),
+        _ => Ok(natural_stop_reason(&decoded.blocks)),
     }
 }
 

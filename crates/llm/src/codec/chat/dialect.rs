@@ -22,7 +22,7 @@ pub(super) enum Dialect {
 impl Dialect {
     /// Selects the dialect by the host of a base URL.
     pub(super) fn of(base_url: &str) -> Self {
-        let host = host::of(base_url).unwrap_or_default();
+        let host = host::host_of(base_url).unwrap_or_default();
         let at = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
         if at("api.openai.com") || at("openai.azure.com") {
             Self::Openai

@@ -58,13 +58,13 @@ impl Seal {
     }
 
     /// Encodes the seal for storage.
-    pub(super) fn written(&self) -> Option<String> {
+    pub(super) fn to_text(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
     /// Parses a stored seal. Returns `None` for data of another codec, which occurs if the provider's transport was
     /// changed.
-    pub(super) fn read(data: &str) -> Option<Self> {
+    pub(super) fn parse(data: &str) -> Option<Self> {
         let seal: Self = serde_json::from_str(data).ok()?;
         (seal != Self::default()).then_some(seal)
     }

@@ -84,7 +84,7 @@ impl Assembler {
         Ok(Progress::More)
     }
 
-    /// Returns the completion.
+    /// Returns the completion, or that the stream was cut off before its end.
     pub(crate) fn finish(self) -> Result<Value, Fault> {
         if !self.is_over && self.finish_reason.is_none() {
             return Err(Fault::CutOff);

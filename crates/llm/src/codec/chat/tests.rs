@@ -2,7 +2,7 @@
 
 use super::encode;
 use crate::codec::sample::{self, *};
-use crate::codec::{self, Decoded, Fault};
+use crate::codec::{self, DecodedReply, Fault};
 use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock, StopReason,
 };
@@ -10,7 +10,7 @@ use holon_domain::provider::{ReasoningEffort, Transport};
 use holon_tools::SchemaMode;
 use serde_json::{Value, json};
 
-fn decode(body: &[u8]) -> Result<Decoded, Fault> {
+fn decode(body: &[u8]) -> Result<DecodedReply, Fault> {
     codec::decode(Transport::OpenaiChatCompletions, &[], body)
 }
 
@@ -28,7 +28,7 @@ fn encoded(base_url: &str, request: &ModelRequest) -> Value {
 
 fn rounds() -> Vec<ConversationItem> {
     vec![
-        said(
+        assistant_turn(
             MODEL,
             vec![
                 sealed(
@@ -44,7 +44,7 @@ fn rounds() -> Vec<ConversationItem> {
         user("Be quick."),
         failure("call_2", "There is no bed 9."),
         result("call_1", "12 %"),
-        said(
+        assistant_turn(
             OTHER,
             vec![
                 sealed(
@@ -113,7 +113,7 @@ fn deepseek_gets_its_reasoning_back_beside_calls_and_empty_reasoning_where_anoth
 #[test]
 fn reasoning_without_calls_and_reasoning_in_members_nobody_takes_back_stay_out() {
     let conversation = vec![
-        said(
+        assistant_turn(
             MODEL,
             vec![
                 sealed("thought", MODEL, r#"{"text_in":"reasoning_content"}"#),
@@ -121,7 +121,7 @@ fn reasoning_without_calls_and_reasoning_in_members_nobody_takes_back_stay_out()
             ],
         ),
         user("And now?"),
-        said(
+        assistant_turn(
             MODEL,
             vec![
                 sealed("thought", MODEL, "not of this codec"),
@@ -164,7 +164,10 @@ fn what_a_server_put_beside_a_call_returns_beside_that_call() {
             own_call(&format!("call_{own}"), MODEL, &own, call.input)
         }
     });
-    let body = encoded(LOCAL, &request(MODEL, vec![said(MODEL, blocks.collect())]));
+    let body = encoded(
+        LOCAL,
+        &request(MODEL, vec![assistant_turn(MODEL, blocks.collect())]),
+    );
     let mut expected = answer["choices"][0]["message"].clone();
     expected["role"] = json!("assistant");
     assert_eq!(body["messages"][2], expected);

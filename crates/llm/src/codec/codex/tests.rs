@@ -6,7 +6,7 @@ use crate::codec::responses::tests::support::{
 };
 use crate::codec::sample::assert_golden;
 use crate::codec::stream::{Assembler, Progress};
-use crate::codec::{Decoded, Fault, answer, sample};
+use crate::codec::{DecodedReply, Fault, answer, sample};
 use holon_domain::model::{ModelFailureKind as Kind, ModelRequest, ReplyBlock, StopReason};
 use holon_domain::provider::{ReasoningEffort, Transport};
 use holon_domain::tool::OfferedTool;
@@ -39,12 +39,12 @@ fn assembler(most: usize) -> Assembler {
     Assembler::new(Transport::OpenaiCodexResponses, most)
 }
 
-fn finished(assembler: Assembler) -> Result<Decoded, Fault> {
+fn finished(assembler: Assembler) -> Result<DecodedReply, Fault> {
     let document = assembler.finish()?;
     answer(Transport::OpenaiCodexResponses, &tools(), &document)
 }
 
-fn played(events: &[Event]) -> Result<Decoded, Fault> {
+fn played(events: &[Event]) -> Result<DecodedReply, Fault> {
     let mut assembler = assembler(MOST);
     for (name, data) in events {
         assembler.event(name.as_deref(), data, &mut |_| {})?;

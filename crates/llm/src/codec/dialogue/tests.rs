@@ -1,7 +1,7 @@
 //! Conversion of well-formed and malformed transcripts into steps.
 
 use super::*;
-use crate::codec::sample::{call, failure, own_call, result, said, sealed, text, user};
+use crate::codec::sample::{assistant_turn, call, failure, own_call, result, sealed, text, user};
 use serde_json::json;
 
 const MODEL: &str = "local/one";
@@ -26,14 +26,15 @@ fn answers<'a>(step: &'a Step<'_>) -> Vec<(&'a str, &'a str, bool)> {
 }
 
 fn ids(steps: &[Step<'_>]) -> Vec<String> {
-    let said = steps.iter().filter_map(|step| match step {
-        Step::Assistant(said) => Some(said),
+    let parts = steps.iter().filter_map(|step| match step {
+        Step::Assistant(parts) => Some(parts),
         Step::Results(_) | Step::User(_) => None,
     });
-    said.flatten()
+    parts
+        .flatten()
         .filter_map(|piece| match piece {
-            Said::Call { id, .. } => Some(id.clone()),
-            Said::Text(_) | Said::Sealed { .. } => None,
+            ReplyPart::Call { id, .. } => Some(id.clone()),
+            ReplyPart::Text(_) | ReplyPart::Sealed { .. } => None,
         })
         .collect()
 }
@@ -42,7 +43,7 @@ fn ids(steps: &[Step<'_>]) -> Vec<String> {
 fn results_stand_after_their_calls_in_the_order_of_the_calls_wherever_they_were() {
     let conversation = [
         result("call_2", "two"),
-        said(
+        assistant_turn(
             MODEL,
             vec![call("call_1", json!({})), call("call_2", json!({}))],
         ),
@@ -61,7 +62,7 @@ fn results_stand_after_their_calls_in_the_order_of_the_calls_wherever_they_were(
 #[test]
 fn a_call_without_a_result_is_answered_as_failed_and_an_empty_result_gets_a_word() {
     let conversation = [
-        said(
+        assistant_turn(
             MODEL,
             vec![call("call_1", json!({})), call("call_2", json!({}))],
         ),
@@ -80,7 +81,7 @@ fn a_result_without_a_call_becomes_words_where_it_stood() {
         user("Begin."),
         result("call_gone", "the harvest was good"),
         result("call_gone", " "),
-        said(MODEL, vec![text("Fine.")]),
+        assistant_turn(MODEL, vec![text("Fine.")]),
         user("And?"),
     ];
     let steps = steps_of(&conversation);
@@ -92,7 +93,7 @@ fn a_result_without_a_call_becomes_words_where_it_stood() {
 #[test]
 fn a_second_result_is_dropped_if_it_says_the_same_and_kept_as_words_if_not() {
     let conversation = [
-        said(MODEL, vec![call("call_1", json!({}))]),
+        assistant_turn(MODEL, vec![call("call_1", json!({}))]),
         result("call_1", "dry"),
         result("call_1", "dry"),
         result("call_1", "wet"),
@@ -106,7 +107,7 @@ fn a_second_result_is_dropped_if_it_says_the_same_and_kept_as_words_if_not() {
 #[test]
 fn calls_that_share_an_id_get_an_id_and_a_result_each() {
     let conversation = [
-        said(
+        assistant_turn(
             MODEL,
             vec![call("call_1", json!({})), call("call_1", json!({}))],
         ),
@@ -122,7 +123,7 @@ fn calls_that_share_an_id_get_an_id_and_a_result_each() {
 
 #[test]
 fn an_id_goes_back_only_to_the_model_that_gave_it_and_only_once() {
-    let conversation = [said(
+    let conversation = [assistant_turn(
         MODEL,
         vec![
             own_call("call_1", MODEL, "own", json!({})),
@@ -153,17 +154,17 @@ fn stored_ids_and_names_that_no_protocol_takes_are_respelled() {
         input: json!({}),
         provider_id: None,
     });
-    let conversation = [said(MODEL, vec![odd, nameless])];
+    let conversation = [assistant_turn(MODEL, vec![odd, nameless])];
     let steps = steps_of(&conversation);
     assert_eq!(ids(&steps), vec!["call_1_", "unknown"]);
-    let Some(Step::Assistant(said)) = steps.first() else {
+    let Some(Step::Assistant(parts)) = steps.first() else {
         panic!("{steps:?}");
     };
-    let names: Vec<&str> = said
+    let names: Vec<&str> = parts
         .iter()
         .filter_map(|piece| match piece {
-            Said::Call { name, .. } => Some(name.as_ref()),
-            Said::Text(_) | Said::Sealed { .. } => None,
+            ReplyPart::Call { name, .. } => Some(name.as_ref()),
+            ReplyPart::Text(_) | ReplyPart::Sealed { .. } => None,
         })
         .collect();
     assert_eq!(names, vec!["functions_read_sensor", "unknown"]);
@@ -172,7 +173,7 @@ fn stored_ids_and_names_that_no_protocol_takes_are_respelled() {
 #[test]
 fn sealed_reasoning_returns_only_to_the_model_that_sealed_it_and_never_alone() {
     let conversation = [
-        said(
+        assistant_turn(
             MODEL,
             vec![
                 sealed("mine", MODEL, "m"),
@@ -181,18 +182,18 @@ fn sealed_reasoning_returns_only_to_the_model_that_sealed_it_and_never_alone() {
             ],
         ),
         user("Yes?"),
-        said(MODEL, vec![sealed("mine", MODEL, "m")]),
+        assistant_turn(MODEL, vec![sealed("mine", MODEL, "m")]),
     ];
     let steps = steps_of(&conversation);
     assert_eq!(
         steps,
         vec![
             Step::Assistant(vec![
-                Said::Sealed {
+                ReplyPart::Sealed {
                     text: "mine",
                     data: "m"
                 },
-                Said::Text("Hm.")
+                ReplyPart::Text("Hm.")
             ]),
             Step::User("Yes?".into()),
         ]
@@ -203,13 +204,13 @@ fn sealed_reasoning_returns_only_to_the_model_that_sealed_it_and_never_alone() {
 fn nothing_empty_is_said_and_the_last_word_is_not_the_assistants() {
     let conversation = [
         user(" "),
-        said(MODEL, vec![text(""), text("\u{1c}")]),
-        said(MODEL, vec![text("Done.")]),
+        assistant_turn(MODEL, vec![text(""), text("\u{1c}")]),
+        assistant_turn(MODEL, vec![text("Done.")]),
     ];
     assert_eq!(
         steps_of(&conversation),
         vec![
-            Step::Assistant(vec![Said::Text("Done.")]),
+            Step::Assistant(vec![ReplyPart::Text("Done.")]),
             Step::User(GO_ON.into()),
         ]
     );
@@ -226,12 +227,12 @@ fn arguments_that_are_no_object_become_one_that_shows_them() {
 
 #[test]
 fn a_failed_answer_is_marked_for_protocols_without_a_place_for_that() {
-    let answer = |is_error| Answered {
+    let answer = |is_error| CallResult {
         id: "call_1".to_owned(),
         name: "ReadSensor".into(),
         content: "no",
         is_error,
     };
-    assert_eq!(answer(false).marked(), "no");
-    assert_eq!(answer(true).marked(), "[the call failed]\nno");
+    assert_eq!(answer(false).marked_content(), "no");
+    assert_eq!(answer(true).marked_content(), "[the call failed]\nno");
 }

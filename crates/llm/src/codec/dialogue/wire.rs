@@ -40,13 +40,13 @@ impl<'m> WireIds<'m> {
         let own = self
             .own(call.provider_id.as_ref())
             .filter(|id| is_plain(id) && !self.taken.contains(*id));
-        let id = own.map_or_else(|| self.minted(call), str::to_owned);
+        let id = own.map_or_else(|| self.mint_id(call), str::to_owned);
         self.taken.insert(id.clone());
         id
     }
 
     /// Returns the runtime's id, with a number appended while another call has it.
-    fn minted(&self, call: &ToolCall) -> String {
+    fn mint_id(&self, call: &ToolCall) -> String {
         let id = plain(call.id.as_str(), WIRE_CHARS);
         if !self.taken.contains(id.as_ref()) {
             return id.into_owned();

@@ -1,7 +1,7 @@
 //! Sealed data of one protocol is never sent through another, even if provider and model keep their names. This holds
 //! if a provider's transport is changed in the middle of a turn.
 
-use crate::codec::sample::{call, provider, request, result, said, sealed};
+use crate::codec::sample::{assistant_turn, call, provider, request, result, sealed};
 use crate::codec::{anthropic, chat, codex, responses};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::Transport;
@@ -46,7 +46,7 @@ fn encoded(transport: Transport, request: &ModelRequest) -> Value {
 fn a_seal_goes_back_through_the_protocol_that_made_it_and_through_no_other() {
     for (by, seal) in SEALS {
         let conversation = vec![
-            said(
+            assistant_turn(
                 MODEL,
                 vec![sealed("", MODEL, seal), call("call_1", json!({}))],
             ),

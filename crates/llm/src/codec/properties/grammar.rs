@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// One entry of a request, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Seen {
+pub(super) enum Entry {
     /// Text from outside the model.
     User,
     /// Text or reasoning of the model.
@@ -17,41 +17,44 @@ pub(super) enum Seen {
 
 /// Asserts that each id is called once, that its result follows before any other speaker, and that there are no other
 /// results.
-pub(super) fn assert_calls_are_answered(seen: &[Seen]) {
+pub(super) fn assert_calls_are_answered(entries: &[Entry]) {
     let mut known: Vec<&str> = Vec::new();
     let mut open: Vec<&str> = Vec::new();
     let mut answering = false;
-    for one in seen {
+    for one in entries {
         match one {
-            Seen::Call(id) => {
+            Entry::Call(id) => {
                 assert!(
                     !answering || open.is_empty(),
-                    "a call among results: {seen:?}"
+                    "a call among results: {entries:?}"
                 );
-                assert!(!known.contains(&id.as_str()), "{id} calls twice: {seen:?}");
+                assert!(
+                    !known.contains(&id.as_str()),
+                    "{id} calls twice: {entries:?}"
+                );
                 known.push(id);
                 open.push(id);
                 answering = false;
             }
-            Seen::Result(id) => {
+            Entry::Result(id) => {
                 let place = open.iter().position(|open| open == id);
-                open.remove(place.unwrap_or_else(|| panic!("{id} is not open: {seen:?}")));
+                open.remove(place.unwrap_or_else(|| panic!("{id} is not open: {entries:?}")));
                 answering = true;
             }
-            Seen::Assistant => {
+            Entry::Assistant => {
                 assert!(
                     !answering || open.is_empty(),
-                    "words among results: {seen:?}"
+                    "words among results: {entries:?}"
                 );
                 answering = false;
             }
-            Seen::User => {
-                assert!(open.is_empty(), "{open:?} had to wait: {seen:?}");
+            Entry::User => {
+                assert!(open.is_empty(), "{open:?} had to wait: {entries:?}");
                 answering = false;
             }
         }
     }
-    assert!(open.is_empty(), "{open:?} were never answered: {seen:?}");
+    assert!(open.is_empty(), "{open:?} were never answered: {entries:?}");
 }
 
 fn list<'a>(of: &'a Value, member: &str) -> &'a [Value] {
@@ -65,19 +68,19 @@ fn word<'a>(of: &'a Value, member: &str) -> &'a str {
 }
 
 /// Lists the entries of a Messages request.
-pub(super) fn messages(body: &Value) -> Vec<Seen> {
-    let mut seen = Vec::new();
+pub(super) fn messages(body: &Value) -> Vec<Entry> {
+    let mut entries = Vec::new();
     for message in list(body, "messages") {
         for block in list(message, "content") {
-            seen.push(match (word(message, "role"), word(block, "type")) {
-                (_, "tool_use") => Seen::Call(word(block, "id").to_owned()),
-                (_, "tool_result") => Seen::Result(word(block, "tool_use_id").to_owned()),
-                ("user", _) => Seen::User,
-                _ => Seen::Assistant,
+            entries.push(match (word(message, "role"), word(block, "type")) {
+                (_, "tool_use") => Entry::Call(word(block, "id").to_owned()),
+                (_, "tool_result") => Entry::Result(word(block, "tool_use_id").to_owned()),
+                ("user", _) => Entry::User,
+                _ => Entry::Assistant,
             });
         }
     }
-    seen
+    entries
 }
 
 /// Asserts the rules of Messages: roles alternate and begin with the user, breakpoints are few and on cacheable blocks,
@@ -93,8 +96,8 @@ pub(super) fn assert_messages_rules(body: &Value) {
         assert!(!word(last, "type").contains("thinking"), "{body:#}");
     }
     let blocks = || {
-        let said = turns.iter().flat_map(|turn| list(turn, "content"));
-        list(body, "system").iter().chain(said)
+        let blocks = turns.iter().flat_map(|turn| list(turn, "content"));
+        list(body, "system").iter().chain(blocks)
     };
     let marked = |block: &&Value| block.get("cache_control").is_some();
     assert!(blocks().filter(marked).count() <= 4, "{body:#}");
@@ -105,24 +108,24 @@ pub(super) fn assert_messages_rules(body: &Value) {
 }
 
 /// Lists the entries of a Chat Completions request.
-pub(super) fn chat(body: &Value) -> Vec<Seen> {
-    let mut seen = Vec::new();
+pub(super) fn chat(body: &Value) -> Vec<Entry> {
+    let mut entries = Vec::new();
     for message in list(body, "messages") {
         match word(message, "role") {
-            "user" => seen.push(Seen::User),
-            "tool" => seen.push(Seen::Result(word(message, "tool_call_id").to_owned())),
+            "user" => entries.push(Entry::User),
+            "tool" => entries.push(Entry::Result(word(message, "tool_call_id").to_owned())),
             "assistant" => {
                 if message.get("content").is_some_and(Value::is_string) {
-                    seen.push(Seen::Assistant);
+                    entries.push(Entry::Assistant);
                 }
                 for call in list(message, "tool_calls") {
-                    seen.push(Seen::Call(word(call, "id").to_owned()));
+                    entries.push(Entry::Call(word(call, "id").to_owned()));
                 }
             }
             _ => {}
         }
     }
-    seen
+    entries
 }
 
 /// Asserts the rules of Chat Completions: the user speaks first after the system, only tools speak twice in a row,
@@ -153,7 +156,7 @@ pub(super) fn assert_chat_rules(body: &Value) {
 /// Asserts Mistral's rules: call ids have nine letters or digits, and no user message directly follows a tool message.
 pub(super) fn assert_mistral_rules(body: &Value) {
     for one in chat(body) {
-        if let Seen::Call(id) | Seen::Result(id) = one {
+        if let Entry::Call(id) | Entry::Result(id) = one {
             assert!(
                 id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()),
                 "{id}"
@@ -167,16 +170,16 @@ pub(super) fn assert_mistral_rules(body: &Value) {
 }
 
 /// Lists the entries of a Responses request.
-pub(super) fn responses(body: &Value) -> Vec<Seen> {
-    let seen = |item: &Value| match (word(item, "type"), word(item, "role")) {
-        ("function_call" | "custom_tool_call", _) => Seen::Call(word(item, "call_id").to_owned()),
+pub(super) fn responses(body: &Value) -> Vec<Entry> {
+    let entry = |item: &Value| match (word(item, "type"), word(item, "role")) {
+        ("function_call" | "custom_tool_call", _) => Entry::Call(word(item, "call_id").to_owned()),
         ("function_call_output" | "custom_tool_call_output", _) => {
-            Seen::Result(word(item, "call_id").to_owned())
+            Entry::Result(word(item, "call_id").to_owned())
         }
-        ("message", "user") => Seen::User,
-        _ => Seen::Assistant,
+        ("message", "user") => Entry::User,
+        _ => Entry::Assistant,
     };
-    list(body, "input").iter().map(seen).collect()
+    list(body, "input").iter().map(entry).collect()
 }
 
 /// Asserts that a call and its result have the form in which the tool is offered, or the form of a function if it is

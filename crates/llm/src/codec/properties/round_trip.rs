@@ -34,7 +34,7 @@ fn stored(reply: ModelReply) -> Vec<Block> {
 
 /// Builds the next request of a conversation that consists of this answer.
 fn next(reply: ModelReply) -> ModelRequest {
-    sample::request(MODEL, vec![sample::said(MODEL, stored(reply))])
+    sample::request(MODEL, vec![sample::assistant_turn(MODEL, stored(reply))])
 }
 
 fn words() -> impl Strategy<Value = String> {
@@ -54,16 +54,16 @@ fn content() -> impl Strategy<Value = Vec<Value>> {
         ),
         words().prop_map(|data| json!({"type": "redacted_thinking", "data": data})),
     ];
-    let said = prop_oneof![
+    let block = prop_oneof![
         words().prop_map(|text| json!({"type": "text", "text": text})),
         input().prop_map(|input| json!({"type": "tool_use", "name": "ReadSensor", "input": input})),
     ];
     let blocks = (
         prop::collection::vec(thinking, 0..3),
-        prop::collection::vec(said, 1..5),
+        prop::collection::vec(block, 1..5),
     );
-    blocks.prop_map(|(thinking, said)| {
-        let mut blocks = [thinking, said].concat();
+    blocks.prop_map(|(thinking, rest)| {
+        let mut blocks = [thinking, rest].concat();
         for (index, block) in blocks.iter_mut().enumerate() {
             if block["type"] == "tool_use" {
                 block["id"] = json!(format!("toolu_{index}"));

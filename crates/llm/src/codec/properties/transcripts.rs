@@ -76,7 +76,7 @@ fn any_words() -> impl Strategy<Value = String> {
 fn any_item() -> impl Strategy<Value = ConversationItem> {
     prop_oneof![
         3 => (select(LINEAGES.to_vec()), prop::collection::vec(any_block(), 0..5)).prop_map(
-            |(model, blocks)| sample::said(model, blocks)
+            |(model, blocks)| sample::assistant_turn(model, blocks)
         ),
         3 => (any_call_id(), any_words(), any::<bool>()).prop_map(|(call_id, content, is_error)| {
             ConversationItem::ToolResult { call_id, content, is_error }

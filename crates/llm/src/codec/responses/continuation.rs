@@ -5,7 +5,7 @@
 //! form.
 
 use super::input::assistant;
-use crate::codec::Decoded;
+use crate::codec::DecodedReply;
 use crate::codec::dialogue::{Step, steps};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 type Hash = [u8; 32];
 
-/// What a provider has stored after an answer, as hashes to compare the next request with.
+/// Hashes of what a provider has stored after an answer, to compare the next request with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     /// Hash of every member of the request except its input.
@@ -30,7 +30,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Takes the snapshot after `request`, sent as `full`, was answered with `decoded`. Returns `None` if the provider
     /// does not store the answer, or if the answer may not be sent back unchanged.
-    pub(crate) fn of(request: &ModelRequest, full: &Value, decoded: &Decoded) -> Option<Self> {
+    pub(crate) fn of(request: &ModelRequest, full: &Value, decoded: &DecodedReply) -> Option<Self> {
         let stored = full.get("store").and_then(Value::as_bool) == Some(true);
         let response_id = decoded.stored_id.clone().filter(|_| stored)?;
         match decoded.reply.stop_reason {
@@ -38,12 +38,12 @@ impl Snapshot {
             // For an answer that was cut off or refused, it is unknown how much the provider stored.
             StopReason::MaxOutputTokens | StopReason::Refusal => return None,
         }
-        let said = lowered(request, &decoded.reply.blocks);
+        let answer = encode_reply(request, &decoded.reply.blocks);
         let sent = full.get("input")?.as_array()?;
         Some(Self {
             surroundings: surroundings(full)?,
-            items: sent.len() + said.len(),
-            known: hash(sent.iter().chain(&said)),
+            items: sent.len() + answer.len(),
+            known: hash(sent.iter().chain(&answer)),
             response_id,
         })
     }
@@ -69,7 +69,7 @@ pub(crate) fn continuation(full: &Value, previous: &Snapshot) -> Option<Value> {
 
 /// Encodes an answer as it will appear in the next full request, provided its ids can be sent back and the same tools
 /// are offered. With other tools the surroundings differ anyway.
-fn lowered(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
+fn encode_reply(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
     let lineage = request.model.to_string();
     let sealed = |data: &Option<String>| {
         data.clone().map(|data| OpaqueData {
@@ -99,7 +99,7 @@ fn lowered(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
     steps(&[item], &request.model)
         .iter()
         .flat_map(|step| match step {
-            Step::Assistant(said) => assistant(said, &request.tools),
+            Step::Assistant(parts) => assistant(parts, &request.tools),
             Step::Results(_) | Step::User(_) => Vec::new(),
         })
         .collect()

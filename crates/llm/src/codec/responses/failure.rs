@@ -9,9 +9,9 @@ use holon_domain::model::ModelFailureKind as Kind;
 use serde_json::Value;
 
 /// Reads the fault in the `error` member of a failed response.
-pub(crate) fn failed(response: &Value) -> Fault {
+pub(crate) fn response_fault(response: &Value) -> Fault {
     match response.get("error") {
-        Some(error) if !error.is_null() => told(error),
+        Some(error) if !error.is_null() => error_fault(error),
         Some(_) | None => Fault::Reported {
             kind: Kind::ServerError,
             message: "the provider reports a failure and gives no reason".into(),
@@ -20,14 +20,14 @@ pub(crate) fn failed(response: &Value) -> Fault {
 }
 
 /// Reads the fault in an error object.
-pub(crate) fn told(error: &Value) -> Fault {
+pub(crate) fn error_fault(error: &Value) -> Fault {
     let names: Vec<&str> = ["code", "type"]
         .iter()
         .filter_map(|member| error.get(*member).and_then(Value::as_str))
         .collect();
     match reported::fault(error) {
         Fault::Reported { kind, message } => Fault::Reported {
-            kind: narrowed(kind, &names, &message),
+            kind: narrow_kind(kind, &names, &message),
             message: sentence(error, names.first().copied(), &message),
         },
         other @ (Fault::Malformed { .. } | Fault::CutOff) => other,
@@ -35,7 +35,7 @@ pub(crate) fn told(error: &Value) -> Fault {
 }
 
 /// Returns a more precise class if a code or message of these providers gives one.
-fn narrowed(kind: Kind, names: &[&str], message: &str) -> Kind {
+fn narrow_kind(kind: Kind, names: &[&str], message: &str) -> Kind {
     // A prompt that is too long is reported under many codes; its message has decided.
     if kind == Kind::ContextLengthExceeded {
         return kind;

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 const BARE: &str = "The input is the text itself, without JSON around it.";
 
 /// Encodes the offer of a tool.
-pub(super) fn offered(tool: &OfferedTool, freeform: &FreeformGrammar) -> Value {
+pub(super) fn encode_offer(tool: &OfferedTool, freeform: &FreeformGrammar) -> Value {
     json!({
         "type": "custom",
         "name": tool.name,
@@ -32,8 +32,8 @@ fn description(tool: &OfferedTool, freeform: &FreeformGrammar) -> String {
         let argument = properties.get(&freeform.argument)?;
         argument.get("description")?.as_str()
     });
-    let said = [Some(tool.description.as_str()), Some(BARE), argument];
-    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let parts = [Some(tool.description.as_str()), Some(BARE), argument];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the argument that the text of a call becomes, if these tools contain one of this name that is offered as

@@ -4,7 +4,9 @@
 //! provider would have to look up (no ids of messages or calls), so a request is complete by itself.
 
 use super::{freeform, strict};
-use crate::codec::dialogue::{Answered, GO_ON, Said, Step, is_blank, spoken, steps};
+use crate::codec::dialogue::{
+    CallResult, GO_ON, ReplyPart, Step, is_blank, nonblank_blocks, steps,
+};
 use holon_domain::model::{ModelRequest, PromptFrame};
 use holon_domain::tool::OfferedTool;
 use serde_json::{Value, json};
@@ -15,7 +17,7 @@ const FAILED: &str = "[the call failed]\n";
 
 /// Joins the system blocks to one text; `None` if all are blank.
 pub(crate) fn instructions(frame: &PromptFrame) -> Option<String> {
-    let blocks: Vec<&str> = spoken(&frame.system_blocks)
+    let blocks: Vec<&str> = nonblank_blocks(&frame.system_blocks)
         .map(|block| block.text.as_str())
         .collect();
     let text = if blocks.is_empty() {
@@ -29,7 +31,7 @@ pub(crate) fn instructions(frame: &PromptFrame) -> Option<String> {
 /// Builds the input: the context as one message, then the conversation; never empty.
 pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
     let mut items = Vec::new();
-    let context: Vec<Value> = spoken(&request.frame.context_blocks)
+    let context: Vec<Value> = nonblank_blocks(&request.frame.context_blocks)
         .map(|block| json!({"type": "input_text", "text": block.text}))
         .collect();
     if !context.is_empty() {
@@ -37,7 +39,7 @@ pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
     }
     for step in steps(&request.conversation, &request.model) {
         match step {
-            Step::Assistant(said) => items.extend(assistant(&said, &request.tools)),
+            Step::Assistant(parts) => items.extend(assistant(&parts, &request.tools)),
             Step::Results(answered) => {
                 items.extend(answered.iter().map(|one| result(one, &request.tools)));
             }
@@ -51,26 +53,26 @@ pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
 }
 
 /// Encodes the model's output for a request that offers these tools.
-pub(super) fn assistant(said: &[Said<'_>], tools: &[OfferedTool]) -> Vec<Value> {
+pub(super) fn assistant(parts: &[ReplyPart<'_>], tools: &[OfferedTool]) -> Vec<Value> {
     // The API refuses reasoning without a following item; an answer that was cut off may end with some.
-    let led = said
+    let led = parts
         .iter()
-        .rposition(|piece| !matches!(piece, Said::Sealed { .. }))
+        .rposition(|piece| !matches!(piece, ReplyPart::Sealed { .. }))
         .map_or(0, |last| last + 1);
-    let pieces = said.iter().take(led);
-    pieces.filter_map(|said| piece(said, tools)).collect()
+    let pieces = parts.iter().take(led);
+    pieces.filter_map(|part| piece(part, tools)).collect()
 }
 
-fn piece(said: &Said<'_>, tools: &[OfferedTool]) -> Option<Value> {
-    match said {
-        Said::Text(text) => Some(json!({
+fn piece(part: &ReplyPart<'_>, tools: &[OfferedTool]) -> Option<Value> {
+    match part {
+        ReplyPart::Text(text) => Some(json!({
             "type": "message",
             "role": "assistant",
             // A list of `output_text` would need the id of the item it came in, which is not kept.
             "content": text,
         })),
-        Said::Sealed { data, .. } => unseal(data),
-        Said::Call { id, name, input } => Some(call(id, name, input, tools)),
+        ReplyPart::Sealed { data, .. } => unseal(data),
+        ReplyPart::Call { id, name, input } => Some(call(id, name, input, tools)),
     }
 }
 
@@ -101,7 +103,7 @@ fn unseal(data: &str) -> Option<Value> {
     (own && has("id") && has("encrypted_content")).then_some(item)
 }
 
-fn result(answered: &Answered<'_>, tools: &[OfferedTool]) -> Value {
+fn result(answered: &CallResult<'_>, tools: &[OfferedTool]) -> Value {
     let output = if answered.is_error {
         Cow::Owned(format!("{FAILED}{}", answered.content))
     } else {
@@ -135,7 +137,7 @@ fn arguments(input: &Value) -> Cow<'_, str> {
 /// Encodes the offered tools.
 pub(crate) fn tools(offered: &[OfferedTool]) -> Vec<Value> {
     let tool = |tool: &OfferedTool| match &tool.freeform {
-        Some(form) => freeform::offered(tool, form),
+        Some(form) => freeform::encode_offer(tool, form),
         None => function(tool),
     };
     offered.iter().map(tool).collect()
@@ -143,7 +145,7 @@ pub(crate) fn tools(offered: &[OfferedTool]) -> Vec<Value> {
 
 fn function(tool: &OfferedTool) -> Value {
     let parameters = if tool.strict {
-        strict::lowered(&tool.parameters)
+        strict::reduce_schema(&tool.parameters)
     } else {
         tool.parameters.clone()
     };

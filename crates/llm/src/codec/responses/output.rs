@@ -3,20 +3,20 @@
 //! Invariants: items of unknown types are skipped and never fail the answer; an answer has a stored id only if every
 //! part of it was understood, because only then can a later request refer to it.
 
-use super::failure::failed;
+use super::failure::response_fault;
 use super::freeform;
-use crate::codec::{Decoded, Fault, finished, written_arguments};
+use crate::codec::{DecodedReply, Fault, natural_stop_reason, parse_arguments};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use holon_domain::tool::OfferedTool;
 use serde_json::{Value, json};
 
 /// Decodes a response object. `tools` are those the request offered.
-pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<Decoded, Fault> {
+pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<DecodedReply, Fault> {
     let limit = match response.get("status").and_then(Value::as_str) {
         Some("completed") => None,
         Some("incomplete") => Some(incomplete(response)?),
-        Some("failed") => return Err(failed(response)),
+        Some("failed") => return Err(response_fault(response)),
         Some("cancelled") => {
             return Err(Fault::Reported {
                 kind: ModelFailureKind::ServerError,
@@ -29,7 +29,7 @@ pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<Decoded,
             )));
         }
         None if response.get("error").is_some_and(|error| !error.is_null()) => {
-            return Err(failed(response));
+            return Err(response_fault(response));
         }
         // Some compatible servers leave the status out of a complete answer.
         None => None,
@@ -37,21 +37,21 @@ pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<Decoded,
     let Some(output) = response.get("output").and_then(Value::as_array) else {
         return Err(Fault::malformed("the response has no `output` list"));
     };
-    let mut reading = Reading::new(tools);
+    let mut reader = OutputReader::new(tools);
     for item in output {
-        reading.item(item)?;
+        reader.item(item)?;
     }
     if limit == Some(StopReason::Refusal) {
         // A filter stopped the model, so its calls must not be run.
-        reading
+        reader
             .blocks
             .retain(|block| !matches!(block, ReplyBlock::Call(_)));
     }
-    let stop_reason = limit.unwrap_or_else(|| reading.stop_reason());
-    let stored_id = stored_id(response).filter(|_| limit.is_none() && reading.skipped == 0);
-    Ok(Decoded {
+    let stop_reason = limit.unwrap_or_else(|| reader.stop_reason());
+    let stored_id = stored_id(response).filter(|_| limit.is_none() && reader.skipped == 0);
+    Ok(DecodedReply {
         reply: ModelReply {
-            blocks: reading.blocks,
+            blocks: reader.blocks,
             stop_reason,
             usage: usage(response),
         },
@@ -80,14 +80,14 @@ fn incomplete(response: &Value) -> Result<StopReason, Fault> {
 
 /// Collects blocks from the items of a response.
 #[derive(Debug)]
-struct Reading<'a> {
+struct OutputReader<'a> {
     tools: &'a [OfferedTool],
     blocks: Vec<ReplyBlock>,
     refusals: usize,
     skipped: usize,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> OutputReader<'a> {
     fn new(tools: &'a [OfferedTool]) -> Self {
         Self {
             tools,
@@ -103,7 +103,7 @@ impl<'a> Reading<'a> {
             Some("reasoning") => self.reasoning(item),
             Some("function_call") => {
                 let input = match item.get("arguments") {
-                    Some(Value::String(raw)) => written_arguments(raw),
+                    Some(Value::String(raw)) => parse_arguments(raw),
                     None | Some(Value::Null) => json!({}),
                     Some(other) => other.clone(),
                 };
@@ -111,7 +111,7 @@ impl<'a> Reading<'a> {
                 self.blocks.push(ReplyBlock::Call(call));
             }
             Some("custom_tool_call") => {
-                let call = call(item, self.written(item))?;
+                let call = call(item, self.text_arguments(item))?;
                 self.blocks.push(ReplyBlock::Call(call));
             }
             Some(_) => self.skipped += 1,
@@ -122,12 +122,12 @@ impl<'a> Reading<'a> {
 
     /// Returns the arguments of a call that came as text. If its tool was not offered as free text, the text is parsed
     /// like that of a function call, so that the tool refuses it and the model can correct itself.
-    fn written(&self, item: &Value) -> Value {
+    fn text_arguments(&self, item: &Value) -> Value {
         let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
         let argument = freeform::argument(self.tools, name);
         match (item.get("input"), argument) {
             (Some(Value::String(text)), Some(argument)) => freeform::arguments(argument, text),
-            (Some(Value::String(text)), None) => written_arguments(text),
+            (Some(Value::String(text)), None) => parse_arguments(text),
             (None | Some(Value::Null), Some(argument)) => freeform::arguments(argument, ""),
             (None | Some(Value::Null), None) => json!({}),
             (Some(other), Some(_) | None) => other.clone(),
@@ -173,7 +173,7 @@ impl<'a> Reading<'a> {
     }
 
     fn stop_reason(&self) -> StopReason {
-        match finished(&self.blocks) {
+        match natural_stop_reason(&self.blocks) {
             StopReason::EndTurn if self.refusals > 0 => StopReason::Refusal,
             reason => reason,
         }

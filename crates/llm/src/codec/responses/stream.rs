@@ -3,7 +3,7 @@
 //! The terminal event usually carries the whole response. A backend that sends it without its output gets the finished
 //! items of the stream put in.
 
-use super::{failed, told};
+use super::{error_fault, response_fault};
 use crate::codec::Fault;
 use crate::codec::stream::{Progress, parsed};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ pub(crate) struct Assembler {
 /// A finished output item. It is kept as text, which takes far less memory than parsed JSON.
 #[derive(Debug)]
 struct Finished {
-    /// The item's `output_index`.
+    /// Taken from the event's `output_index`; servers without one number items in order.
     place: u64,
     id: Option<String>,
     text: String,
@@ -65,7 +65,9 @@ impl Assembler {
             "response.completed" | "response.done" => self.end(&mut event, "completed"),
             "response.incomplete" => self.end(&mut event, "incomplete"),
             "response.failed" => {
-                return Err(failed(event.get("response").unwrap_or(&Value::Null)));
+                return Err(response_fault(
+                    event.get("response").unwrap_or(&Value::Null),
+                ));
             }
             "response.cancelled" => self.end(&mut event, "cancelled"),
             "error" => return Err(error(&event)),
@@ -150,14 +152,14 @@ fn is_repeated_later(name: &str) -> bool {
 /// Reads the fault of an `error` event: in a member of its own, or in the event itself.
 fn error(event: &Value) -> Fault {
     match event.get("error") {
-        Some(inner) if !inner.is_null() => told(inner),
+        Some(inner) if !inner.is_null() => error_fault(inner),
         Some(_) | None => {
             // The event's own `type` is always "error" and must not be read as a code.
             let mut bare = event.clone();
             if let Value::Object(members) = &mut bare {
                 members.remove("type");
             }
-            told(&bare)
+            error_fault(&bare)
         }
     }
 }

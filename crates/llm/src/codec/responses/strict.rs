@@ -11,23 +11,23 @@ const DROPPED: [&str; 4] = ["default", "maxLength", "minLength", "title"];
 const NAMED: [&str; 2] = ["properties", "$defs"];
 
 /// Returns the schema without the keywords the API refuses.
-pub(in crate::codec) fn lowered(schema: &Value) -> Value {
+pub(in crate::codec) fn reduce_schema(schema: &Value) -> Value {
     match schema {
-        Value::Object(node) => Value::Object(node.iter().filter_map(member).collect()),
+        Value::Object(node) => Value::Object(node.iter().filter_map(reduce_member).collect()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             schema.clone()
         }
     }
 }
 
-fn member((key, value): (&String, &Value)) -> Option<(String, Value)> {
+fn reduce_member((key, value): (&String, &Value)) -> Option<(String, Value)> {
     if DROPPED.contains(&key.as_str()) {
         return None;
     }
     let value = match (key.as_str(), value) {
-        (key, Value::Object(named)) if NAMED.contains(&key) => Value::Object(each(named)),
-        ("anyOf" | "oneOf", Value::Array(list)) => list.iter().map(lowered).collect(),
-        ("items", inner) => lowered(inner),
+        (key, Value::Object(named)) if NAMED.contains(&key) => Value::Object(reduce_named(named)),
+        ("anyOf" | "oneOf", Value::Array(list)) => list.iter().map(reduce_schema).collect(),
+        ("items", inner) => reduce_schema(inner),
         (_, value) => value.clone(),
     };
     // The alternatives of our tools exclude each other, so both keywords mean the same; the API knows only `anyOf`.
@@ -35,7 +35,7 @@ fn member((key, value): (&String, &Value)) -> Option<(String, Value)> {
     Some((key.to_owned(), value))
 }
 
-fn each(named: &Map<String, Value>) -> Map<String, Value> {
-    let lower = |(name, schema): (&String, &Value)| (name.clone(), lowered(schema));
+fn reduce_named(named: &Map<String, Value>) -> Map<String, Value> {
+    let lower = |(name, schema): (&String, &Value)| (name.clone(), reduce_schema(schema));
     named.iter().map(lower).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{Assembler, Progress};
 use crate::codec::sample::golden;
-use crate::codec::{Decoded, Fault, answer, decode};
+use crate::codec::{DecodedReply, Fault, answer, decode};
 use holon_domain::model::{ModelFailureKind as Kind, ReplyBlock};
 use holon_domain::provider::Transport;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const MESSAGES: Transport = Transport::AnthropicMessages;
 const MOST: usize = 1 << 20;
 
 /// The result of a stream: its answer, and the text that was passed on while it arrived.
-type Played = (Result<Decoded, Fault>, String);
+type Played = (Result<DecodedReply, Fault>, String);
 
 fn play(transport: Transport, most: usize, events: &[String]) -> Played {
     let mut assembler = Assembler::new(transport, most);
@@ -31,7 +31,7 @@ fn play(transport: Transport, most: usize, events: &[String]) -> Played {
     )
 }
 
-fn texts(decoded: &Decoded) -> String {
+fn texts(decoded: &DecodedReply) -> String {
     let text = |block: &ReplyBlock| match block {
         ReplyBlock::Text { text } => Some(text.clone()),
         ReplyBlock::Reasoning { .. } | ReplyBlock::Call(_) => None,

@@ -16,7 +16,7 @@ fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
 }
 
 fn kind(status: u16, body: &str) -> Kind {
-    refusal(status, &HeaderMap::new(), &Said::read(body.as_bytes())).kind
+    classify_refusal(status, &HeaderMap::new(), &ErrorBody::read(body.as_bytes())).kind
 }
 
 #[test]
@@ -242,43 +242,51 @@ fn limits_are_learned_from_refusals_and_from_reports() {
         context_window_tokens: Some(4_096),
         max_output_tokens: None,
     });
-    let refused = refusal(400, &HeaderMap::new(), &Said::plain(sentence));
+    let refused = classify_refusal(400, &HeaderMap::new(), &ErrorBody::plain(sentence));
     assert_eq!(
         (refused.kind, refused.learned),
         (Kind::ContextLengthExceeded, window)
     );
     for coded in [Kind::InvalidRequest, Kind::ContextLengthExceeded] {
-        assert_eq!(reported(coded, &Said::plain(sentence)), refused);
+        assert_eq!(
+            classify_reported(coded, &ErrorBody::plain(sentence)),
+            refused
+        );
     }
-    let output = refusal(
+    let output = classify_refusal(
         400,
         &HeaderMap::new(),
-        &Said::plain("max_tokens: 9 > 4096, which is the maximum allowed number of output tokens"),
+        &ErrorBody::plain(
+            "max_tokens: 9 > 4096, which is the maximum allowed number of output tokens",
+        ),
     );
     assert_eq!(output.kind, Kind::InvalidRequest);
     assert_eq!(output.learned.unwrap().max_output_tokens, Some(4_096));
-    let nothing = refusal(
+    let nothing = classify_refusal(
         400,
         &HeaderMap::new(),
-        &Said::plain("context_length_exceeded"),
+        &ErrorBody::plain("context_length_exceeded"),
     );
     assert_eq!(nothing.learned, None);
 }
 
 #[test]
 fn a_report_keeps_its_class_and_its_stated_wait() {
-    let said = Said::plain("Rate limit reached. Please try again in 11.5s.");
-    let verdict = reported(Kind::RateLimited, &said);
+    let error_body = ErrorBody::plain("Rate limit reached. Please try again in 11.5s.");
+    let verdict = classify_reported(Kind::RateLimited, &error_body);
     assert_eq!(
         (verdict.kind, verdict.wait_ms),
         (Kind::RateLimited, Some(11_500))
     );
-    assert_eq!(reported(Kind::ServerError, &Said::plain("")).wait_ms, None);
+    assert_eq!(
+        classify_reported(Kind::ServerError, &ErrorBody::plain("")).wait_ms,
+        None
+    );
 }
 
 #[test]
 fn waits_are_kept_where_another_try_can_help() {
-    let asked = headers(&[("retry-after", "7")]);
+    let retry_after = headers(&[("retry-after", "7")]);
     for (status, wait) in [
         (429, Some(7_000)),
         (503, Some(7_000)),
@@ -292,7 +300,7 @@ fn waits_are_kept_where_another_try_can_help() {
         (404, None),
     ] {
         assert_eq!(
-            refusal(status, &asked, &Said::plain("")).wait_ms,
+            classify_refusal(status, &retry_after, &ErrorBody::plain("")).wait_ms,
             wait,
             "{status}"
         );
@@ -301,8 +309,9 @@ fn waits_are_kept_where_another_try_can_help() {
 
 #[test]
 fn a_used_up_allowance_says_when_it_is_renewed() {
-    let codex = Said::read(br#"{"error":{"type":"usage_limit_reached","resets_in_seconds":7200}}"#);
-    let verdict = refusal(429, &HeaderMap::new(), &codex);
+    let codex =
+        ErrorBody::read(br#"{"error":{"type":"usage_limit_reached","resets_in_seconds":7200}}"#);
+    let verdict = classify_refusal(429, &HeaderMap::new(), &codex);
     assert_eq!(
         (verdict.kind, verdict.wait_ms),
         (Kind::Quota, Some(7_200_000))
@@ -312,10 +321,10 @@ fn a_used_up_allowance_says_when_it_is_renewed() {
         ("anthropic-ratelimit-unified-status", "rejected"),
         ("anthropic-ratelimit-unified-reset", "1767229200"),
     ]);
-    let verdict = refusal(
+    let verdict = classify_refusal(
         429,
         &unified,
-        &Said::plain("This request would exceed your account's rate limit."),
+        &ErrorBody::plain("This request would exceed your account's rate limit."),
     );
     assert_eq!(
         (verdict.kind, verdict.wait_ms),
@@ -325,10 +334,10 @@ fn a_used_up_allowance_says_when_it_is_renewed() {
 
 #[test]
 fn an_allowance_that_is_renewed_within_a_minute_is_a_rate_limit() {
-    let google = Said::read(
+    let google = ErrorBody::read(
         br#"[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}]"#,
     );
-    let verdict = refusal(429, &HeaderMap::new(), &google);
+    let verdict = classify_refusal(429, &HeaderMap::new(), &google);
     assert_eq!(
         (verdict.kind, verdict.wait_ms),
         (Kind::RateLimited, Some(34_000))
@@ -337,8 +346,8 @@ fn an_allowance_that_is_renewed_within_a_minute_is_a_rate_limit() {
 
 #[test]
 fn a_missing_previous_response_is_recognised_and_nothing_else_is() {
-    let said = |body: &str| Said::read(body.as_bytes());
-    let missing = said(
+    let error_body = |body: &str| ErrorBody::read(body.as_bytes());
+    let missing = error_body(
         r#"{"error":{"message":"Previous response with id 'resp_1' not found.","code":"previous_response_not_found","param":"previous_response_id"}}"#,
     );
     assert!(is_about_previous(400, &missing));
@@ -346,7 +355,7 @@ fn a_missing_previous_response_is_recognised_and_nothing_else_is() {
     assert!(!is_about_previous(429, &missing));
     assert!(!is_about_previous(
         400,
-        &said(r#"{"error":{"message":"no"}}"#)
+        &error_body(r#"{"error":{"message":"no"}}"#)
     ));
 }
 
@@ -360,15 +369,15 @@ fn a_renewal_within_a_minute_is_the_wait_of_the_rate_limit() {
         r#"{"error":{"code":"insufficient_quota","resets_in_seconds":45}}"#,
         r#"{"error":{"code":"insufficient_quota","resets_at":1767225645}}"#,
     ] {
-        let verdict = refusal(429, &dated, &Said::read(body.as_bytes()));
+        let verdict = classify_refusal(429, &dated, &ErrorBody::read(body.as_bytes()));
         assert_eq!(
             (verdict.kind, verdict.wait_ms),
             (Kind::RateLimited, Some(45_000)),
             "{body}"
         );
     }
-    let unnamed = Said::read(br#"{"error":{"message":"Slow down","resets_in_seconds":45}}"#);
-    let verdict = refusal(429, &HeaderMap::new(), &unnamed);
+    let unnamed = ErrorBody::read(br#"{"error":{"message":"Slow down","resets_in_seconds":45}}"#);
+    let verdict = classify_refusal(429, &HeaderMap::new(), &unnamed);
     assert_eq!(
         (verdict.kind, verdict.wait_ms),
         (Kind::RateLimited, Some(45_000))

@@ -18,7 +18,7 @@ fn a_refusal_names_the_part_to_leave_out() {
     let named = |status: u16, words: &str| {
         named(
             StatusCode::from_u16(status).unwrap(),
-            &Said::plain(words),
+            &ErrorBody::plain(words),
             &body(),
         )
     };
@@ -66,9 +66,9 @@ fn a_refusal_names_the_part_to_leave_out() {
 
 #[test]
 fn a_part_that_is_not_sent_is_not_blamed() {
-    let said = Said::plain("Unsupported parameter: 'prompt_cache_key'");
+    let refusal = ErrorBody::plain("Unsupported parameter: 'prompt_cache_key'");
     let bare = json!({"model": "m"});
-    assert_eq!(named(StatusCode::BAD_REQUEST, &said, &bare), None);
+    assert_eq!(named(StatusCode::BAD_REQUEST, &refusal, &bare), None);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn told_with(transport: Transport, status: u16, headers: &HeaderMap, body: &str)
     let url = Url::parse("https://api.acme.example/v1/responses").unwrap();
     let model = ModelRef::parse("acme/m").unwrap();
     let secret = SecretString::from("sk-canary-0123456789");
-    let asked = Asked {
+    let context = ErrorContext {
         provider: &provider,
         model: Some(&model),
         url: &url,
@@ -33,7 +33,7 @@ fn told_with(transport: Transport, status: u16, headers: &HeaderMap, body: &str)
         secrets: &Secrets::default(),
     };
     let status = StatusCode::from_u16(status).unwrap();
-    asked.refused(status, headers, &Said::read(body.as_bytes()))
+    context.status_failure(status, headers, &ErrorBody::read(body.as_bytes()))
 }
 
 fn message(status: u16, body: &str) -> String {
@@ -63,14 +63,14 @@ fn a_refusal_names_the_provider_the_status_the_words_and_the_next_step() {
 
 #[test]
 fn a_provider_that_says_when_to_ask_again_is_quoted_with_it() {
-    for (status, after, said) in [
+    for (status, after, error_body) in [
         (429, "9999", "; it wants to be asked again in 2 h 47 min"),
         (503, "45", "; it wants to be asked again in 45 s"),
     ] {
         let mut headers = HeaderMap::new();
         headers.insert("retry-after", HeaderValue::from_static(after));
         let failure = told_with(Transport::OpenaiResponses, status, &headers, "Slow down.");
-        assert!(failure.message.ends_with(said), "{}", failure.message);
+        assert!(failure.message.ends_with(error_body), "{}", failure.message);
     }
 }
 
@@ -138,7 +138,7 @@ fn words_without_end_and_control_characters_are_tamed() {
 fn a_redirect_names_the_host_and_nothing_else_of_its_target() {
     let provider = provider(Transport::OpenaiResponses);
     let url = Url::parse(&provider.base_url).unwrap();
-    let asked = Asked {
+    let context = ErrorContext {
         provider: &provider,
         model: None,
         url: &url,
@@ -153,10 +153,10 @@ fn a_redirect_names_the_host_and_nothing_else_of_its_target() {
             HeaderName::from_static("location"),
             HeaderValue::from_static(target),
         )];
-        let failure = asked.refused(
+        let failure = context.status_failure(
             StatusCode::TEMPORARY_REDIRECT,
             &headers.into_iter().collect(),
-            &Said::plain("moved"),
+            &ErrorBody::plain("moved"),
         );
         assert_eq!(failure.kind, Kind::InvalidResponse);
         assert!(failure.message.contains(names), "{}", failure.message);
@@ -168,14 +168,15 @@ fn a_redirect_names_the_host_and_nothing_else_of_its_target() {
 fn every_limit_that_passes_is_a_timeout_with_its_stage() {
     let provider = provider(Transport::OpenaiResponses);
     let url = Url::parse(&provider.base_url).unwrap();
-    let asked = Asked {
+    let context = ErrorContext {
         provider: &provider,
         model: None,
         url: &url,
         secret: None,
         secrets: &Secrets::default(),
     };
-    let failure = asked.late(Stage::Headers, Late::Step(Duration::from_secs(300)));
+    let failure =
+        context.timeout_failure(Stage::Headers, ExpiredLimit::Step(Duration::from_secs(300)));
     assert_eq!(failure.kind, Kind::Timeout);
     assert_eq!(
         failure.message,

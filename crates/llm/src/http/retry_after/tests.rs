@@ -19,8 +19,8 @@ fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         .collect()
 }
 
-fn nothing() -> Said {
-    Said::plain("")
+fn nothing() -> ErrorBody {
+    ErrorBody::plain("")
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn words_are_read_where_headers_are_silent() {
         ),
     ] {
         assert_eq!(
-            wait_ms(&headers(&[]), &Said::read(body.as_bytes())),
+            wait_ms(&headers(&[]), &ErrorBody::read(body.as_bytes())),
             wait,
             "{body}"
         );
@@ -117,13 +117,14 @@ fn words_are_read_where_headers_are_silent() {
 
 #[test]
 fn a_renewal_is_read_from_the_body_then_from_headers() {
-    let said = |body: &str| Said::read(body.as_bytes());
-    let in_body = said(r#"{"error":{"type":"usage_limit_reached","resets_in_seconds":3600}}"#);
+    let error_body = |body: &str| ErrorBody::read(body.as_bytes());
+    let in_body =
+        error_body(r#"{"error":{"type":"usage_limit_reached","resets_in_seconds":3600}}"#);
     assert_eq!(
         renewal_ms(&headers(&[("retry-after", "5")]), &in_body),
         Some(3_600_000)
     );
-    let at = said(r#"{"error":{"type":"usage_limit_reached","resets_at":1767225610}}"#);
+    let at = error_body(r#"{"error":{"type":"usage_limit_reached","resets_at":1767225610}}"#);
     assert_eq!(renewal_ms(&headers(&[LATER]), &at), Some(10_000));
     assert_eq!(
         renewal_ms(&headers(&[]), &at),

@@ -86,7 +86,7 @@ fn each_vendors_way_to_say_too_long_is_understood() {
         ("the model is busy", None),
         ("", None),
     ] {
-        assert_eq!(size(&Said::plain(sentence)), size_said, "{sentence}");
+        assert_eq!(size(&ErrorBody::plain(sentence)), size_said, "{sentence}");
     }
 }
 
@@ -120,7 +120,7 @@ fn the_largest_answer_is_learned_from_each_vendors_refusal() {
         ("max_tokens must be less than or equal to 1", None),
         ("temperature should be less than or equal to 1000", None),
     ] {
-        assert_eq!(size(&Said::plain(sentence)), size_said, "{sentence}");
+        assert_eq!(size(&ErrorBody::plain(sentence)), size_said, "{sentence}");
     }
 }
 
@@ -137,7 +137,11 @@ fn a_prompt_that_leaves_room_teaches_to_ask_for_a_shorter_answer() {
             most: 1_024,
             window: Some(4_096),
         };
-        assert_eq!(size(&Said::plain(sentence)), Some(learned), "{sentence}");
+        assert_eq!(
+            size(&ErrorBody::plain(sentence)),
+            Some(learned),
+            "{sentence}"
+        );
     }
 }
 
@@ -145,5 +149,5 @@ fn a_prompt_that_leaves_room_teaches_to_ask_for_a_shorter_answer() {
 fn a_window_beside_the_words_counts() {
     let body = br#"{"error":{"code":400,"type":"exceed_context_size_error",
         "message":"the request exceeds the available context size","n_prompt_tokens":9000,"n_ctx":8192}}"#;
-    assert_eq!(size(&Said::read(body)), prompt(8_192));
+    assert_eq!(size(&ErrorBody::read(body)), prompt(8_192));
 }

@@ -1,4 +1,4 @@
-//! How commands under a shim end, and what is written down of it.
+//! Tests of the ends of commands under a shim, and of the status that is recorded.
 
 use super::place::{Place, begin, end_of, finish};
 use crate::support::Witness;
@@ -58,7 +58,7 @@ async fn exit_statuses_and_signals_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_timeout_holds_although_nobody_waits_for_the_command() {
+async fn a_timeout_holds_although_no_host_waits_for_the_command() {
     let place = Place::new();
     let witness = Witness::new();
     let cmd = format!("echo before; sleep 3600 > {} & sleep 3600", witness.path());
@@ -75,7 +75,7 @@ async fn a_timeout_holds_although_nobody_waits_for_the_command() {
 }
 
 #[tokio::test]
-async fn a_command_may_say_its_last_words_when_its_time_is_up() {
+async fn a_command_may_print_after_its_timeout_signal() {
     let place = Place::new();
     let cmd = "trap 'echo saved; exit 3' TERM; while :; do sleep 0.01; done";
     let spec = ShimSpec {
@@ -93,7 +93,7 @@ async fn a_command_may_say_its_last_words_when_its_time_is_up() {
 async fn what_a_direct_command_leaves_behind_is_counted_and_killed() {
     let place = Place::new();
     let witness = Witness::new();
-    // One in the group, one in another session, one whose parent is gone; all hold the witness and the pipes.
+    // One process in the group, one in another session, one whose parent is gone; all hold the witness and the pipes.
     let cmd = format!(
         "exec 3> {}; sleep 3600 & setsid sleep 3600 & (sleep 3600 &) ; echo done",
         witness.path()
@@ -120,22 +120,22 @@ async fn what_a_task_leaves_behind_is_counted_and_left_alone() {
         (ended.end, ended.leftovers),
         (CommandEnd::Exited { status: 0 }, 1)
     );
-    // It still reads, and ends when there is nothing more to read.
+    // The leftover process still reads, and ends at the end of its input.
     std::fs::write(&pipe, "still here").unwrap();
-    let said = place.path().join("said");
+    let file = place.path().join("said");
     let read = tokio::task::spawn_blocking(move || {
-        while !std::fs::read_to_string(&said).is_ok_and(|said| said == "still here") {
+        while !std::fs::read_to_string(&file).is_ok_and(|text| text == "still here") {
             std::thread::yield_now();
         }
     });
-    tokio::time::timeout(super::place::FOREVER, read)
+    tokio::time::timeout(super::place::TEST_TIMEOUT, read)
         .await
         .expect("it was alive")
         .unwrap();
 }
 
 #[tokio::test]
-async fn the_status_is_on_disk_before_anybody_hears_of_the_end() {
+async fn the_status_is_on_disk_before_the_end_is_reported() {
     let place = Place::new();
     let ended = finish(place.spec("exit 7")).await;
     let status = std::fs::read_to_string(place.state_dir().join("status.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Commands that cannot be started under a shim, and the surroundings of those that can.
+//! Tests of commands that cannot be started under a shim, and of the environment of those that can.
 
 use super::place::{Place, finish, image};
 use holon_domain::command::CommandFailure;
@@ -44,7 +44,7 @@ async fn a_missing_directory_is_not_mistaken_for_a_missing_shell() {
         workdir: cwd.display().to_string(),
     };
     assert_eq!(failure(spec).await, expected);
-    let found = attach(place.sought()).await;
+    let found = attach(place.locator()).await;
     assert!(matches!(found, TaskState::Failed(failure) if failure == expected));
 }
 
@@ -52,7 +52,7 @@ async fn a_missing_directory_is_not_mistaken_for_a_missing_shell() {
 async fn text_the_system_cannot_take_says_what_to_do() {
     let place = Place::new();
     assert!(reason(failure(place.spec("echo a\0b")).await).contains("NUL"));
-    // Over the limit of one argument, and over that of all.
+    // Over the limit of one argument, and over the limit of all arguments.
     for length in [200 << 10, 2 << 20] {
         let place = Place::new();
         let long = failure(place.spec(&format!(": {}", "x".repeat(length)))).await;
@@ -99,7 +99,7 @@ async fn the_environment_is_what_the_spec_says_and_nothing_else() {
         .lines()
         .filter_map(|line| Some(line.split_once('=')?.0))
         .collect();
-    // The shell says where it is; that is its own.
+    // The shell sets this variable itself.
     names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name));
     assert_eq!(names, ["ONLY"]);
 }
@@ -107,12 +107,12 @@ async fn the_environment_is_what_the_spec_says_and_nothing_else() {
 #[tokio::test]
 async fn a_command_has_its_three_descriptors_and_no_other() {
     let place = Place::new();
-    // Without the mark that closes it on exec, so that only the shim can keep it out.
+    // Without close-on-exec, so that only the shim can keep it from the command.
     let held = tempfile::tempfile().unwrap();
     let leaky = rustix::io::dup(&held).unwrap();
     rustix::io::fcntl_setfd(leaky.as_fd(), rustix::io::FdFlags::empty()).unwrap();
     finish(place.spec("exec ls /proc/self/fd")).await;
-    // The fourth is the listing's own.
+    // The fourth descriptor belongs to `ls` itself.
     assert_eq!(place.out(), "0\n1\n2\n3\n");
 }
 
@@ -149,7 +149,7 @@ async fn a_command_may_open_as_many_files_as_the_host_might_when_it_began() {
     };
     setrlimit(Resource::Nofile, lowered).unwrap();
     let image = image();
-    // As a host does that needs more for itself.
+    // A host raises its own limit like this.
     setrlimit(Resource::Nofile, limit).unwrap();
     let task = start(&image, place.spec("ulimit -Sn; ulimit -Hn")).await;
     super::place::end_of(&task.unwrap()).await;

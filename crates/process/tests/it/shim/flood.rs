@@ -1,6 +1,6 @@
-//! Output without end, without lines and without sense.
+//! Tests of output without end, without lines, and of binary output.
 
-use super::place::{Place, begin, end_of, finish, until_said, until_written};
+use super::place::{Place, begin, end_of, finish, wait_for_bytes, wait_for_output};
 use holon_domain::command::CommandEnd;
 use holon_process::{ShimSpec, Stream};
 
@@ -30,7 +30,7 @@ async fn a_flood_is_drained_to_its_end_and_kept_up_to_the_cap() {
 #[tokio::test]
 async fn offsets_mean_the_same_bytes_before_and_after_the_end() {
     let place = Place::new();
-    // Numbered lines of ten bytes each, so that every byte says where it belongs.
+    // Numbered lines of ten bytes each, so that every byte shows its own offset.
     let cmd = "i=0; while [ $i -lt 20000 ]; do printf '%09d\\n' $i; i=$((i+1)); done; echo READY; read x; printf END";
     let spec = ShimSpec {
         output_cap_bytes: CAP,
@@ -38,7 +38,7 @@ async fn offsets_mean_the_same_bytes_before_and_after_the_end() {
         ..place.spec(cmd)
     };
     let task = begin(spec).await;
-    until_said(&task, 199_990, "READY").await;
+    wait_for_output(&task, 199_990, "READY").await;
     let offsets = [0, 12_340, 199_000];
     let mut before = Vec::new();
     for offset in offsets {
@@ -69,7 +69,7 @@ async fn offsets_mean_the_same_bytes_before_and_after_the_end() {
     assert_eq!(preview.total_bytes, 200_009);
 }
 
-/// The most memory a shim ever had, whose number its command has printed.
+/// Peak memory of the shim whose pid its command has printed.
 fn peak_kb(place: &Place) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", place.err().trim())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -87,7 +87,7 @@ async fn a_line_of_a_gigabyte_costs_bounded_memory_and_disk() {
         ..place.spec(cmd)
     };
     let task = begin(spec).await;
-    until_written(&task, 1_073_741_826).await;
+    wait_for_bytes(&task, 1_073_741_826).await;
     assert!(peak_kb(&place) < 32 << 10);
     let live = task.preview(Stream::Output, 100).await.unwrap();
     assert_eq!(live.total_bytes, 1_073_741_827);
@@ -107,7 +107,7 @@ async fn a_flood_can_be_stopped_and_costs_bounded_memory() {
         ..place.spec("echo $PPID >&2; exec yes")
     };
     let task = begin(spec).await;
-    until_written(&task, 200_000_000).await;
+    wait_for_bytes(&task, 200_000_000).await;
     assert!(peak_kb(&place) < 32 << 10);
     let ended = task.stop(std::time::Duration::ZERO).await.unwrap();
     assert!(ended.stopped && ended.survivors == 0);

@@ -1,14 +1,14 @@
-//! A disk that takes no more.
+//! Tests of a full disk.
 
 use super::namespace::inside;
-use super::place::{Place, begin, end_of, finish, image, sought, until_written};
+use super::place::{Place, begin, end_of, finish, image, locator, wait_for_bytes};
 use holon_process::{ShimSpec, Stream, TaskState, attach, start};
 use std::path::PathBuf;
 use std::process::Command;
 
 const DISK: u64 = 128 << 10;
 
-/// A directory on a disk of its own, which only the test sees.
+/// A small file system that is mounted only for the test.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -20,14 +20,14 @@ impl SmallDisk {
             .arg(&path)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&mount.stderr);
-        assert!(mount.status.success(), "{said}");
+        let output_text = String::from_utf8_lossy(&mount.stderr);
+        assert!(mount.status.success(), "{output_text}");
         Self(path)
     }
 }
 
 impl Drop for SmallDisk {
-    /// Or the directory below it could not be removed.
+    /// Unmounts it, because otherwise the directory below could not be removed.
     fn drop(&mut self) {
         let umount = Command::new("umount").arg("--lazy").arg(&self.0).status();
         assert!(umount.unwrap().success());
@@ -51,7 +51,7 @@ fn a_full_disk_costs_output_and_neither_the_command_nor_its_end() {
             ..place.spec("head -c 1000000 /dev/zero; printf END; echo last >&2; read x; exit 3")
         };
         let task = begin(spec).await;
-        until_written(&task, 1_000_002).await;
+        wait_for_bytes(&task, 1_000_002).await;
         let live = task.preview(Stream::Output, 100).await.unwrap();
         assert!(live.tail.ends_with("END"), "the shim still holds the end");
         task.input(1, b"\n").await.unwrap();
@@ -63,8 +63,8 @@ fn a_full_disk_costs_output_and_neither_the_command_nor_its_end() {
         let error = facts.error.as_deref().unwrap();
         assert!(error.contains("No space left"), "{error}");
         facts.preview(100).await.unwrap();
-        // Its room was taken while there was some.
-        let TaskState::Ended(found) = attach(sought(&state_dir)).await else {
+        // The space of the status was reserved while the disk had some.
+        let TaskState::Ended(found) = attach(locator(&state_dir)).await else {
             panic!("it has ended");
         };
         assert_eq!(*found, ended);
@@ -93,9 +93,12 @@ fn on_a_disk_that_is_full_before_the_start_nothing_runs_unrecorded() {
             .await
             .expect_err("there is no room");
         assert!(failure.to_string().contains("No space left"), "{failure}");
-        // Giving up needs no room, and holds when there is some again.
+        // Marking the spec needs no space, and is still valid when there is space again.
         for dir in &dirs {
-            assert!(matches!(attach(sought(dir)).await, TaskState::NeverStarted));
+            assert!(matches!(
+                attach(locator(dir)).await,
+                TaskState::NeverStarted
+            ));
         }
         std::fs::remove_file(disk.join("fill")).unwrap();
         for state_dir in dirs {

@@ -1,13 +1,13 @@
-//! Tasks that nobody ever took on.
+//! Tests of tasks that no shim ever claimed.
 
-use super::place::{Place, begin, end_of, image, sought, until_said};
+use super::place::{Place, begin, end_of, image, locator, wait_for_output};
 use holon_domain::command::{CommandEnd, UnknownCause};
 use holon_process::{ShimSpec, TaskState, attach, start};
 use std::fs::File;
 use std::time::SystemTime;
 
 async fn found(place: &Place) -> TaskState {
-    attach(place.sought()).await
+    attach(place.locator()).await
 }
 
 async fn never_starts(place: &Place) {
@@ -18,7 +18,7 @@ async fn never_starts(place: &Place) {
 }
 
 #[tokio::test]
-async fn a_task_that_nobody_took_on_never_ran_and_never_will() {
+async fn a_task_that_no_shim_claimed_never_ran_and_never_will() {
     let place = Place::new();
     for _ in 0..2 {
         assert!(matches!(found(&place).await, TaskState::NeverStarted));
@@ -37,7 +37,7 @@ async fn a_shim_that_died_before_its_mark_never_ran_the_task() {
 #[tokio::test]
 async fn a_mark_without_text_is_a_mark() {
     let place = Place::new();
-    // What is left of giving up when the disk is full.
+    // The state of the lock if the disk was full while the spec was marked.
     let lock = File::create(place.state_dir().join("spec.lock")).unwrap();
     lock.set_len(9).unwrap();
     assert!(matches!(found(&place).await, TaskState::NeverStarted));
@@ -86,7 +86,7 @@ async fn a_mark_that_the_command_removed_is_not_taken_for_a_task_that_never_ran(
         ..place.spec("rm state/spec.lock; echo up; read x; exit 3")
     };
     let task = begin(spec).await;
-    until_said(&task, 0, "up").await;
+    wait_for_output(&task, 0, "up").await;
     assert!(matches!(
         found(&place).await,
         TaskState::Unknown(UnknownCause::SupervisorDied)
@@ -97,14 +97,14 @@ async fn a_mark_that_the_command_removed_is_not_taken_for_a_task_that_never_ran(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_start_and_many_who_give_it_up_either_the_start_or_the_others_are_right() {
+async fn a_start_and_concurrent_lookups_agree_on_the_outcome() {
     for _ in 0..10 {
         let place = Place::new();
         let dir = place.state_dir();
         let mut askers = tokio::task::JoinSet::new();
         for _ in 0..8 {
             let dir = dir.clone();
-            askers.spawn(async move { attach(sought(&dir)).await });
+            askers.spawn(async move { attach(locator(&dir)).await });
         }
         let started = start(&image(), place.spec("touch ran")).await;
         if let Ok(task) = &started {

@@ -1,7 +1,7 @@
-//! Commands that mean harm, or look as if.
+//! Tests of commands that try to do harm.
 
 use super::namespace::inside;
-use super::place::{FOREVER, Place, begin, end_of, finish, until_said, until_written};
+use super::place::{Place, TEST_TIMEOUT, begin, end_of, finish, wait_for_bytes, wait_for_output};
 use crate::support::Witness;
 use holon_domain::command::{CommandEnd, UnknownCause};
 use holon_process::{Error, ShimSpec, Stream, TaskState, attach, kept_output};
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// A script that starts itself twice, once in a session of its own, so many generations deep, and ignores all requests.
+/// A script that starts itself twice, once in a new session, for this many generations, and ignores SIGTERM.
 const BOMB: &str = "#!/bin/sh
 trap '' TERM HUP
 printf .
@@ -34,7 +34,7 @@ async fn a_stop_kills_every_process_of_a_large_tree() {
     let place = Place::new();
     let (witness, spec) = bomb(&place, 6);
     let task = begin(spec).await;
-    until_written(&task, 126).await;
+    wait_for_bytes(&task, 126).await;
     let ended = task.stop(Duration::ZERO).await.unwrap();
     assert_eq!((ended.leftovers, ended.survivors), (126, 0));
     witness.all_dead().await;
@@ -45,7 +45,7 @@ async fn a_stop_outruns_a_tree_that_still_grows() {
     let place = Place::new();
     let (witness, spec) = bomb(&place, 8);
     let task = begin(spec).await;
-    until_written(&task, 0).await;
+    wait_for_bytes(&task, 0).await;
     let ended = task.stop(Duration::ZERO).await.unwrap();
     assert_eq!(ended.survivors, 0);
     witness.all_dead().await;
@@ -62,9 +62,9 @@ async fn a_command_that_kills_its_group_ends_alone() {
 }
 
 #[test]
-fn a_command_that_kills_everybody_is_lost_and_its_output_is_not() {
-    let name = "a_command_that_kills_everybody_is_lost_and_its_output_is_not";
-    // Everybody but the first process, which is this test.
+fn a_command_that_kills_all_processes_is_lost_but_its_output_is_kept() {
+    let name = "a_command_that_kills_all_processes_is_lost_but_its_output_is_kept";
+    // All processes except the first one, which is this test.
     inside(module_path!(), name, async {
         let place = Place::new();
         let spec = ShimSpec {
@@ -73,11 +73,11 @@ fn a_command_that_kills_everybody_is_lost_and_its_output_is_not() {
         };
         let out = spec.output_path.clone();
         let task = begin(spec).await;
-        until_said(&task, 0, "before").await;
-        // It may be dead before it has answered.
+        wait_for_output(&task, 0, "before").await;
+        // The shim may die before it answers.
         task.input(1, b"\n").await.ok();
         assert_eq!(task.ended().await, Err(Error::Lost));
-        let found = attach(place.sought()).await;
+        let found = attach(place.locator()).await;
         assert!(
             matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
             "{found:?}"
@@ -88,17 +88,17 @@ fn a_command_that_kills_everybody_is_lost_and_its_output_is_not() {
 }
 
 #[tokio::test]
-async fn a_command_that_removes_its_own_records_still_ends_for_whoever_waits() {
+async fn a_command_that_removes_its_own_records_still_ends_for_a_waiting_host() {
     let place = Place::new();
     let spec = ShimSpec {
         accepts_input: true,
         ..place.spec("read x; rm -r state out; echo gone; exit 4")
     };
     let task = begin(spec).await;
-    let TaskState::Running(second) = attach(place.sought()).await else {
+    let TaskState::Running(second) = attach(place.locator()).await else {
         panic!("it is alive");
     };
-    // Waiting before the socket is gone is what makes the difference.
+    // The wait has to start before the socket is removed.
     let (first, second, ()) = tokio::join!(task.ended(), second.ended(), async {
         task.input(1, b"\n").await.unwrap();
     });
@@ -117,7 +117,7 @@ async fn bytes_that_are_no_text_are_shown_as_far_as_they_can_be() {
     for (bytes, text) in [
         ("a\\000b", "a\0b"),
         ("\\377\\376ok", "\u{fffd}\u{fffd}ok"),
-        // The first half of a character, and a half of a pair that stands for none.
+        // The first half of a character, and a lone surrogate.
         ("ok\\303", "ok\u{fffd}"),
         ("\\355\\240\\200", "\u{fffd}\u{fffd}\u{fffd}"),
     ] {
@@ -140,11 +140,11 @@ async fn bytes_that_are_no_text_are_shown_as_far_as_they_can_be() {
 }
 
 #[tokio::test]
-async fn a_terminal_that_nobody_reads_takes_a_bounded_amount() {
+async fn a_terminal_that_is_not_read_accepts_a_bounded_amount() {
     for mode in ["stty -echo", "stty raw -echo"] {
         let place = Place::new();
         let task = begin(place.terminal(&format!("{mode}; echo up; exec sleep 3600"))).await;
-        until_said(&task, 0, "up").await;
+        wait_for_output(&task, 0, "up").await;
         let lines = b"line\n".repeat(10_000);
         let mut number = 0;
         let full = loop {
@@ -161,7 +161,7 @@ async fn a_terminal_that_nobody_reads_takes_a_bounded_amount() {
 }
 
 #[tokio::test]
-async fn strangers_on_the_socket_do_not_keep_the_host_out() {
+async fn idle_clients_on_the_socket_do_not_block_the_host() {
     let place = Place::new();
     let spec = ShimSpec {
         accepts_input: true,
@@ -178,13 +178,13 @@ async fn strangers_on_the_socket_do_not_keep_the_host_out() {
             _ => drop(stranger.write_all(&vec![b'{'; 70_000])),
         }
         strangers.push(stranger);
-        // Whoever comes is served between the strangers.
+        // New clients are served between the idle ones.
         if n % 50 == 0 {
             task.output().await.unwrap();
         }
     }
-    let told = tokio::time::timeout(FOREVER, task.input(1, b"\n")).await;
-    told.expect("it answers").unwrap();
+    let accepted = tokio::time::timeout(TEST_TIMEOUT, task.input(1, b"\n")).await;
+    accepted.expect("it answers").unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 2 });
     assert_eq!(strangers.len(), 300);
 }

@@ -1,6 +1,6 @@
-//! Input to commands with pipes.
+//! Tests of input to commands with pipes.
 
-use super::place::{Place, begin, end_of, until_said};
+use super::place::{Place, begin, end_of, wait_for_output};
 use holon_domain::command::CommandEnd;
 use holon_process::{Error, ShimSpec, WindowSize};
 
@@ -32,7 +32,7 @@ async fn large_input_arrives_whole_while_the_command_writes_as_much() {
     let place = Place::new();
     let task = begin(reader(&place, "cat")).await;
     let piece = vec![b'x'; 1 << 20];
-    // Every try has its own number, so a piece that is refused comes again with a greater one.
+    // Each retry has its own number, so a refused piece comes again with a greater one.
     let (mut number, mut taken) = (0, 0);
     while taken < 8 {
         number += 1;
@@ -50,7 +50,7 @@ async fn large_input_arrives_whole_while_the_command_writes_as_much() {
 async fn a_command_that_does_not_read_cannot_fill_the_memory() {
     let place = Place::new();
     let task = begin(reader(&place, "echo up; exec sleep 3600")).await;
-    until_said(&task, 0, "up").await;
+    wait_for_output(&task, 0, "up").await;
     let piece = vec![b'x'; 1 << 20];
     assert_eq!(task.input(1, &piece).await, Ok(1 << 20));
     assert!(matches!(
@@ -64,7 +64,7 @@ async fn a_command_that_does_not_read_cannot_fill_the_memory() {
 async fn a_command_without_input_says_so_and_reads_the_end() {
     let place = Place::new();
     let task = begin(place.spec("cat; echo over; exec sleep 3600")).await;
-    until_said(&task, 0, "over").await;
+    wait_for_output(&task, 0, "over").await;
     assert_eq!(task.input(1, b"x").await, Err(Error::InputClosed));
     let size = WindowSize {
         rows: 1,
@@ -79,7 +79,7 @@ async fn input_is_told_as_not_taken_once_its_reader_has_closed_it() {
     let place = Place::new();
     let cmd = "exec < /dev/null; echo closed; exec sleep 3600";
     let task = begin(reader(&place, cmd)).await;
-    until_said(&task, 0, "closed").await;
+    wait_for_output(&task, 0, "closed").await;
     for number in [1, 1, 2] {
         assert_eq!(task.input(number, b"x").await, Err(Error::InputClosed));
     }

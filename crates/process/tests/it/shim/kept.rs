@@ -1,6 +1,6 @@
-//! Output that outlives its shim.
+//! Tests of output that outlives its shim.
 
-use super::place::{Place, begin, finish, image, kill_shim, until_written};
+use super::place::{Place, begin, finish, image, kill_shim, wait_for_bytes};
 use holon_domain::command::UnknownCause;
 use holon_process::{Error, ShimSpec, Stream, TaskState, attach, kept_output, start};
 
@@ -16,11 +16,11 @@ async fn what_a_killed_shim_had_written_can_still_be_shown() {
         };
         let (out, err) = (spec.output_path.clone(), spec.stderr_path.clone());
         let task = begin(spec).await;
-        until_written(&task, 4 * CAP).await;
+        wait_for_bytes(&task, 4 * CAP).await;
         let before = task.output().await.unwrap();
         kill_shim(&place.err());
         assert_eq!(task.ended().await, Err(Error::Lost));
-        let found = attach(place.sought()).await;
+        let found = attach(place.locator()).await;
         assert!(
             matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
             "{found:?}"

@@ -1,13 +1,13 @@
-//! The host goes away and comes back.
+//! Tests of tasks whose host goes away and comes back.
 
-use super::place::{Place, begin, end_of, image, sought, until_said};
+use super::place::{Place, begin, end_of, image, locator, wait_for_output};
 use crate::support::Witness;
 use holon_domain::command::{CommandEnd, UnknownCause};
-use holon_process::{Error, ShimSpec, Sought, Task, TaskState, attach, start};
+use holon_process::{Error, ShimSpec, Task, TaskLocator, TaskState, attach, start};
 use std::time::Duration;
 
 async fn alive(place: &Place) -> Box<Task> {
-    match attach(place.sought()).await {
+    match attach(place.locator()).await {
         TaskState::Running(task) => task,
         other => panic!("not alive: {other:?}"),
     }
@@ -29,14 +29,14 @@ async fn a_task_goes_on_without_its_host_and_is_found_again() {
     let task = alive(&place).await;
     assert_eq!(task.identity(), &before);
     task.input(1, b"word\n").await.unwrap();
-    until_said(&task, 0, "got word").await;
+    wait_for_output(&task, 0, "got word").await;
     drop(task);
     let task = alive(&place).await;
     task.input(1, b"word\n").await.unwrap();
     task.input(2, b"\n").await.unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 9 });
     assert_eq!(place.out(), "got word\n");
-    let TaskState::Ended(ended) = attach(place.sought()).await else {
+    let TaskState::Ended(ended) = attach(place.locator()).await else {
         panic!("it has ended");
     };
     assert_eq!(*ended, end_of(&task).await);
@@ -67,7 +67,7 @@ async fn several_may_wait_for_the_same_end() {
     let place = Place::new();
     let first = begin(reader(&place, "read x; exit 2")).await;
     let second = alive(&place).await;
-    // A wait that is given up does no harm.
+    // Dropping a wait has no effect.
     assert!(
         tokio::time::timeout(Duration::ZERO, first.ended())
             .await
@@ -108,12 +108,12 @@ async fn a_killed_shim_takes_its_command_along_and_is_not_mistaken_for_alive() {
         witness.path()
     );
     let task = begin(reader(&place, &cmd)).await;
-    // It may be dead before it has answered.
+    // The shim may die before it answers.
     task.input(1, b"\n").await.ok();
     assert_eq!(task.ended().await, Err(Error::Lost));
     witness.all_dead().await;
     assert!(matches!(
-        attach(place.sought()).await,
+        attach(place.locator()).await,
         TaskState::Unknown(UnknownCause::SupervisorDied)
     ));
     assert!(matches!(
@@ -129,13 +129,13 @@ async fn a_killed_shim_takes_its_command_along_and_is_not_mistaken_for_alive() {
 async fn a_shim_that_is_asked_with_anothers_nonce_or_name_is_not_taken_for_it() {
     let place = Place::new();
     let task = begin(reader(&place, "read x; exit 1")).await;
-    let ours = place.sought();
+    let ours = place.locator();
     for stranger in [
-        Sought {
+        TaskLocator {
             nonce: "a guess",
             ..ours
         },
-        Sought {
+        TaskLocator {
             task_id: "task_2",
             ..ours
         },
@@ -163,7 +163,7 @@ async fn a_long_path_does_not_keep_a_task_from_its_socket() {
     let mode =
         std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(long.join("shim.sock")).unwrap());
     assert_eq!(mode & 0o777, 0o600);
-    let TaskState::Running(task) = attach(sought(&long)).await else {
+    let TaskState::Running(task) = attach(locator(&long)).await else {
         panic!("it is alive");
     };
     task.input(1, b"\n").await.unwrap();

@@ -1,13 +1,13 @@
-//! A machine of one's own for a test: its own process numbers, its own mounts, and the rights to choose both.
+//! Runs a test in its own pid, mount and user namespaces.
 
 use std::process::Command;
 
-/// Says that a test already runs inside.
+/// Environment variable: the test already runs inside the namespaces.
 const INSIDE: &str = "HOLON_TESTS_INSIDE_NAMESPACES";
-/// Says that a machine without namespaces is a failure rather than a reason not to run.
+/// Environment variable: fail, instead of skipping the test, if namespaces are not available.
 const NEEDED: &str = "HOLON_TESTS_NEED_NAMESPACES";
 
-/// Runs `body` of the test `name` of a module in fresh user, process and mount namespaces, by running this program
+/// Runs `body` of the test `name` of a module in new user, pid and mount namespaces, by running this test program
 /// again in them.
 #[allow(clippy::print_stdout, reason = "what is not tested has to be said")]
 pub(crate) fn inside(module: &str, name: &str, body: impl Future<Output = ()>) {
@@ -34,13 +34,16 @@ pub(crate) fn inside(module: &str, name: &str, body: impl Future<Output = ()>) {
         .env(INSIDE, "1")
         .output()
         .unwrap();
-    let said = [ran.stdout, ran.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    // A name that fits nothing would pass without having run.
-    assert!(ran.status.success() && said.contains(" 1 passed"), "{said}");
+    let output_text = [ran.stdout, ran.stderr].concat();
+    let output_text = String::from_utf8_lossy(&output_text);
+    // A name that matches no test would pass without having run.
+    assert!(
+        ran.status.success() && output_text.contains(" 1 passed"),
+        "{output_text}"
+    );
 }
 
-/// The number of a process inside is its own; the file system with the numbers is mounted anew.
+/// Pids inside are independent of those outside, and `/proc` is mounted again.
 fn unshare() -> Command {
     let mut unshare = Command::new("unshare");
     unshare.args(["--user", "--map-root-user", "--pid", "--mount-proc"]);
@@ -63,7 +66,7 @@ fn is_set(name: &str) -> bool {
     value_of(name).is_some()
 }
 
-/// What a test was told by whoever runs it.
+/// Reads an environment variable that the test runner has set.
 #[allow(
     clippy::disallowed_methods,
     reason = "what a test may leave out is not a setting of the product"

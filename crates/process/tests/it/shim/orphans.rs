@@ -1,12 +1,12 @@
-//! What a shim that was killed leaves behind.
+//! Tests of the processes that a killed shim leaves behind.
 
-use super::place::{FOREVER, Place, begin, kill_shim, until_said};
+use super::place::{Place, TEST_TIMEOUT, begin, kill_shim, wait_for_output};
 use crate::support::Witness;
 use holon_domain::command::UnknownCause;
 use holon_process::{Error, ShimSpec, Task, TaskState, attach};
 use std::time::Duration;
 
-/// A command with processes in the background, which kills its shim when it is told to.
+/// A command with background processes, which kills its shim when it reads a line.
 async fn with_background(place: &Place, witness: &Witness) -> Task {
     let cmd = format!(
         "exec 3> {}; sleep 3600 & (sleep 3600 &) ; set -m; sleep 3600 & echo $PPID up; read x; kill -9 $PPID; sleep 3600",
@@ -17,36 +17,36 @@ async fn with_background(place: &Place, witness: &Witness) -> Task {
         ..place.spec(&cmd)
     };
     let task = begin(spec).await;
-    until_said(&task, 0, "up").await;
+    wait_for_output(&task, 0, "up").await;
     task
 }
 
 async fn all_dead(witness: Witness) {
-    tokio::time::timeout(FOREVER, witness.all_dead())
+    tokio::time::timeout(TEST_TIMEOUT, witness.all_dead())
         .await
-        .expect("nobody is left");
+        .expect("no process is left");
 }
 
 #[tokio::test]
-async fn who_waits_for_a_task_whose_shim_is_killed_leaves_nobody_of_its_session() {
+async fn waiting_for_a_task_whose_shim_is_killed_ends_its_session() {
     let (place, witness) = (Place::new(), Witness::new());
     let task = with_background(&place, &witness).await;
-    // It may be dead before it has answered.
+    // The shim may die before it answers.
     task.input(1, b"\n").await.ok();
     assert_eq!(task.ended().await, Err(Error::Lost));
     all_dead(witness).await;
 }
 
 #[tokio::test]
-async fn who_finds_a_task_whose_shim_is_dead_leaves_nobody_of_its_session() {
+async fn finding_a_task_whose_shim_is_dead_ends_its_session() {
     let (place, witness) = (Place::new(), Witness::new());
     drop(with_background(&place, &witness).await);
-    let said = place.out();
-    kill_shim(said.split_whitespace().next().unwrap());
+    let output_text = place.out();
+    kill_shim(output_text.split_whitespace().next().unwrap());
     loop {
-        match attach(place.sought()).await {
+        match attach(place.locator()).await {
             TaskState::Unknown(UnknownCause::SupervisorDied) => break,
-            // It is not dead yet.
+            // The shim is not dead yet.
             TaskState::Running(_) => tokio::task::yield_now().await,
             other => panic!("{other:?}"),
         }
@@ -55,11 +55,11 @@ async fn who_finds_a_task_whose_shim_is_dead_leaves_nobody_of_its_session() {
 }
 
 #[tokio::test]
-async fn a_stop_of_a_task_whose_shim_is_dead_leaves_nobody_of_its_session() {
+async fn a_stop_of_a_task_whose_shim_is_dead_ends_its_session() {
     let (place, witness) = (Place::new(), Witness::new());
     let task = with_background(&place, &witness).await;
-    let said = place.out();
-    kill_shim(said.split_whitespace().next().unwrap());
+    let output_text = place.out();
+    kill_shim(output_text.split_whitespace().next().unwrap());
     assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
     all_dead(witness).await;
 }

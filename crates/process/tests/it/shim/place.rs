@@ -1,7 +1,7 @@
-//! A directory for one task, and what is needed to run it.
+//! The fixture of these tests: the directory of one task, and helpers to run and follow it.
 
 use holon_process::{
-    Confinement, Ended, Image, Leftovers, NICENESS, ShimSpec, Sought, Stream, Task, VERSION,
+    Confinement, Image, Leftovers, NICENESS, ShimSpec, Stream, Task, TaskEnd, TaskLocator, VERSION,
     WindowSize, start,
 };
 use rustix::process::{
@@ -14,23 +14,23 @@ use std::time::Duration;
 pub(crate) const TASK: &str = "task_1";
 pub(crate) const NONCE: &str = "the nonce of this task";
 
-/// Long enough for any machine; a test that needs it has failed.
-pub(crate) const FOREVER: Duration = Duration::from_secs(60);
+/// Timeout of every wait. A test that reaches it has failed.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn image() -> Image {
     Image::of(Path::new(env!("CARGO_BIN_EXE_holon-shim"))).unwrap()
 }
 
-/// The task of a directory.
-pub(crate) const fn sought(state_dir: &Path) -> Sought<'_> {
-    Sought {
+/// Locates the task of a directory.
+pub(crate) const fn locator(state_dir: &Path) -> TaskLocator<'_> {
+    TaskLocator {
         state_dir,
         task_id: TASK,
         nonce: NONCE,
     }
 }
 
-/// A task's place.
+/// A temporary directory for one task.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
     state_dir: PathBuf,
@@ -52,12 +52,12 @@ impl Place {
         self.state_dir.clone()
     }
 
-    /// Its task.
-    pub(crate) fn sought(&self) -> Sought<'_> {
-        sought(&self.state_dir)
+    /// Locates the task of this place.
+    pub(crate) fn locator(&self) -> TaskLocator<'_> {
+        locator(&self.state_dir)
     }
 
-    /// `cmd` with pipes, both streams kept apart, and bounds it does not reach.
+    /// Returns a spec for `cmd` with pipes, separate streams, and limits it does not reach.
     pub(crate) fn spec(&self, cmd: &str) -> ShimSpec {
         ShimSpec {
             version: VERSION,
@@ -74,7 +74,7 @@ impl Place {
             stderr_path: Some(self.dir.path().join("err")),
             output_cap_bytes: 64 << 20,
             state_dir: self.state_dir(),
-            // So that nothing a failed test leaves behind lives for ever.
+            // A timeout, so that a failed test leaves no process behind.
             timeout_ms: Some(600_000),
             leftovers: Leftovers::Kill,
             niceness: NICENESS,
@@ -82,7 +82,7 @@ impl Place {
         }
     }
 
-    /// `cmd` on a terminal that takes input.
+    /// Returns a spec for `cmd` on a terminal that accepts input.
     pub(crate) fn terminal(&self, cmd: &str) -> ShimSpec {
         ShimSpec {
             terminal: Some(WindowSize {
@@ -113,29 +113,29 @@ pub(crate) async fn begin(spec: ShimSpec) -> Task {
     start(&image(), spec).await.unwrap()
 }
 
-pub(crate) async fn finish(spec: ShimSpec) -> Ended {
+pub(crate) async fn finish(spec: ShimSpec) -> TaskEnd {
     end_of(&begin(spec).await).await
 }
 
-pub(crate) async fn end_of(task: &Task) -> Ended {
-    tokio::time::timeout(FOREVER, task.ended())
+pub(crate) async fn end_of(task: &Task) -> TaskEnd {
+    tokio::time::timeout(TEST_TIMEOUT, task.ended())
         .await
         .expect("it ends")
         .unwrap()
 }
 
-/// A handle of a process whose number is its own, as that of a shim which we started and have not reaped.
+/// Opens a descriptor of a process that this test started and has not reaped.
 pub(crate) fn handle(pid: &str) -> OwnedFd {
     let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     pidfd_open(pid, PidfdFlags::empty()).unwrap()
 }
 
-/// Kills a shim that we started and have not reaped.
+/// Kills a shim that this test started and has not reaped.
 pub(crate) fn kill_shim(pid: &str) {
     pidfd_send_signal(handle(pid), Signal::KILL).unwrap();
 }
 
-/// Suspends a shim that we started, and returns when it is.
+/// Suspends a shim that this test started, and returns when it is stopped.
 pub(crate) fn suspend(pid: &str) {
     pidfd_send_signal(handle(pid), Signal::STOP).unwrap();
     let pid = Pid::from_raw(pid.trim().parse().unwrap());
@@ -144,31 +144,31 @@ pub(crate) fn suspend(pid: &str) {
 }
 
 /// Waits until a task has written more than `bytes` to its first stream.
-pub(crate) async fn until_written(task: &Task, bytes: u64) {
+pub(crate) async fn wait_for_bytes(task: &Task, bytes: u64) {
     let follow = async {
         while task.output().await.unwrap().output.total_bytes <= bytes {
             tokio::task::yield_now().await;
         }
     };
-    let written = tokio::time::timeout(FOREVER, follow).await;
+    let written = tokio::time::timeout(TEST_TIMEOUT, follow).await;
     written.unwrap_or_else(|_| panic!("it never wrote {bytes} bytes"));
 }
 
-/// Follows a task's output until it holds `text`, and returns everything from `from` on.
-pub(crate) async fn until_said(task: &Task, from: u64, text: &str) -> String {
+/// Follows a task's output until it contains `text`, and returns everything from `from` on.
+pub(crate) async fn wait_for_output(task: &Task, from: u64, text: &str) -> String {
     let follow = async {
-        let (mut offset, mut said) = (from, Vec::new());
+        let (mut offset, mut output_text) = (from, Vec::new());
         loop {
             let slice = task.slice(Stream::Output, offset, 64 << 10).await.unwrap();
             offset = slice.next_offset();
-            said.extend(slice.bytes);
-            let so_far = String::from_utf8_lossy(&said).into_owned();
-            if so_far.contains(text) {
-                return so_far;
+            output_text.extend(slice.bytes);
+            let text_so_far = String::from_utf8_lossy(&output_text).into_owned();
+            if text_so_far.contains(text) {
+                return text_so_far;
             }
             tokio::task::yield_now().await;
         }
     };
-    let said = tokio::time::timeout(FOREVER, follow).await;
-    said.unwrap_or_else(|_| panic!("it never said {text:?}"))
+    let output_text = tokio::time::timeout(TEST_TIMEOUT, follow).await;
+    output_text.unwrap_or_else(|_| panic!("it never said {text:?}"))
 }

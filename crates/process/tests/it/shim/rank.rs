@@ -1,10 +1,10 @@
-//! Who comes first when processors are short.
+//! Tests of the scheduling priorities of host, shim and command.
 
-use super::place::{FOREVER, Place, begin, end_of, until_said};
+use super::place::{Place, TEST_TIMEOUT, begin, end_of, wait_for_output};
 use holon_process::{ShimSpec, Task};
 use rustix::process::{Pid, getpriority_process};
 
-/// A command that waits, and the numbers of its shim and itself.
+/// Starts a command that waits. Returns it with the pids of its shim and itself.
 async fn waiting(place: &Place, niceness: u8) -> (Task, [i32; 2]) {
     let spec = ShimSpec {
         accepts_input: true,
@@ -12,8 +12,13 @@ async fn waiting(place: &Place, niceness: u8) -> (Task, [i32; 2]) {
         ..place.spec("echo $PPID up; read x")
     };
     let task = begin(spec).await;
-    let said = until_said(&task, 0, "up").await;
-    let shim = said.split_whitespace().next().unwrap().parse().unwrap();
+    let output_text = wait_for_output(&task, 0, "up").await;
+    let shim = output_text
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
     let command = task.identity().pid;
     (task, [shim, command])
 }
@@ -26,7 +31,7 @@ fn ours() -> i32 {
     getpriority_process(None).unwrap()
 }
 
-/// How far the session of a process has stepped back; none where the system has no such groups.
+/// Niceness of a process's autogroup; `None` on systems without autogroups.
 fn of_group(pid: &str) -> Option<i32> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/autogroup")).ok()?;
     text.trim().rsplit(' ').next()?.parse().ok()
@@ -36,7 +41,7 @@ fn of_group(pid: &str) -> Option<i32> {
 async fn the_host_comes_before_the_shim_and_the_shim_before_the_command() {
     let place = Place::new();
     let (task, pids) = waiting(&place, 5).await;
-    // The shim does so for itself once it has said that the command runs.
+    // The shim sets its own niceness after it has reported the start.
     assert_eq!(
         pids.map(niceness),
         [2, 5].map(|nice| (ours() + nice).min(19))
@@ -61,14 +66,14 @@ async fn whole_sessions_step_back_where_they_are_groups_of_the_scheduler() {
             tokio::task::yield_now().await;
         }
     };
-    let waited = tokio::time::timeout(FOREVER, stepped_back).await;
+    let waited = tokio::time::timeout(TEST_TIMEOUT, stepped_back).await;
     assert!(waited.is_ok(), "{:?}", groups());
     task.input(1, b"\n").await.unwrap();
     end_of(&task).await;
 }
 
 #[tokio::test]
-async fn nobody_steps_back_who_was_not_asked_to() {
+async fn a_niceness_of_zero_changes_nothing() {
     let place = Place::new();
     let (task, pids) = waiting(&place, 0).await;
     assert_eq!(pids.map(niceness), [ours(), ours()]);

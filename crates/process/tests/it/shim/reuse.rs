@@ -1,7 +1,7 @@
-//! Numbers of dead processes that others have now.
+//! Tests of reused pids.
 
 use super::namespace::inside;
-use super::place::{FOREVER, Place, begin, image, kill_shim, until_said};
+use super::place::{Place, TEST_TIMEOUT, begin, image, kill_shim, wait_for_output};
 use holon_domain::command::UnknownCause;
 use holon_process::{Error, ShimSpec, StoppedState, Task, TaskState, attach, start, stop};
 use rustix::process::{Pid, WaitOptions, waitpid};
@@ -10,40 +10,40 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// A stranger that leads its own group, so that a signal to the group of its number would hit it too.
+/// An unrelated process that leads its own group, so that a signal to the group of its pid would hit it too.
 struct Decoy(Child);
 
 impl Decoy {
-    /// One with this number, which must be free.
-    fn with(wanted: i32) -> Self {
-        Self::of(wanted, || {
+    /// Starts one with this pid, which must be free.
+    fn with(pid: i32) -> Self {
+        Self::of(pid, || {
             let mut sleep = Command::new("sleep");
             sleep.arg("3600").process_group(0);
             sleep
         })
     }
 
-    /// One that leads a session of this number.
-    fn leading(wanted: i32) -> Self {
-        Self::of(wanted, || {
+    /// Starts one that leads a session with this pid.
+    fn leading(pid: i32) -> Self {
+        Self::of(pid, || {
             let mut leader = Command::new("setsid");
             leader.args(["sleep", "3600"]);
             leader
         })
     }
 
-    fn of(wanted: i32, command: impl Fn() -> Command) -> Self {
-        // A thread of ours can come between.
+    fn of(pid: i32, command: impl Fn() -> Command) -> Self {
+        // A thread of this test can take the pid first.
         for _ in 0..100 {
-            let last = (wanted - 1).to_string();
+            let last = (pid - 1).to_string();
             std::fs::write("/proc/sys/kernel/ns_last_pid", last).unwrap();
             let mut decoy = Self(command().spawn().unwrap());
-            if decoy.0.id() == u32::try_from(wanted).unwrap() {
+            if decoy.0.id() == u32::try_from(pid).unwrap() {
                 assert!(decoy.is_alive());
                 return decoy;
             }
         }
-        panic!("number {wanted} is not to be had");
+        panic!("number {pid} is not to be had");
     }
 
     fn is_alive(&mut self) -> bool {
@@ -58,28 +58,28 @@ impl Drop for Decoy {
     }
 }
 
-/// A task whose host has come back, with the numbers of its shim and its command.
-async fn found_again(place: &Place) -> (Box<Task>, i32, i32) {
+/// Attaches to a task again, and returns the pids of its shim and its command.
+async fn attach_again(place: &Place) -> (Box<Task>, i32, i32) {
     let cmd = "echo shim $PPID command $$ up; read x";
     let spec = ShimSpec {
         accepts_input: true,
         ..place.spec(cmd)
     };
     let started = begin(spec).await;
-    let said = until_said(&started, 0, "up").await;
+    let output_text = wait_for_output(&started, 0, "up").await;
     drop(started);
-    let words: Vec<&str> = said.split_whitespace().collect();
+    let words: Vec<&str> = output_text.split_whitespace().collect();
     let number = |index: usize| words[index].parse::<i32>().unwrap();
-    let TaskState::Running(task) = attach(place.sought()).await else {
+    let TaskState::Running(task) = attach(place.locator()).await else {
         panic!("it is alive");
     };
     assert_eq!(task.identity().pid, number(3));
     (task, number(1), number(3))
 }
 
-/// Waits until a number is nobody's, and until whoever gets it now begins at another moment as the system counts them.
-/// Only a test can have a number back sooner. Whose parent has died is our child here, since we are the first process.
-async fn until_free(number: i32) {
+/// Waits until a pid is free and the clock tick has changed, so that the next owner has another start time. Only in a
+/// test can a pid be reused this soon. Orphans become children of this test, because it is the first process here.
+async fn wait_until_free(number: i32) {
     let free = async {
         while Path::new(&format!("/proc/{number}")).exists() {
             waitpid(Pid::from_raw(number), WaitOptions::NOHANG).ok();
@@ -90,10 +90,12 @@ async fn until_free(number: i32) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(FOREVER, free).await.expect("it dies");
+    tokio::time::timeout(TEST_TIMEOUT, free)
+        .await
+        .expect("it dies");
 }
 
-/// Hundredths of a second since the system began.
+/// Time since boot in hundredths of a second.
 fn ticks() -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
     let digits = uptime.split_whitespace().next().unwrap().replace('.', "");
@@ -105,10 +107,10 @@ fn a_stranger_with_the_number_of_a_dead_shim_or_command_is_left_alone() {
     let name = "a_stranger_with_the_number_of_a_dead_shim_or_command_is_left_alone";
     inside(module_path!(), name, async {
         let place = Place::new();
-        let (task, shim, command) = found_again(&place).await;
+        let (task, shim, command) = attach_again(&place).await;
         kill_shim(&shim.to_string());
-        until_free(shim).await;
-        until_free(command).await;
+        wait_until_free(shim).await;
+        wait_until_free(command).await;
         let mut decoys = [Decoy::with(shim), Decoy::with(command)];
 
         let unreachable = |result: Result<(), Error>| match result {
@@ -120,7 +122,7 @@ fn a_stranger_with_the_number_of_a_dead_shim_or_command_is_left_alone() {
         assert_eq!(task.output().await, Err(Error::Lost));
         assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
         assert_eq!(task.ended().await, Err(Error::Lost));
-        let found = attach(place.sought()).await;
+        let found = attach(place.locator()).await;
         assert!(
             matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
             "{found:?}"
@@ -134,8 +136,8 @@ fn a_stranger_with_the_number_of_a_dead_shim_or_command_is_left_alone() {
     });
 }
 
-/// The numbers of the living in a session.
-fn in_session(wanted: i32) -> Vec<String> {
+/// Pids of the living processes in a session.
+fn in_session(leader: i32) -> Vec<String> {
     let session = |pid: &str| -> Option<i32> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -144,19 +146,19 @@ fn in_session(wanted: i32) -> Vec<String> {
     };
     let entries = std::fs::read_dir("/proc").unwrap();
     let names = entries.filter_map(|entry| entry.unwrap().file_name().into_string().ok());
-    names.filter(|pid| session(pid) == Some(wanted)).collect()
+    names.filter(|pid| session(pid) == Some(leader)).collect()
 }
 
-/// Everything that ends what a dead shim left behind.
-async fn ends_what_is_left(place: &Place, task: &Task) {
+/// Calls every function that ends what a dead shim left behind.
+async fn end_leftovers(place: &Place, task: &Task) {
     assert_eq!(task.ended().await, Err(Error::Lost));
     assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
-    let found = attach(place.sought()).await;
+    let found = attach(place.locator()).await;
     assert!(
         matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
         "{found:?}"
     );
-    let stopped = stop(place.sought(), Duration::ZERO).await;
+    let stopped = stop(place.locator(), Duration::ZERO).await;
     assert!(
         matches!(stopped, StoppedState::Unknown(UnknownCause::SupervisorDied)),
         "{stopped:?}"
@@ -168,12 +170,12 @@ fn a_session_whose_number_was_a_dead_commands_is_left_alone() {
     let name = "a_session_whose_number_was_a_dead_commands_is_left_alone";
     inside(module_path!(), name, async {
         let place = Place::new();
-        let (task, shim, command) = found_again(&place).await;
+        let (task, shim, command) = attach_again(&place).await;
         kill_shim(&shim.to_string());
-        until_free(shim).await;
-        until_free(command).await;
+        wait_until_free(shim).await;
+        wait_until_free(command).await;
         let mut decoys = [Decoy::leading(shim), Decoy::leading(command)];
-        ends_what_is_left(&place, &task).await;
+        end_leftovers(&place, &task).await;
         for decoy in &mut decoys {
             assert!(decoy.is_alive());
         }
@@ -190,10 +192,10 @@ fn a_session_whose_number_was_a_dead_commands_is_left_alone_also_without_its_lea
     let name = "a_session_whose_number_was_a_dead_commands_is_left_alone_also_without_its_leader";
     inside(module_path!(), name, async {
         let place = Place::new();
-        let (task, shim, command) = found_again(&place).await;
+        let (task, shim, command) = attach_again(&place).await;
         kill_shim(&shim.to_string());
-        until_free(shim).await;
-        until_free(command).await;
+        wait_until_free(shim).await;
+        wait_until_free(command).await;
         let family = || {
             let mut leader = Command::new("setsid");
             leader.args(["sh", "-c", "sleep 3600 & wait"]);
@@ -205,10 +207,10 @@ fn a_session_whose_number_was_a_dead_commands_is_left_alone_also_without_its_lea
             tokio::task::yield_now().await;
         }
         drop(leader);
-        until_free(command).await;
+        wait_until_free(command).await;
         let before = members();
         assert_eq!(before.len(), 1, "{before:?}");
-        ends_what_is_left(&place, &task).await;
+        end_leftovers(&place, &task).await;
         assert_eq!(members(), before);
     });
 }

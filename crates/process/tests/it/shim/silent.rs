@@ -1,14 +1,14 @@
-//! Shims that are there and do not answer.
+//! Tests of shims that are alive and do not answer.
 
-use super::place::{FOREVER, Place, begin, end_of};
+use super::place::{Place, TEST_TIMEOUT, begin, end_of};
 use crate::support::Witness;
 use holon_domain::command::{CommandEnd, UnknownCause};
 use holon_process::{Error, StoppedState, Task, TaskState, attach, stop};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
-/// A command with a process in the background, which has done this to its records.
-async fn after(place: &Place, harm: &str) -> (Task, Witness) {
+/// Starts a command with a background process that has damaged its records with `harm`.
+async fn start_and_harm(place: &Place, harm: &str) -> (Task, Witness) {
     let witness = Witness::new();
     let cmd = format!(
         "exec 3> {}; sleep 3600 & {harm}; echo up; exec sleep 3600",
@@ -16,31 +16,33 @@ async fn after(place: &Place, harm: &str) -> (Task, Witness) {
     );
     let task = begin(place.spec(&cmd)).await;
     let witness = witness.opened().await;
-    until_up(place).await;
+    wait_for_harm(place).await;
     (task, witness)
 }
 
-async fn until_up(place: &Place) {
+async fn wait_for_harm(place: &Place) {
     let up = async {
-        // The file itself: the shim may not be there to be asked.
+        // Reads the file itself, because the shim may not answer.
         while !place.out().contains("up") {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(FOREVER, up).await.expect("it is up");
+    tokio::time::timeout(TEST_TIMEOUT, up)
+        .await
+        .expect("it is up");
 }
 
-/// The task of a shim that lives, found by a new host.
+/// Returns the task of a living shim, found by a new host.
 async fn alive(place: &Place) -> Box<Task> {
-    match attach(place.sought()).await {
+    match attach(place.locator()).await {
         TaskState::Running(task) => task,
         other => panic!("not alive: {other:?}"),
     }
 }
 
-/// The same without its host.
+/// Like `start_and_harm`, without the first host.
 async fn silent(place: &Place, harm: &str) -> Witness {
-    after(place, harm).await.1
+    start_and_harm(place, harm).await.1
 }
 
 #[tokio::test]
@@ -48,7 +50,7 @@ async fn a_shim_without_a_socket_is_alive_and_killed_by_a_stop_with_its_commands
     let place = Place::new();
     let witness = silent(&place, "rm state/shim.sock").await;
     assert!(!alive(&place).await.has_answered());
-    let stopped = stop(place.sought(), Duration::ZERO).await;
+    let stopped = stop(place.locator(), Duration::ZERO).await;
     assert!(
         matches!(
             stopped,
@@ -57,7 +59,7 @@ async fn a_shim_without_a_socket_is_alive_and_killed_by_a_stop_with_its_commands
         "{stopped:?}"
     );
     witness.all_dead().await;
-    let found = attach(place.sought()).await;
+    let found = attach(place.locator()).await;
     assert!(
         matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
         "{found:?}"
@@ -68,12 +70,12 @@ async fn a_shim_without_a_socket_is_alive_and_killed_by_a_stop_with_its_commands
 async fn a_shim_without_a_lock_is_asked_to_stop() {
     let place = Place::new();
     let witness = silent(&place, "rm state/spec.lock").await;
-    let found = attach(place.sought()).await;
+    let found = attach(place.locator()).await;
     assert!(
         matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
         "{found:?}"
     );
-    let stopped = stop(place.sought(), Duration::ZERO).await;
+    let stopped = stop(place.locator(), Duration::ZERO).await;
     assert!(
         matches!(&stopped, StoppedState::Ended(ended) if ended.stopped),
         "{stopped:?}"
@@ -82,10 +84,10 @@ async fn a_shim_without_a_lock_is_asked_to_stop() {
 }
 
 #[tokio::test]
-async fn a_shim_with_neither_is_killed_by_what_was_noted_of_it() {
+async fn a_shim_with_neither_is_killed_by_its_birth_record() {
     let place = Place::new();
     let witness = silent(&place, "rm state/spec.lock state/shim.sock").await;
-    let stopped = stop(place.sought(), Duration::ZERO).await;
+    let stopped = stop(place.locator(), Duration::ZERO).await;
     assert!(
         matches!(stopped, StoppedState::Unknown(UnknownCause::SupervisorDied)),
         "{stopped:?}"
@@ -96,11 +98,11 @@ async fn a_shim_with_neither_is_killed_by_what_was_noted_of_it() {
 #[tokio::test]
 async fn a_stop_of_what_is_over_or_never_was_says_so() {
     let place = Place::new();
-    let stopped = stop(place.sought(), Duration::ZERO).await;
+    let stopped = stop(place.locator(), Duration::ZERO).await;
     assert!(matches!(stopped, StoppedState::NeverStarted), "{stopped:?}");
     let place = Place::new();
     end_of(&begin(place.spec("exit 3")).await).await;
-    match stop(place.sought(), Duration::ZERO).await {
+    match stop(place.locator(), Duration::ZERO).await {
         StoppedState::Ended(ended) => assert_eq!(ended.end, CommandEnd::Exited { status: 3 }),
         other => panic!("{other:?}"),
     }
@@ -117,7 +119,7 @@ async fn a_shim_that_never_answers_is_found_alive_before_long() {
     assert!(before.elapsed() < Duration::from_secs(30));
     tokio::time::resume();
     drop(mute);
-    let stopped = stop(place.sought(), Duration::ZERO).await;
+    let stopped = stop(place.locator(), Duration::ZERO).await;
     assert!(
         matches!(
             stopped,
@@ -129,11 +131,11 @@ async fn a_shim_that_never_answers_is_found_alive_before_long() {
 }
 
 #[tokio::test]
-async fn a_stop_that_reaches_nobody_by_the_records_kills_what_was_noted_before() {
+async fn a_stop_without_records_kills_by_the_birth_record_read_before() {
     let place = Place::new();
-    let (task, witness) = after(&place, "rm -r state").await;
+    let (task, witness) = start_and_harm(&place, "rm -r state").await;
     tokio::time::pause();
-    // Until nothing is left but to kill; that takes its own time.
+    // Advances the clock to the point where the shim is killed; the kill itself takes real time.
     let polite = async {
         let then = tokio::time::Instant::now() + Duration::from_secs(39);
         tokio::time::sleep_until(then).await;
@@ -145,14 +147,14 @@ async fn a_stop_that_reaches_nobody_by_the_records_kills_what_was_noted_before()
 }
 
 #[tokio::test]
-async fn a_stop_of_somebody_who_cannot_be_found_comes_to_an_end() {
+async fn a_stop_of_a_shim_that_cannot_be_found_completes() {
     let place = Place::new();
     let pipe = place.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-    // So that nothing can be noted of who it is.
+    // Prevents that a birth record is written.
     std::fs::create_dir(place.state_dir().join("born")).unwrap();
     let task = begin(place.spec("rm -r state; echo up; read x < pipe")).await;
-    until_up(&place).await;
+    wait_for_harm(&place).await;
     tokio::time::pause();
     assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
     tokio::time::resume();
@@ -167,12 +169,15 @@ async fn a_shim_that_does_not_answer_is_followed_to_its_commands_end() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
     let cmd = "rm state/shim.sock; echo up; read x < pipe; exit 3";
     let before = begin(place.spec(cmd)).await;
-    until_up(&place).await;
+    wait_for_harm(&place).await;
     let after = alive(&place).await;
-    let (told, found) = (before.identity(), after.identity());
-    assert_eq!((&found.task_id, found.pid), (&told.task_id, told.pid));
-    // The claim comes before the start of the program, and is dated by the file system's coarse clock.
-    assert!(told.started_at.millis_since(found.started_at) < 60_000);
+    let (reported, found) = (before.identity(), after.identity());
+    assert_eq!(
+        (&found.task_id, found.pid),
+        (&reported.task_id, reported.pid)
+    );
+    // The claim comes before the start of the program, and its time is that of the file system's coarse clock.
+    assert!(reported.started_at.millis_since(found.started_at) < 60_000);
     let silence = before.output().await;
     assert!(
         matches!(silence, Err(Error::Unreachable { .. })),
@@ -188,15 +193,15 @@ async fn a_shim_that_does_not_answer_is_followed_to_its_commands_end() {
 async fn a_shim_of_another_task_is_not_taken_for_alive() {
     let place = Place::new();
     let witness = silent(&place, "rm state/shim.sock").await;
-    let other = holon_process::Sought {
+    let other = holon_process::TaskLocator {
         task_id: "task_2",
-        ..place.sought()
+        ..place.locator()
     };
     let found = attach(other).await;
     assert!(
         matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
         "{found:?}"
     );
-    stop(place.sought(), Duration::ZERO).await;
+    stop(place.locator(), Duration::ZERO).await;
     witness.all_dead().await;
 }

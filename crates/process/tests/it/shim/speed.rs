@@ -1,4 +1,4 @@
-//! The way from spec to program can be measured.
+//! Tests of the measurement of start latencies.
 
 use super::place::{Place, image};
 use holon_process::{Shims, start_latencies};

@@ -1,19 +1,20 @@
-//! Programs in place of the shim, which do what a shim does only by accident.
+//! Tests with scripts in place of the shim, which force rare sequences of events.
 
-use super::ahead::{shim_of_one, the_one_ahead};
-use super::place::{FOREVER, Place, end_of};
+use super::ahead::{idle_shim, shim_of_one};
+use super::place::{Place, TEST_TIMEOUT, end_of};
 use holon_domain::command::{CommandEnd, CommandFailure, UnknownCause};
 use holon_process::{Image, Shims, TaskState, attach, start};
 use std::process::Command;
 
 const SHIM: &str = env!("CARGO_BIN_EXE_holon-shim");
 
-/// A program that is this shell text. Its second argument says that it is a shim, its third whether it is one ahead.
+/// Creates a program from shell text. Its second argument says that it is a shim, its third whether it is an idle
+/// one.
 fn stand_in(place: &Place, text: &str) -> Image {
     let (program, script) = (place.path().join("program"), place.path().join("script"));
     std::fs::write(&script, text).unwrap();
-    // By another process, so that no child of ours can be holding it open for writing when it is to be executed. The
-    // program is closed when the shell would read it, so the text is in a file of its own.
+    // Copied by another process, so that no child of this test holds it open for writing when it is executed. The
+    // program file is closed when the shell would read it, so the text is in a separate file.
     let made = Command::new("sh")
         .args([
             "-c",
@@ -28,7 +29,7 @@ fn stand_in(place: &Place, text: &str) -> Image {
 #[tokio::test]
 async fn a_shim_that_is_suspended_while_it_is_told_its_spec_is_woken() {
     let place = Place::new();
-    // It suspends itself after the first byte, and hands on all of it when it was woken.
+    // The script suspends itself after the first byte, and passes the rest on after it was woken.
     let dir = place.path().display();
     let image = stand_in(
         &place,
@@ -42,9 +43,9 @@ async fn a_shim_that_is_suspended_while_it_is_told_its_spec_is_woken() {
         ),
     );
     let mut spec = place.spec("printf %s \"$LONG\" | wc -c");
-    // More than a pipe holds.
+    // Longer than the capacity of a pipe.
     spec.env.push(("LONG".to_owned(), "x".repeat(100_000)));
-    let started = tokio::time::timeout(FOREVER, start(&image, spec)).await;
+    let started = tokio::time::timeout(TEST_TIMEOUT, start(&image, spec)).await;
     let task = started.expect("it starts").unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 0 });
     assert_eq!(place.out().trim(), "100000");
@@ -64,14 +65,14 @@ async fn a_shim_that_claims_its_task_and_dies_without_a_word_has_no_second_run_i
     );
     let shims = Shims::new(image);
     shim_of_one(&shims).await;
-    the_one_ahead().await;
+    idle_shim().await;
     let refused = shims.start(place.spec("touch ran")).await;
     let Err(CommandFailure::Spawn { reason }) = refused else {
         panic!("{refused:?}");
     };
     assert!(reason.contains("a task is started once"), "{reason}");
     assert!(!place.path().join("ran").exists());
-    let found = attach(place.sought()).await;
+    let found = attach(place.locator()).await;
     assert!(
         matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
         "{found:?}"

@@ -1,6 +1,8 @@
-//! Stopping: the whole tree, however it tries to get away, and nobody else.
+//! Tests of stopping: the whole process tree dies, and no other process is affected.
 
-use super::place::{FOREVER, NONCE, Place, begin, end_of, finish, handle, suspend, until_said};
+use super::place::{
+    NONCE, Place, TEST_TIMEOUT, begin, end_of, finish, handle, suspend, wait_for_output,
+};
 use crate::support::Witness;
 use holon_domain::command::CommandEnd;
 use holon_process::{Leftovers, ShimSpec};
@@ -42,7 +44,7 @@ async fn a_stop_waits_for_last_words_within_its_grace() {
     let task =
         begin(place.spec("trap 'echo saved; exit 3' TERM; echo up; while :; do sleep 0.01; done"))
             .await;
-    until_said(&task, 0, "up").await;
+    wait_for_output(&task, 0, "up").await;
     let ended = task.stop(LATE).await.unwrap();
     assert_eq!(ended.end, CommandEnd::Exited { status: 3 });
     assert_eq!(place.out(), "up\nsaved\n");
@@ -55,7 +57,7 @@ async fn a_suspended_command_is_woken_to_be_stopped() {
         "trap 'echo saved; exit 3' TERM; echo up; kill -STOP $$; while :; do sleep 0.01; done",
     ))
     .await;
-    until_said(&task, 0, "up").await;
+    wait_for_output(&task, 0, "up").await;
     let ended = task.stop(LATE).await.unwrap();
     assert_eq!(ended.end, CommandEnd::Exited { status: 3 });
 }
@@ -64,7 +66,7 @@ async fn a_suspended_command_is_woken_to_be_stopped() {
 async fn processes_that_keep_forking_are_run_down() {
     let place = Place::new();
     let witness = Witness::new();
-    // A chain that never rests: each link starts the next one in a new session and dies.
+    // A chain that forks for ever: each link starts the next one in a new session and exits.
     let link = "#!/bin/sh\nsetsid \"$0\" &\n";
     let script = place.path().join("link");
     std::fs::write(&script, link).unwrap();
@@ -77,14 +79,15 @@ async fn processes_that_keep_forking_are_run_down() {
 }
 
 #[tokio::test]
-async fn nobody_of_a_tree_sees_another_die_in_a_stop() {
+async fn no_process_of_a_tree_sees_another_die_in_a_stop() {
     let place = Place::new();
     for pipe in ["of_first", "of_last"] {
         let pipe = place.path().join(pipe);
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
     }
     let up = Witness::new();
-    // The first and the last hold a pipe each, whose end the other reads when they die; many stand between.
+    // The first and the last process hold a pipe each, whose end the other reads when they die. Many processes are
+    // between them.
     let cmd = format!(
         "trap '' TERM; sh -c 'exec 4<> of_first 4> of_first; read x; echo died > seen' < of_last & \
          n=0; while [ $n -lt 150 ]; do sleep 3600 & n=$((n + 1)); done; \
@@ -98,7 +101,7 @@ async fn nobody_of_a_tree_sees_another_die_in_a_stop() {
     assert!(!place.path().join("seen").exists());
 }
 
-/// Starts its successor in a new session and dies, and so on, at most as often as the number says.
+/// Starts its successor in a new session and exits, at most as often as its argument says.
 const LINK: &str = "#!/bin/sh\n[ $1 -gt 0 ] && setsid \"$0\" $(($1 - 1)) &\n";
 
 #[tokio::test]
@@ -109,7 +112,7 @@ async fn many_who_keep_forking_are_run_down() {
     std::fs::write(&script, LINK).unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let up = Witness::new();
-    // Never more than two of a chain are alive, and they come to an end by themselves should nobody stop them.
+    // At most two processes of a chain are alive, and the chains end by themselves if the stop fails.
     let cmd = format!(
         "exec 3> {}; n=0; while [ $n -lt 40 ]; do ./link 50 & n=$((n + 1)); done; exec 4> {}; exec sleep 3600",
         witness.path(),
@@ -167,15 +170,17 @@ async fn a_command_that_ended_by_itself_is_not_stopped_again() {
     );
 }
 
-/// Waits until a process that nobody reaps has ended.
-async fn until_dead(pid: i32) {
+/// Waits until an unreaped process has ended.
+async fn wait_until_dead(pid: i32) {
     let look = async {
         let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         while !state().contains(") Z ") {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(FOREVER, look).await.expect("it ends");
+    tokio::time::timeout(TEST_TIMEOUT, look)
+        .await
+        .expect("it ends");
 }
 
 #[tokio::test]
@@ -193,20 +198,20 @@ async fn a_command_whose_end_and_stop_are_seen_at_once_has_ended_by_itself() {
     };
     let task = begin(spec).await;
     let witness = witness.opened().await;
-    let shim = until_said(&task, 0, "\n").await;
+    let shim = wait_for_output(&task, 0, "\n").await;
     let mut caller = UnixStream::connect(place.state_dir().join("shim.sock")).unwrap();
-    // Who comes later is answered, so this one was let in.
+    // A later client is answered, so this connection was accepted.
     task.output().await.unwrap();
     suspend(&shim);
     std::fs::write(&gate, "\n").unwrap();
-    until_dead(task.identity().pid).await;
+    wait_until_dead(task.identity().pid).await;
     let stop = format!("{{\"nonce\":\"{NONCE}\",\"ask\":{{\"kind\":\"stop\",\"grace_ms\":0}}}}\n");
     caller.write_all(stop.as_bytes()).unwrap();
     pidfd_send_signal(handle(&shim), Signal::CONT).unwrap();
     let ended = end_of(&task).await;
     assert_eq!(ended.end, CommandEnd::Exited { status: 3 });
     assert!(!ended.stopped, "it was not needed for that");
-    // But whoever is left has to go.
+    // The leftover processes are killed nevertheless.
     assert_eq!((ended.leftovers, ended.survivors), (1, 0));
     witness.all_dead().await;
 }

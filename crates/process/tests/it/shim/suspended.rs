@@ -1,13 +1,13 @@
-//! Shims that something suspends.
+//! Tests of suspended shims.
 
-use super::place::{FOREVER, Place, begin, end_of, until_said};
+use super::place::{Place, TEST_TIMEOUT, begin, end_of, wait_for_output};
 use crate::support::Witness;
 use holon_domain::command::CommandEnd;
 use holon_process::{ShimSpec, Task, TaskState, attach};
 use std::time::Duration;
 
 async fn alive(place: &Place) -> Box<Task> {
-    match attach(place.sought()).await {
+    match attach(place.locator()).await {
         TaskState::Running(task) => task,
         other => panic!("not alive: {other:?}"),
     }
@@ -62,8 +62,8 @@ async fn a_suspended_shim_is_woken_to_answer() {
     );
     let task = begin(place.spec(&cmd)).await;
     let witness = witness.opened().await;
-    let said = tokio::time::timeout(FOREVER, until_said(&task, 0, "up")).await;
-    assert_eq!(said.expect("it answers"), "up\n");
+    let output_text = tokio::time::timeout(TEST_TIMEOUT, wait_for_output(&task, 0, "up")).await;
+    assert_eq!(output_text.expect("it answers"), "up\n");
     task.stop(Duration::ZERO).await.unwrap();
     witness.all_dead().await;
 }

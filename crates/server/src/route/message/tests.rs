@@ -1,15 +1,15 @@
-//! How JSON becomes a message: what the route fixes, what follows from what, and what cannot become one.
+//! Conversion of JSON to a message: defaults, derived fields, and refusals.
 
 use super::*;
 
-fn judged(json: &str) -> Result<Ingress, String> {
+fn convert(json: &str) -> Result<Ingress, String> {
     let request: EnqueueRequest = serde_json::from_str(json).unwrap();
     public_ingress(request).map_err(|refusal| refusal.into_body().code.unwrap())
 }
 
 #[test]
-fn an_enqueued_message_is_public_whoever_sends_it() {
-    let ingress = judged(r#"{"text":"hello"}"#).unwrap();
+fn an_enqueued_message_is_public_for_every_sender() {
+    let ingress = convert(r#"{"text":"hello"}"#).unwrap();
     assert_eq!(ingress.kind, MessageKind::WebhookEvent);
     assert_eq!(
         ingress.origin,
@@ -30,10 +30,10 @@ fn an_enqueued_message_is_public_whoever_sends_it() {
 #[test]
 fn kind_and_origin_follow_from_each_other() {
     let from_origin =
-        judged(r#"{"json":{"a":1},"origin":{"kind":"channel","channel_id":"irc"}}"#).unwrap();
+        convert(r#"{"json":{"a":1},"origin":{"kind":"channel","channel_id":"irc"}}"#).unwrap();
     assert_eq!(from_origin.kind, MessageKind::ChannelEvent);
     let from_kind =
-        judged(r#"{"body":{"type":"text","text":"x"},"kind":"channel_event"}"#).unwrap();
+        convert(r#"{"body":{"type":"text","text":"x"},"kind":"channel_event"}"#).unwrap();
     assert_eq!(
         from_kind.origin,
         Origin::Channel {
@@ -65,19 +65,20 @@ fn what_cannot_become_a_message_is_refused_by_code() {
             "ambiguous_content",
         ),
     ] {
-        assert_eq!(judged(json).err().as_deref(), Some(code), "{json}");
+        assert_eq!(convert(json).err().as_deref(), Some(code), "{json}");
     }
 }
 
 #[test]
 fn a_claim_reaches_admission_as_it_was_made() {
-    let claims = judged(r#"{"text":"x","kind":"operator_prompt","priority":"interject"}"#).unwrap();
+    let claims =
+        convert(r#"{"text":"x","kind":"operator_prompt","priority":"interject"}"#).unwrap();
     assert_eq!(
         (claims.kind, claims.priority),
         (MessageKind::OperatorPrompt, Priority::Interject)
     );
     assert!(matches!(claims.origin, Origin::Webhook { .. }));
-    let claims = judged(r#"{"text":"x","origin":{"kind":"operator"}}"#).unwrap();
+    let claims = convert(r#"{"text":"x","origin":{"kind":"operator"}}"#).unwrap();
     assert_eq!(claims.origin, Origin::Operator { actor_id: None });
     assert_eq!(claims.kind, MessageKind::WebhookEvent);
 }

@@ -24,13 +24,13 @@ pub struct FakeCommandHost {
 }
 
 /// Counts a waiting caller until it is dropped.
-struct Waiting {
+struct WaitingCaller {
     commands: Arc<FakeCommands>,
     name: String,
     count: fn(&mut Command) -> &mut usize,
 }
 
-impl Waiting {
+impl WaitingCaller {
     fn new(
         commands: &Arc<FakeCommands>,
         name: &str,
@@ -55,7 +55,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingCaller {
     fn drop(&mut self) {
         self.add(-1);
     }
@@ -247,7 +247,7 @@ impl CommandHost for FakeCommandHost {
         let (commands, name) = (&self.commands, &order.key.name);
         let run = async {
             commands.change(|state| state.claim(&order, commands.clock.as_ref()))?;
-            let _waiting = Waiting::new(commands, name, |command| &mut command.callers);
+            let _waiting = WaitingCaller::new(commands, name, |command| &mut command.callers);
             let began = commands.look(|state| state.commands.get(name).map(|found| found.began));
             let began = began.expect("it was begun");
             let elapsed = commands.clock.elapsed();
@@ -303,7 +303,8 @@ impl CommandHost for FakeCommandHost {
     }
 
     async fn watch(&self, key: &CommandKey) -> TaskReport {
-        let _waiting = Waiting::new(&self.commands, &key.name, |command| &mut command.watchers);
+        let _waiting =
+            WaitingCaller::new(&self.commands, &key.name, |command| &mut command.watchers);
         self.living(self.commands.report(&key.name)).await
     }
 

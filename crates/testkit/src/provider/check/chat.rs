@@ -1,12 +1,12 @@
 //! The rules of Chat Completions.
 
-use super::{Calls, Wrong, at_least, is_text, items, tools};
+use super::{Calls, Violations, at_least, is_text, items, tools};
 use crate::provider::mint::Mint;
-use crate::provider::recorded::Recorded;
+use crate::provider::recorded_request::RecordedRequest;
 use serde_json::Value;
 
 /// Checks all rules of the protocol.
-pub(super) fn check(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
+pub(super) fn check(request: &RecordedRequest, mint: &Mint, wrong: &mut Violations) {
     let body = &request.body;
     let (old, new) = (&body["max_tokens"], &body["max_completion_tokens"]);
     wrong.unless(
@@ -35,7 +35,7 @@ pub(super) fn check(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     conversation(body, mint, wrong);
 }
 
-fn conversation(body: &Value, mint: &Mint, wrong: &mut Wrong) {
+fn conversation(body: &Value, mint: &Mint, wrong: &mut Violations) {
     let mut calls = Calls::default();
     let mut last = "";
     for message in items(&body["messages"]) {
@@ -64,7 +64,7 @@ fn conversation(body: &Value, mint: &Mint, wrong: &mut Wrong) {
     );
 }
 
-fn assistant(message: &Value, mint: &Mint, calls: &mut Calls, wrong: &mut Wrong) {
+fn assistant(message: &Value, mint: &Mint, calls: &mut Calls, wrong: &mut Violations) {
     let mut made = items(&message["tool_calls"]).peekable();
     wrong.unless(
         made.peek().is_some() || is_said(&message["content"]),

@@ -1,15 +1,15 @@
 //! The rules of Messages.
 
-use super::{Calls, Wrong, is_text, items, tools};
+use super::{Calls, Violations, is_text, items, tools};
 use crate::provider::mint::Mint;
-use crate::provider::recorded::Recorded;
+use crate::provider::recorded_request::RecordedRequest;
 use serde_json::Value;
 
 /// Largest number of cache breakpoints.
 const CACHE_MARKS: usize = 4;
 
 /// Checks all rules of the protocol.
-pub(super) fn check(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
+pub(super) fn check(request: &RecordedRequest, mint: &Mint, wrong: &mut Violations) {
     let body = &request.body;
     wrong.unless(
         request.header("anthropic-version").is_some(),
@@ -52,7 +52,7 @@ fn cache_marks(value: &Value) -> usize {
     }
 }
 
-fn conversation(body: &Value, mint: &Mint, wrong: &mut Wrong) {
+fn conversation(body: &Value, mint: &Mint, wrong: &mut Violations) {
     let mut calls = Calls::default();
     let mut expected = "user";
     for message in items(&body["messages"]) {
@@ -79,7 +79,7 @@ fn conversation(body: &Value, mint: &Mint, wrong: &mut Wrong) {
     );
 }
 
-fn blocks(role: &str, message: &Value, mint: &Mint, calls: &mut Calls, wrong: &mut Wrong) {
+fn blocks(role: &str, message: &Value, mint: &Mint, calls: &mut Calls, wrong: &mut Violations) {
     wrong.unless(
         items(&message["content"]).next().is_some(),
         "a message has no blocks",

@@ -1,15 +1,15 @@
 //! The rules of Responses, and those of the Codex backend.
 
-use super::{Calls, Wrong, at_least, is_text, items, tool_names, tool_schema};
+use super::{Calls, Violations, at_least, is_text, items, tool_names, tool_schema};
 use crate::provider::mint::Mint;
-use crate::provider::recorded::Recorded;
+use crate::provider::recorded_request::RecordedRequest;
 use serde_json::Value;
 
 /// Smallest `max_output_tokens` that the API accepts.
 const LEAST_OUTPUT: u64 = 16;
 
 /// Checks the rules of the plain protocol.
-pub(super) fn plain(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
+pub(super) fn plain(request: &RecordedRequest, mint: &Mint, wrong: &mut Violations) {
     let body = &request.body;
     wrong.unless(
         at_least(&body["max_output_tokens"], LEAST_OUTPUT),
@@ -28,7 +28,7 @@ pub(super) fn plain(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
 }
 
 /// Checks the rules of the Codex backend.
-pub(super) fn codex(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
+pub(super) fn codex(request: &RecordedRequest, mint: &Mint, wrong: &mut Violations) {
     let body = &request.body;
     let has = |name: &str| body.get(name).is_some();
     wrong.unless(
@@ -51,7 +51,7 @@ pub(super) fn codex(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     common(request, mint, wrong);
 }
 
-fn common(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
+fn common(request: &RecordedRequest, mint: &Mint, wrong: &mut Violations) {
     let body = &request.body;
     tool_names(items(&body["tools"]).map(|tool| &tool["name"]), wrong);
     for tool in items(&body["tools"]) {
@@ -65,7 +65,7 @@ fn common(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
         return wrong.add("its input has no items");
     }
     let continued = !body["previous_response_id"].is_null();
-    let mut calls = Made::default();
+    let mut calls = CallsByKind::default();
     for item in items(&body["input"]) {
         check_item(item, continued, mint, &mut calls, wrong);
     }
@@ -79,7 +79,7 @@ fn common(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
 }
 
 /// Checks a tool that is called by free text under a grammar.
-fn custom_tool(tool: &Value, wrong: &mut Wrong) {
+fn custom_tool(tool: &Value, wrong: &mut Violations) {
     let format = &tool["format"];
     let syntax = format["syntax"].as_str();
     wrong.unless(
@@ -96,12 +96,18 @@ fn custom_tool(tool: &Value, wrong: &mut Wrong) {
 
 /// Calls by kind; each is answered in its own kind.
 #[derive(Debug, Default)]
-struct Made {
+struct CallsByKind {
     functions: Calls,
     customs: Calls,
 }
 
-fn check_item(item: &Value, continued: bool, mint: &Mint, calls: &mut Made, wrong: &mut Wrong) {
+fn check_item(
+    item: &Value,
+    continued: bool,
+    mint: &Mint,
+    calls: &mut CallsByKind,
+    wrong: &mut Violations,
+) {
     match item["type"].as_str().unwrap_or("message") {
         "message" => message(item, wrong),
         "function_call" => {
@@ -142,7 +148,7 @@ fn check_item(item: &Value, continued: bool, mint: &Mint, calls: &mut Made, wron
     }
 }
 
-fn message(item: &Value, wrong: &mut Wrong) {
+fn message(item: &Value, wrong: &mut Violations) {
     let part_type = match item["role"].as_str() {
         Some("user" | "system" | "developer") => "input_text",
         Some("assistant") => "output_text",

@@ -1,13 +1,13 @@
 //! The content of answers, in each protocol.
 
-use super::{Client, Got, ask, headers, request};
-use crate::provider::{Fault, Protocol, Provider, Recorded, Round, Script, Stop};
+use super::{Client, ReceivedAnswer, ask, headers, request};
+use crate::provider::{Fault, Protocol, Provider, RecordedRequest, Round, Script, Stop};
 use holon_sse::Parser;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The data of the events of a stream.
-fn events(got: &Got) -> Vec<Value> {
+fn events(got: &ReceivedAnswer) -> Vec<Value> {
     let mut frames = Vec::new();
     let parsed = Parser::new(1 << 20).push(got.text().as_bytes(), &mut frames);
     parsed.expect("an event stream");
@@ -288,7 +288,7 @@ fn an_answer_can_end_without_saying_so() {
 
 #[test]
 fn a_round_can_be_chosen_by_the_request() {
-    let provider = Provider::start(Script::choose(|request: &Recorded| {
+    let provider = Provider::start(Script::choose(|request: &RecordedRequest| {
         match request.max_output_tokens() {
             Some(most) if most > 50 => Round::fault(Fault::OutputTooLong { limit: 50 }),
             Some(_) | None => Round::text(format!("{} of {}", request.index, request.model())),

@@ -1,7 +1,7 @@
 //! The transfer of answers: held, split, compressed, cut off, stalled, too large.
 
 use super::{Client, ask};
-use crate::provider::{Fault, Point, Protocol, Provider, Round, Script, Unreachable};
+use crate::provider::{Fault, Point, Protocol, Provider, Round, Script, UnreachableAddress};
 use serde_json::json;
 use std::io::{ErrorKind, Read as _};
 use std::net::TcpStream;
@@ -259,7 +259,7 @@ fn every_fault_in_every_protocol_is_played_to_an_end() {
 
 #[test]
 fn nobody_answers_at_an_unreachable_address() {
-    let nobody = Unreachable::take();
+    let nobody = UnreachableAddress::take();
     let address = nobody.base_url().replace("http://", "");
     let refused = TcpStream::connect(address).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);

@@ -1,7 +1,7 @@
-//! What is kept of a patch that was tried, and what a model reads of one that was applied.
+//! The stored result of an applied patch, and its receipt.
 //!
-//! Owns the published result and its receipt. What always holds: a receipt is made of every result on record, also of
-//! one that an earlier version wrote, which called things by other names and kept remarks as mere lines.
+//! Invariant: every stored result can be rendered, including those of earlier versions, which used other names and
+//! stored remarks as plain lines.
 
 use super::NAME;
 use holon_domain::file_change::{
@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 #[cfg(test)]
 mod tests;
 
-/// Most remarks of a sort that a receipt shows; a patch that got a hint wrong often got it wrong everywhere.
+/// Largest number of remarks of one kind in a receipt; a patch with one wrong hint often has many.
 const SHOWN: usize = 8;
-/// The field of the result that lists the paths.
+/// Member of the result that lists the paths.
 const CHANGED_PATHS: &str = "changed_paths";
 
-/// What a patch came to.
+/// Builds the envelope of an applied or refused patch.
 #[must_use]
 pub fn envelope(came_to: Result<PatchResult, ToolError>) -> ToolEnvelope {
     match came_to {
@@ -28,8 +28,8 @@ pub fn envelope(came_to: Result<PatchResult, ToolError>) -> ToolEnvelope {
     }
 }
 
-/// The paths that a call changed, in the order of its patch; none for a call of another tool or one that failed. A
-/// moved file is listed under its new path.
+/// Returns the paths that a call changed, in the order of its patch; empty for a call of another tool or one that
+/// failed. A moved file is listed under its new path.
 #[must_use]
 pub fn changed_paths(envelope: &ToolEnvelope) -> Vec<String> {
     let result = match &envelope.outcome {
@@ -60,9 +60,9 @@ fn result(applied: &PatchResult) -> Value {
     })
 }
 
-/// An applied patch as it is on record.
+/// Stored result of an applied patch.
 #[derive(Deserialize)]
-pub(crate) struct Recorded {
+pub(crate) struct AppliedRecord {
     #[serde(alias = "files")]
     changed_files: Vec<ChangedFile>,
     #[serde(default)]
@@ -71,13 +71,13 @@ pub(crate) struct Recorded {
     diagnostics: Vec<Remark<PatchDiagnostic>>,
 }
 
-/// Something said about the patch.
+/// A remark about the patch.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Remark<T> {
-    /// In fields.
+    /// In the current form.
     Fields(T),
-    /// In one line, as earlier versions did.
+    /// As one line, the form of earlier versions.
     Line(String),
 }
 
@@ -90,19 +90,19 @@ impl<T> Remark<T> {
     }
 }
 
-/// What a model reads of an applied patch: a line for each file, then what was noted on the way.
-pub(crate) fn text(recorded: &Recorded) -> String {
-    let mut lines: Vec<String> = recorded.changed_files.iter().map(line).collect();
-    lines.extend(remarks("note", &recorded.diagnostics, |remark| {
+/// Renders an applied patch: a line for each file, then the remarks.
+pub(crate) fn text(record: &AppliedRecord) -> String {
+    let mut lines: Vec<String> = record.changed_files.iter().map(line).collect();
+    lines.extend(remarks("note", &record.diagnostics, |remark| {
         format!("{}: {}", remark.path, remark.message)
     }));
-    lines.extend(remarks("ignored", &recorded.ignored_metadata, |ignored| {
+    lines.extend(remarks("ignored", &record.ignored_metadata, |ignored| {
         format!("{}: {} {}", ignored.path, ignored.kind, ignored.value)
     }));
     lines.join("\n")
 }
 
-/// The first remarks of a sort, and how many there are beyond them.
+/// Renders the first remarks of a kind, and the number of the others.
 fn remarks<T>(label: &str, remarks: &[Remark<T>], of_fields: fn(&T) -> String) -> Vec<String> {
     let shown = remarks.iter().take(SHOWN);
     let mut lines: Vec<String> = shown
@@ -114,7 +114,7 @@ fn remarks<T>(label: &str, remarks: &[Remark<T>], of_fields: fn(&T) -> String) -
     lines
 }
 
-/// One changed file in one line, by the letters that version control uses.
+/// Renders a changed file in one line, with the letters that version control uses.
 fn line(file: &ChangedFile) -> String {
     let path = &file.path;
     match &file.action {

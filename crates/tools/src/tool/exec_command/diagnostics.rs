@@ -1,4 +1,4 @@
-//! Facts about a command for whoever reads the record later; no receipt repeats them.
+//! Diagnostics of a command for readers of the stored record; no receipt shows them.
 
 use crate::preview;
 use crate::tool::command::{cmd_preview, shown_tokens};
@@ -7,16 +7,16 @@ use holon_domain::intent::ExecCommand;
 use holon_domain::text::estimate_tokens;
 use serde::Serialize;
 
-/// A command longer than this, in characters, costs enough to be noted: a file would have been cheaper.
+/// Command length in characters from which a script file would have been cheaper.
 const SOFT_THRESHOLD_CHARS: usize = 4_000;
 /// Programs that take a script as an argument.
 const INTERPRETERS: [&str; 10] = [
     "bash", "sh", "zsh", "python", "python3", "node", "deno", "ruby", "perl", "php",
 ];
-/// And the arguments they take it with.
+/// Flags with which interpreters take a script.
 const SCRIPT_FLAGS: [&str; 6] = ["-c", "-lc", "-e", "-r", "-p", "--eval"];
 
-/// How a command was written, and how much of its output may be read.
+/// Form of a command and size of its output.
 #[derive(Debug, Serialize)]
 pub(crate) struct Diagnostics {
     cmd_preview: String,
@@ -34,7 +34,7 @@ pub(crate) struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Those of a command that printed nothing we know of.
+    /// Diagnostics of a command without known output.
     pub(crate) fn of(command: &ExecCommand) -> Self {
         let chars = command.cmd.chars().count();
         let tokens = shown_tokens(command.max_output_tokens);
@@ -52,7 +52,7 @@ impl Diagnostics {
         }
     }
 
-    /// The same with what its streams came to.
+    /// Adds the sizes of both streams.
     pub(crate) const fn printed(
         mut self,
         stdout: &CapturedStream,
@@ -64,7 +64,7 @@ impl Diagnostics {
     }
 }
 
-/// Whether a word follows two, and not three, opening brackets: a shift has a number there.
+/// Returns true if a word follows exactly two `<`. A here-string has three, and a shift is followed by a number.
 fn contains_heredoc(cmd: &str) -> bool {
     cmd.split("<<").skip(1).any(|rest| {
         let word = rest

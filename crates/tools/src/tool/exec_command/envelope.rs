@@ -1,11 +1,11 @@
-//! What a command came to, in the shape that is stored: it ended, it goes on, it ran already, or it failed.
+//! The stored result of a command: it completed, became a task, was already running, or failed.
 //!
-//! `disposition` tells the three results apart; none carries a field of another. Invariant: every text in a result is
+//! `disposition` distinguishes the three results; none carries a field of another. Invariant: every text in a result is
 //! bounded by the call's output budget.
 
 use super::NAME;
 use super::diagnostics::Diagnostics;
-use crate::lines::joined;
+use crate::lines::join_streams;
 use crate::preview;
 use crate::tool::command::{self, Files, cmd_preview, shown_tokens};
 use holon_domain::command::{CommandFailure, CommandOutput, RunningCommand};
@@ -18,18 +18,18 @@ use holon_domain::tool::{ToolEnvelope, ToolErrorKind, ToolOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The result of a call, as it is stored and as its receipt is rendered from.
+/// The result of a call as it is stored; its receipt is rendered from it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "disposition", rename_all = "snake_case")]
 pub(crate) enum Disposition {
-    Completed(Completed),
-    PromotedToTask(Promoted),
-    AlreadyRunning(AlreadyRunning),
+    Completed(CompletedCommand),
+    PromotedToTask(PromotedCommand),
+    AlreadyRunning(RunningDuplicate),
 }
 
 /// A command that ran to its end.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Completed {
+pub(crate) struct CompletedCommand {
     pub(crate) exit_status: i32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<i32>,
@@ -46,28 +46,28 @@ pub(crate) struct Completed {
     command_diagnostics: Value,
 }
 
-/// A command that goes on as a task.
+/// A command that continues as a task.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Promoted {
+pub(crate) struct PromotedCommand {
     pub(crate) task_handle: TaskHandle,
     pub(crate) waited_ms: u64,
     pub(crate) accepts_input: bool,
-    /// What was printed so far, on both pipes.
+    /// Output so far, of both pipes.
     pub(crate) initial_output_preview: String,
-    /// The part of it that was printed on standard error, where that is kept apart.
+    /// The part of it from standard error; absent on a terminal, which has one stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) initial_stderr_preview: Option<String>,
     initial_output_truncated: bool,
-    /// Where to read on from.
+    /// Offset at which `TaskOutput` continues.
     pub(crate) next_offset: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_stderr_offset: Option<u64>,
     command_diagnostics: Value,
 }
 
-/// An equal command that runs already.
+/// An equal command that is already running.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct AlreadyRunning {
+pub(crate) struct RunningDuplicate {
     pub(crate) task_handle: TaskHandle,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<CommandSnapshot>,
@@ -86,10 +86,11 @@ fn success(summary: String, result: &Disposition) -> ToolEnvelope {
     ToolEnvelope::success(NAME, summary, json!(result))
 }
 
-/// The envelope of a command that was run. A non-zero exit status is a success: the call did what it was asked.
+/// Builds the envelope of a command that ran. A non-zero exit status is a success, because the call did what was
+/// requested.
 #[must_use]
 pub fn completed(command: &ExecCommand, output: &CommandOutput) -> ToolEnvelope {
-    let previews = preview::streams(
+    let previews = preview::cut_streams(
         &output.stdout,
         &output.stderr,
         preview::budget(shown_tokens(command.max_output_tokens)),
@@ -104,7 +105,7 @@ pub fn completed(command: &ExecCommand, output: &CommandOutput) -> ToolEnvelope 
         output.duration_ms,
         cmd_preview(&command.cmd)
     );
-    let result = Completed {
+    let result = CompletedCommand {
         exit_status,
         signal,
         duration_ms: output.duration_ms,
@@ -121,21 +122,21 @@ pub fn completed(command: &ExecCommand, output: &CommandOutput) -> ToolEnvelope 
     success(summary, &Disposition::Completed(result))
 }
 
-/// The envelope of a command that could not be run, was stopped with its run, or was lost.
+/// Builds the envelope of a command that could not be run, was stopped with its run, or was lost.
 #[must_use]
 pub fn failed(command: &ExecCommand, failure: &CommandFailure) -> ToolEnvelope {
     let error = command::explain(&command.cmd, command.workdir.as_deref(), failure);
     ToolEnvelope::failure(NAME, error)
 }
 
-/// The envelope of a command that goes on as a task.
+/// Builds the envelope of a command that continues as a task.
 #[must_use]
 pub fn promoted(
     command: &ExecCommand,
     task_handle: &TaskHandle,
     running: &RunningCommand,
 ) -> ToolEnvelope {
-    let previews = preview::streams(
+    let previews = preview::cut_streams(
         &running.stdout,
         &running.stderr,
         preview::budget(shown_tokens(command.max_output_tokens)),
@@ -148,7 +149,7 @@ pub fn promoted(
     // A terminal has one stream.
     let apart = !command.tty;
     let initial_output = text::preview(&previews.stdout.text, EVENT_PREVIEW_BYTES);
-    let result = Promoted {
+    let result = PromotedCommand {
         task_handle: TaskHandle {
             initial_output: (!initial_output.is_empty()).then_some(initial_output),
             ..task_handle.clone()
@@ -156,7 +157,7 @@ pub fn promoted(
         waited_ms: command.yield_time_ms,
         accepts_input: command.accepts_input,
         initial_output_truncated: previews.truncated(),
-        initial_output_preview: joined(&previews.stdout.text, &previews.stderr.text),
+        initial_output_preview: join_streams(&previews.stdout.text, &previews.stderr.text),
         initial_stderr_preview: apart.then_some(previews.stderr.text),
         next_offset: running.stdout.next_offset(),
         next_stderr_offset: apart.then_some(running.stderr.next_offset()),
@@ -167,7 +168,7 @@ pub fn promoted(
     success(summary, &Disposition::PromotedToTask(result))
 }
 
-/// The envelope of a command that was not started because `task` runs an equal one.
+/// Builds the envelope of a command that was not started because `task` runs an equal one.
 #[must_use]
 pub fn already_running(command: &ExecCommand, task: &TaskRecord, now: Timestamp) -> ToolEnvelope {
     let summary = format!(
@@ -180,7 +181,7 @@ pub fn already_running(command: &ExecCommand, task: &TaskRecord, now: Timestamp)
         "its result arrives as a message by itself. TaskOutput with task_id={id} reads what it printed, TaskStatus \
          describes it, TaskStop ends it."
     );
-    let result = AlreadyRunning {
+    let result = RunningDuplicate {
         task_handle: task.handle(),
         command: task.status_snapshot().command,
         summary: task.summary.clone(),
@@ -191,8 +192,8 @@ pub fn already_running(command: &ExecCommand, task: &TaskRecord, now: Timestamp)
     success(summary, &Disposition::AlreadyRunning(result))
 }
 
-/// How many commands the call ran: one, unless it was refused, could not be started, or an equal command ran already. One
-/// that was begun and then lost has run.
+/// Returns the number of commands the call ran: one, unless it was refused, could not be started, or an equal command
+/// was running. A command that started and was lost counts.
 #[must_use]
 pub fn commands_run(envelope: &ToolEnvelope) -> u64 {
     if envelope.tool_name != NAME {

@@ -1,26 +1,26 @@
-//! What a model reads of a command: the outcome first, so that it survives any later cut, then what was printed.
+//! Renders a command for a model: the outcome first, so that it survives any later cut, then the output.
 //!
-//! Rendered from the stored result alone.
+//! Depends on the stored result alone.
 
-use super::envelope::{AlreadyRunning, Completed, Disposition, Promoted};
-use crate::lines::{line, section, span, without_complaints};
+use super::envelope::{CompletedCommand, Disposition, PromotedCommand, RunningDuplicate};
+use crate::lines::{line, section, span, strip_complaints};
 use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN, cmd_preview, left_running};
 use holon_domain::tool::ToolError;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// A result as a shell would show it.
+/// Renders a result as a shell would show it.
 pub(crate) fn text(result: &Disposition) -> String {
     match result {
-        Disposition::Completed(completed) => ended(completed),
-        Disposition::PromotedToTask(promoted) => goes_on(promoted),
-        Disposition::AlreadyRunning(running) => runs_already(running),
+        Disposition::Completed(completed) => completed_text(completed),
+        Disposition::PromotedToTask(promoted) => promoted_text(promoted),
+        Disposition::AlreadyRunning(running) => duplicate_text(running),
     }
 }
 
-fn ended(completed: &Completed) -> String {
+fn completed_text(completed: &CompletedCommand) -> String {
     let mut text = format!("exit {}", completed.exit_status);
-    // Writing to a string cannot fail, so the results are of no interest.
+    // Writing to a string cannot fail, so the results are ignored.
     if let Some(signal) = completed.signal {
         write!(text, ", ended by signal {signal}").ok();
     }
@@ -37,9 +37,9 @@ fn ended(completed: &Completed) -> String {
     text
 }
 
-fn goes_on(promoted: &Promoted) -> String {
+fn promoted_text(promoted: &PromotedCommand) -> String {
     let handle = &promoted.task_handle;
-    let status = crate::tool::task::spelled(handle.status);
+    let status = crate::tool::task::status_name(handle.status);
     let mut text = match promoted.waited_ms {
         0 => format!("started as task {} ({status})", handle.task_id),
         millis => format!(
@@ -54,17 +54,17 @@ fn goes_on(promoted: &Promoted) -> String {
         None => ("output so far", ""),
     };
     let complained = complaints.unwrap_or_default();
-    let printed = without_complaints(&promoted.initial_output_preview, complained);
+    let printed = strip_complaints(&promoted.initial_output_preview, complained);
     section(&mut text, names.0, printed);
     section(&mut text, names.1, complained);
     if promoted.initial_output_preview.is_empty() && complaints.is_none_or(str::is_empty) {
         line(&mut text, "(no output yet)");
     }
-    line(&mut text, &how_to_go_on(promoted));
+    line(&mut text, &next_steps(promoted));
     text
 }
 
-fn how_to_go_on(promoted: &Promoted) -> String {
+fn next_steps(promoted: &PromotedCommand) -> String {
     let mut cursor = format!("after_byte={}", promoted.next_offset);
     if let Some(offset) = promoted.next_stderr_offset {
         write!(cursor, " stderr_after_byte={offset}").ok();
@@ -80,12 +80,12 @@ fn how_to_go_on(promoted: &Promoted) -> String {
     )
 }
 
-fn runs_already(running: &AlreadyRunning) -> String {
+fn duplicate_text(running: &RunningDuplicate) -> String {
     let handle = &running.task_handle;
     let mut text = format!(
         "already running as task {} ({}) for {}: nothing was started; duplicate_policy=start_new starts another",
         handle.task_id,
-        crate::tool::task::spelled(handle.status),
+        crate::tool::task::status_name(handle.status),
         span(running.running_for_ms)
     );
     if let Some(command) = &running.command {
@@ -99,8 +99,8 @@ fn runs_already(running: &AlreadyRunning) -> String {
     text
 }
 
-/// The error without the last words of a lost command, and those words with the way to run it again as text: they are
-/// what the next step depends on, so they are shown whole and not as a clipped detail.
+/// Splits the last output and the command text off the error of a lost command. The next step depends on them, so they
+/// are shown in full and not as a clipped detail.
 pub(crate) fn split_lost(error: &ToolError) -> (ToolError, Option<String>) {
     let mut rest = error.clone();
     let mut take = |name: &str| {

@@ -1,8 +1,8 @@
-//! What a batch came to, in the shape that is stored: one entry for each command, whatever became of it.
+//! The stored result of a batch: one entry for each command, with its outcome.
 //!
-//! The call itself succeeds also when items fail. Invariant: what is shown of all items together is bounded. An item
-//! shows at most its own budget, and the batch at most twice the largest of these budgets, and never more than any call
-//! may show; what quiet items do not need goes to the loud ones.
+//! The call succeeds even if items fail. Invariant: the shown output of all items together is bounded. An item shows at
+//! most its own budget, and the batch at most twice the largest of these budgets, and never more than any call may
+//! show; budget that quiet items do not need goes to the others.
 
 use super::NAME;
 use crate::preview::{self, Ends, Previews};
@@ -16,24 +16,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// How much more a batch may show than the largest of its items: it stands for several calls, but is read as one.
+/// Output of a batch as a multiple of its largest item's budget: it stands for several calls, but is read as one.
 const SHARED_BUDGETS: usize = 2;
 
-/// What became of one command of a batch.
+/// Outcome of one command of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemOutcome {
-    /// It was run to its end, or stopped because its time was up.
+    /// Ran to its end, or was stopped at its time limit.
     Ran(CommandOutput),
-    /// It was not run, or nobody knows.
+    /// Was not run, or it is unknown whether it ran.
     NotRun(CommandFailure),
-    /// Its arguments make no command.
+    /// Its arguments are invalid.
     Rejected(ToolError),
-    /// It was not begun, because an earlier one failed or the call was called off.
+    /// Was not started, because an earlier item failed or the call was cancelled.
     Skipped,
 }
 
 impl ItemOutcome {
-    /// Whether the item failed: with `stop_on_error` the rest is then skipped.
+    /// Returns true if the item failed; with `stop_on_error` the rest is then skipped.
     #[must_use]
     pub const fn failed(&self) -> bool {
         match self {
@@ -46,7 +46,7 @@ impl ItemOutcome {
         }
     }
 
-    /// Bytes at hand to be shown.
+    /// Returns the bytes available to be shown.
     fn held(&self) -> usize {
         match self {
             Self::Ran(output) => {
@@ -74,13 +74,13 @@ impl ItemOutcome {
     }
 }
 
-/// The result of a call, as it is stored and as its receipt is rendered from.
+/// The result of a call as it is stored; its receipt is rendered from it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Batch {
     pub(crate) item_count: usize,
     pub(crate) completed_count: usize,
     pub(crate) failed_count: usize,
-    /// How many of the failed ones have arguments that make no command.
+    /// Failed items whose arguments are invalid; also part of the failed count.
     rejected_count: usize,
     pub(crate) skipped_count: usize,
     pub(crate) stop_on_error: bool,
@@ -88,7 +88,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// How many items came to what.
+    /// Renders the number of items per outcome.
     pub(crate) fn header(&self) -> String {
         let mut text = format!(
             "{}/{} items completed",
@@ -107,7 +107,7 @@ impl Batch {
     }
 }
 
-/// Where an item stands.
+/// State of an item in the stored result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
@@ -116,10 +116,10 @@ pub(crate) enum Status {
     Skipped,
 }
 
-/// One command of the batch.
+/// One command of the batch in the stored result.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Item {
-    /// Counted from 1.
+    /// The first item is 1.
     pub(crate) index: usize,
     pub(crate) cmd: String,
     pub(crate) status: Status,
@@ -144,7 +144,7 @@ pub(crate) struct Item {
     pub(crate) error_message: Option<String>,
 }
 
-/// The envelope of a batch. Items without an outcome count as skipped.
+/// Builds the envelope of a batch. Items without an outcome count as skipped.
 #[must_use]
 pub fn completed(batch: &ExecCommandBatch, outcomes: &[ItemOutcome]) -> ToolEnvelope {
     let outcomes = outcomes
@@ -173,7 +173,7 @@ pub fn completed(batch: &ExecCommandBatch, outcomes: &[ItemOutcome]) -> ToolEnve
     ToolEnvelope::success(NAME, result.header(), json!(result))
 }
 
-/// What each item may show, in bytes.
+/// Divides the output budget among the items, in bytes.
 fn budgets(pairs: &[(&BatchItem, &ItemOutcome)]) -> Vec<usize> {
     let own = |item: &BatchItem| match item {
         BatchItem::Command(command) => preview::budget(shown_tokens(command.max_output_tokens)),
@@ -189,7 +189,7 @@ fn budgets(pairs: &[(&BatchItem, &ItemOutcome)]) -> Vec<usize> {
         .iter()
         .map(|(item, outcome)| outcome.held().min(own(item)))
         .collect();
-    preview::fair(&needs, shared)
+    preview::divide_evenly(&needs, shared)
 }
 
 fn item(index: usize, asked: &BatchItem, outcome: &ItemOutcome, budget: usize) -> Item {
@@ -225,7 +225,7 @@ fn item(index: usize, asked: &BatchItem, outcome: &ItemOutcome, budget: usize) -
             error_message: Some(with_hint(error.clone())),
             ..bare
         },
-        // What is no command was not run.
+        // An item with invalid arguments was not run.
         (ItemOutcome::Ran(_) | ItemOutcome::NotRun(_), BatchItem::Rejected(_))
         | (ItemOutcome::Skipped, _) => bare,
     }
@@ -239,7 +239,7 @@ fn with_hint(error: ToolError) -> String {
 }
 
 fn ran(bare: Item, command: &ExecCommand, output: &CommandOutput, budget: usize) -> Item {
-    let previews: Previews = preview::streams(&output.stdout, &output.stderr, budget);
+    let previews: Previews = preview::cut_streams(&output.stdout, &output.stderr, budget);
     let (exit_status, signal) = (output.end.exit_status(), output.end.signal());
     let (error_kind, error_message) = match output.end {
         CommandEnd::TimedOut => (
@@ -285,8 +285,8 @@ fn not_run(bare: Item, command: &ExecCommand, failure: &CommandFailure, budget: 
     }
 }
 
-/// How many commands the call ran: its items that came to an end of their own or by their time limit, or were begun and
-/// then lost. Items that were skipped or could not be started do not count.
+/// Returns the number of commands the call ran: items that ended by themselves or at their time limit, or started and
+/// were lost. Items that were skipped or could not be started do not count.
 #[must_use]
 pub fn commands_run(envelope: &ToolEnvelope) -> u64 {
     let items = match &envelope.outcome {

@@ -1,4 +1,4 @@
-//! What a model reads of a batch: a count, then each command under its number, however much of its output was cut.
+//! Renders a batch for a model: a count, then each command under its number, even if its output was cut.
 
 use super::envelope::{Batch, Item, Status};
 use crate::lines::{line, section};
@@ -6,7 +6,7 @@ use crate::tool::command::{cmd_preview, left_running};
 use holon_domain::tool::ToolErrorKind;
 use std::fmt::Write as _;
 
-/// The grouped receipt.
+/// Renders the receipt of a batch.
 pub(crate) fn text(batch: &Batch) -> String {
     let mut text = batch.header();
     let why_skipped = why_skipped(batch);
@@ -16,7 +16,7 @@ pub(crate) fn text(batch: &Batch) -> String {
     text
 }
 
-/// Why the items that were not begun were not.
+/// Explains why items were skipped.
 fn why_skipped(batch: &Batch) -> String {
     let failed = batch
         .items
@@ -66,7 +66,7 @@ fn outcome(item: &Item, why_skipped: &str) -> String {
     text
 }
 
-/// What came of an item that has no exit status.
+/// Names the outcome of an item without an exit status.
 fn without_status(why: Option<ToolErrorKind>) -> &'static str {
     if why == Some(ToolErrorKind::OutcomeUnknown) {
         "begun"

@@ -1,11 +1,11 @@
-//! A look at a task's output, in the shape that is stored.
+//! The stored result of reading a task's output.
 //!
-//! Where a task stands is told by its row and by nothing else: a task that is over is read successfully also when its
-//! files are gone. Invariant: both previews together stay within the call's output budget, markers aside.
+//! The task's row alone decides its status: reading an ended task succeeds even if its files are gone. Invariant: both
+//! previews together stay within the call's output budget, without the markers.
 
 use super::NAME;
-use super::part::{Looked, Wanted, look};
-use crate::lines::{joined, span};
+use super::part::{PartRequest, ShownPart, show_part};
+use crate::lines::{join_streams, span};
 use crate::preview::{self, Ends};
 use crate::tool::command::shown_tokens;
 use crate::tool::task;
@@ -19,53 +19,52 @@ use holon_domain::tool::ToolEnvelope;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// The result of a call, as it is stored and as its receipt is rendered from.
+/// The result of a call as it is stored; its receipt is rendered from it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Retrieved {
+pub(crate) struct TaskOutputResult {
     pub(crate) retrieval_status: RetrievalStatus,
     pub(crate) task: TaskOutputSnapshot,
-    /// Since when it runs, for one that is not over.
+    /// Absent if the task has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) running_for_ms: Option<u64>,
-    /// Why its output could not be read.
+    /// Reason why the output could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unreadable: Option<String>,
-    /// Whether the wait for its end was broken off.
+    /// True if the wait for the task's end was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) wait_cut_short: bool,
-    /// The stream of which nothing is shown, because only the other was asked for.
+    /// The stream that is not shown because only the other was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) not_asked_for: Option<NotAskedFor>,
-    /// The streams that end before the offset they were asked for from.
+    pub(crate) not_asked_for: Option<UnrequestedStream>,
+    /// The streams that end before the requested offset.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) beyond_end: Vec<BeyondEnd>,
-    /// What the file of its output does not hold.
+    pub(crate) beyond_end: Vec<OffsetPastEnd>,
+    /// Description of what the file with the output lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) output_lacks: Option<String>,
-    /// The same of its complaints.
+    /// Description of what the file with standard error lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stderr_lacks: Option<String>,
 }
 
-/// A stream that was not asked for.
+/// A stream that was not requested.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct NotAskedFor {
+pub(crate) struct UnrequestedStream {
     pub(crate) stream: StreamName,
-    /// Bytes it has so far.
+    /// Bytes of the stream so far.
     pub(crate) bytes: u64,
 }
 
-/// A stream that was asked for from beyond its end.
+/// A requested offset past the end of its stream.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct BeyondEnd {
+pub(crate) struct OffsetPastEnd {
     pub(crate) stream: StreamName,
-    /// The offset as asked for.
     pub(crate) offset: u64,
-    /// Bytes the stream has so far.
+    /// Bytes of the stream so far.
     pub(crate) bytes: u64,
 }
 
-impl BeyondEnd {
+impl OffsetPastEnd {
     fn of(stream: StreamName, offset: Option<u64>, part: Option<&StreamPart>) -> Option<Self> {
         let (offset, bytes) = (offset?, part?.total_bytes);
         (offset > bytes).then_some(Self {
@@ -76,7 +75,7 @@ impl BeyondEnd {
     }
 }
 
-/// Which stream.
+/// Name of a stream in the stored result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StreamName {
@@ -84,25 +83,25 @@ pub(crate) enum StreamName {
     Stderr,
 }
 
-/// Whether the look found the task's end.
+/// State of the task at the time of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RetrievalStatus {
-    /// It is over.
+    /// The task has ended.
     Success,
-    /// It was waited for, and goes on.
+    /// The call waited, and the task is still running.
     Timeout,
-    /// It goes on.
+    /// The task is still running.
     NotReady,
 }
 
-/// Bytes of one stream worth reading for a call: more than this is not shown.
+/// Returns the bytes of one stream that are worth reading for a call; more is not shown.
 #[must_use]
 pub fn shown_bytes(query: &TaskOutput) -> usize {
     preview::budget(shown_tokens(query.max_output_tokens))
 }
 
-/// The envelope of a look at a task's output; `printed` is what was read of it, or why nothing could be.
+/// Builds the envelope; `printed` is the output that was read, or the reason why it could not be.
 #[must_use]
 pub fn envelope(
     task: &TaskRecord,
@@ -114,10 +113,10 @@ pub fn envelope(
         Some(_) => RetrievalStatus::Timeout,
         None => RetrievalStatus::NotReady,
     };
-    told(&looked(task, query, (printed, missed), now))
+    to_envelope(&build_result(task, query, printed, missed, now))
 }
 
-/// The same after a wait that was broken off before its time was up, because something else wants the turn.
+/// Builds the envelope after an interrupted wait, because something else needs the turn.
 #[must_use]
 pub fn cut_short(
     task: &TaskRecord,
@@ -125,24 +124,25 @@ pub fn cut_short(
     printed: Result<&TaskStreams, &str>,
     now: Timestamp,
 ) -> ToolEnvelope {
-    let result = looked(task, query, (printed, RetrievalStatus::NotReady), now);
-    told(&Retrieved {
+    let result = build_result(task, query, printed, RetrievalStatus::NotReady, now);
+    to_envelope(&TaskOutputResult {
         wait_cut_short: result.retrieval_status != RetrievalStatus::Success,
         ..result
     })
 }
 
-fn told(result: &Retrieved) -> ToolEnvelope {
+fn to_envelope(result: &TaskOutputResult) -> ToolEnvelope {
     ToolEnvelope::success(NAME, outcome(result), json!(result))
 }
 
-/// A look at a task, which `missed` its end if that has not come.
-fn looked(
+/// Builds the result. `missed` is its status if the task is still running.
+fn build_result(
     task: &TaskRecord,
     query: &TaskOutput,
-    (printed, missed): (Result<&TaskStreams, &str>, RetrievalStatus),
+    printed: Result<&TaskStreams, &str>,
+    missed: RetrievalStatus,
     now: Timestamp,
-) -> Retrieved {
+) -> TaskOutputResult {
     let running = !task.status.is_terminal();
     let with_missing = printed
         .ok()
@@ -150,17 +150,17 @@ fn looked(
     let printed = printed.map(|printed| with_missing.as_ref().unwrap_or(printed));
     let snapshot = match printed {
         Ok(printed) => with_output(bare(task), query, printed),
-        Err(_) => with_last_words(bare(task), task, shown_bytes(query)),
+        Err(_) => with_last_output(bare(task), task, shown_bytes(query)),
     };
     let output = printed.ok().map(|printed| &printed.output);
     let stderr = printed.ok().and_then(|printed| printed.stderr.as_ref());
-    let unasked = |stream: StreamName, part: Option<&StreamPart>| {
-        part.map(|part| NotAskedFor {
+    let unrequested = |stream: StreamName, part: Option<&StreamPart>| {
+        part.map(|part| UnrequestedStream {
             stream,
             bytes: part.total_bytes,
         })
     };
-    Retrieved {
+    TaskOutputResult {
         retrieval_status: if running {
             missed
         } else {
@@ -173,13 +173,13 @@ fn looked(
             .map(|reason| text::preview(reason, EVENT_PREVIEW_BYTES)),
         wait_cut_short: false,
         not_asked_for: match (query.wants_output(), query.wants_stderr()) {
-            (false, _) => unasked(StreamName::Output, output),
-            (true, false) => unasked(StreamName::Stderr, stderr),
+            (false, _) => unrequested(StreamName::Output, output),
+            (true, false) => unrequested(StreamName::Stderr, stderr),
             (true, true) => None,
         },
         beyond_end: [
-            BeyondEnd::of(StreamName::Output, query.after_byte, output),
-            BeyondEnd::of(StreamName::Stderr, query.stderr_after_byte, stderr),
+            OffsetPastEnd::of(StreamName::Output, query.after_byte, output),
+            OffsetPastEnd::of(StreamName::Stderr, query.stderr_after_byte, stderr),
         ]
         .into_iter()
         .flatten()
@@ -189,7 +189,7 @@ fn looked(
     }
 }
 
-/// What was read with word of the complaints, where their file should be there and is not.
+/// Adds a note about standard error if its file should exist and does not.
 fn with_missing_stderr(task: &TaskRecord, printed: &TaskStreams) -> Option<TaskStreams> {
     let spec = task.command().filter(|spec| !spec.tty)?;
     let path = spec.stderr_path.clone()?;
@@ -209,10 +209,10 @@ fn with_missing_stderr(task: &TaskRecord, printed: &TaskStreams) -> Option<TaskS
     })
 }
 
-/// Where the task stands, in one line.
-pub(super) fn outcome(result: &Retrieved) -> String {
+/// Renders the task's status in one line.
+pub(super) fn outcome(result: &TaskOutputResult) -> String {
     let snapshot = &result.task;
-    let status = task::spelled(snapshot.status);
+    let status = task::status_name(snapshot.status);
     let told = format!("task {} {status}", snapshot.task_id);
     match (&snapshot.result_summary, result.running_for_ms) {
         (Some(summary), _) => {
@@ -225,7 +225,7 @@ pub(super) fn outcome(result: &Retrieved) -> String {
     }
 }
 
-/// What the row alone tells.
+/// Builds the snapshot from the row alone.
 fn bare(task: &TaskRecord) -> TaskOutputSnapshot {
     let end = task.end.as_ref();
     TaskOutputSnapshot {
@@ -253,11 +253,11 @@ fn with_output(
     query: &TaskOutput,
     printed: &TaskStreams,
 ) -> TaskOutputSnapshot {
-    let wanted = |offset: Option<u64>, asked: bool| match (offset, query.tail_lines) {
-        (Some(offset), _) => Wanted::From(offset),
-        (None, _) if !asked => Wanted::Nothing,
-        (None, Some(lines)) => Wanted::Last(lines),
-        (None, None) => Wanted::Whole,
+    let request = |offset: Option<u64>, asked: bool| match (offset, query.tail_lines) {
+        (Some(offset), _) => PartRequest::From(offset),
+        (None, _) if !asked => PartRequest::Nothing,
+        (None, Some(lines)) => PartRequest::Last(lines),
+        (None, None) => PartRequest::Whole,
     };
     let held = |part: &StreamPart, asked: bool| if asked { Ends::from(part).held() } else { 0 };
     let (output, stderr) = (&printed.output, printed.stderr.as_ref());
@@ -267,9 +267,9 @@ fn with_output(
         stderr.map_or(0, |part| held(part, asks_stderr)),
         shown_bytes(query),
     );
-    let output = look(output, wanted(query.after_byte, asks_output), for_output);
-    let wanted = wanted(query.stderr_after_byte, asks_stderr);
-    let stderr: Option<Looked> = stderr.map(|part| look(part, wanted, for_stderr));
+    let output = show_part(output, request(query.after_byte, asks_output), for_output);
+    let request = request(query.stderr_after_byte, asks_stderr);
+    let stderr: Option<ShownPart> = stderr.map(|part| show_part(part, request, for_stderr));
     let mut artifacts = Vec::new();
     let output_artifact = file(&mut artifacts, &printed.output);
     let stderr_artifact = printed
@@ -277,14 +277,14 @@ fn with_output(
         .as_ref()
         .and_then(|part| file(&mut artifacts, part));
     let stderr_preview = stderr.as_ref().filter(|_| asks_stderr);
-    let stderr_preview = stderr_preview.map(|look| look.shown.text.clone());
+    let stderr_preview = stderr_preview.map(|part| part.shown.text.clone());
     let stderr_bytes = printed.stderr.as_ref().map_or(0, |part| part.total_bytes);
     TaskOutputSnapshot {
-        output_truncated: output.shown.cut || stderr.as_ref().is_some_and(|look| look.shown.cut),
+        output_truncated: output.shown.cut || stderr.as_ref().is_some_and(|part| part.shown.cut),
         next_offset: Some(output.next_offset),
-        next_stderr_offset: stderr.as_ref().map(|look| look.next_offset),
+        next_stderr_offset: stderr.as_ref().map(|part| part.next_offset),
         output_preview: match (query.names_offset(), &stderr_preview) {
-            (false, Some(complaints)) => joined(&output.shown.text, complaints),
+            (false, Some(complaints)) => join_streams(&output.shown.text, complaints),
             (true, _) | (false, None) => output.shown.text,
         },
         stderr_preview,
@@ -302,8 +302,8 @@ fn file(artifacts: &mut Vec<ArtifactRef>, part: &StreamPart) -> Option<usize> {
     Some(artifacts.len() - 1)
 }
 
-/// What the row keeps of the output for when its files are gone.
-fn with_last_words(
+/// Adds the last output from the row, for a task whose files are gone.
+fn with_last_output(
     bare: TaskOutputSnapshot,
     task: &TaskRecord,
     budget: usize,

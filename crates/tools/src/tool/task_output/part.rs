@@ -1,48 +1,48 @@
-//! How much of a part of a stream is shown, and where the next look begins.
+//! Decides how much of a stream is shown, and the offset of the next call.
 //!
-//! Whoever reads on sees everything once: such a part is cut at its end only, and the offset to ask for next is that of
-//! the first byte that was not shown. Every other look shows the two ends of what there is, and goes on after the end.
-//! Invariants: no character is split; the next offset never skips what was not shown, and moves on whenever anything was.
+//! A reader that continues at an offset sees everything once: such a part is cut at its end only, and the next offset
+//! is that of the first byte not shown. Every other call shows the two ends of the stream, and continues after its end.
+//! Invariants: no character is split; the next offset never skips bytes that were not shown, and advances whenever some
+//! were.
 
-use crate::preview::{Ends, Shown};
+use crate::preview::{Ends, ShownText};
 use holon_domain::command::StreamPart;
 use holon_domain::text;
 
-/// Bytes of the longest character. Fewer than this may be the beginning of one that is not complete yet.
+/// Bytes of the longest character. Fewer than this may be the beginning of an incomplete one.
 const LONGEST_CHARACTER: u64 = 4;
 
-/// Which part was asked for.
+/// The requested part of a stream.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Wanted {
-    /// What there is from an offset on.
+pub(super) enum PartRequest {
+    /// Everything from an offset on.
     From(u64),
-    /// The last lines.
+    /// The last lines, this many.
     Last(u32),
-    /// The whole.
     Whole,
-    /// Nothing, because another stream was asked for.
+    /// Nothing, because the other stream was requested.
     Nothing,
 }
 
-/// A part as far as it is shown.
+/// A part of a stream that is shown.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Looked {
-    pub(super) shown: Shown,
-    /// The offset to ask for next.
+pub(super) struct ShownPart {
+    pub(super) shown: ShownText,
+    /// Offset at which the next call continues.
     pub(super) next_offset: u64,
 }
 
 /// Cuts a part to its budget.
-pub(super) fn look(part: &StreamPart, wanted: Wanted, budget: usize) -> Looked {
-    match wanted {
-        Wanted::From(offset) => follow(part, offset, budget),
-        Wanted::Last(lines) => {
+pub(super) fn show_part(part: &StreamPart, request: PartRequest, budget: usize) -> ShownPart {
+    match request {
+        PartRequest::From(offset) => follow(part, offset, budget),
+        PartRequest::Last(lines) => {
             let all_there = part.head.lines().count() >= lines as usize;
             ends(part, budget, if all_there { 0 } else { part.at })
         }
-        Wanted::Whole => ends(part, budget, part.at),
-        Wanted::Nothing => Looked {
-            shown: Shown {
+        PartRequest::Whole => ends(part, budget, part.at),
+        PartRequest::Nothing => ShownPart {
+            shown: ShownText {
                 text: String::new(),
                 cut: false,
             },
@@ -51,8 +51,8 @@ pub(super) fn look(part: &StreamPart, wanted: Wanted, budget: usize) -> Looked {
     }
 }
 
-/// What is new, from its beginning.
-fn follow(part: &StreamPart, offset: u64, budget: usize) -> Looked {
+/// Shows what is new, from its beginning.
+fn follow(part: &StreamPart, offset: u64, budget: usize) -> ShownPart {
     let kept = beginning(&part.head, budget);
     let next_offset = offset_after(part, kept);
     let gone = part.at.saturating_sub(offset);
@@ -61,8 +61,8 @@ fn follow(part: &StreamPart, offset: u64, budget: usize) -> Looked {
         _ => format!("[{gone} bytes were not kept]\n{kept}"),
     };
     let more = part.total_bytes.saturating_sub(next_offset) >= LONGEST_CHARACTER;
-    Looked {
-        shown: Shown {
+    ShownPart {
+        shown: ShownText {
             text,
             cut: gone > 0 || more || kept.len() < part.head.len(),
         },
@@ -70,16 +70,16 @@ fn follow(part: &StreamPart, offset: u64, budget: usize) -> Looked {
     }
 }
 
-/// As much as fits, but at least one character: a reader that never moves on would read for ever.
+/// Returns as much as fits, but at least one character, so that a reader always advances.
 fn beginning(text: &str, budget: usize) -> &str {
     let first = text.chars().next().map_or(0, char::len_utf8);
     text::prefix(text, budget.max(first))
 }
 
-/// The offset of the first byte after `kept`, a beginning of the part's text.
+/// Returns the offset of the first byte after `kept`, a prefix of the part's text.
 ///
-/// A replacement stands for one to three bytes that were no text, or for itself, so behind one the place is not exactly
-/// known from either side; then the earliest place it can be is taken, so that nothing is skipped.
+/// A replacement character stands for one to three invalid bytes, or for itself, so the position after one is not
+/// exactly known. The earliest possible position is used, so that nothing is skipped.
 fn offset_after(part: &StreamPart, kept: &str) -> u64 {
     let rest = part.head.get(kept.len()..).unwrap_or_default();
     if rest.is_empty() {
@@ -92,7 +92,7 @@ fn offset_after(part: &StreamPart, kept: &str) -> u64 {
     from_the_start.max(from_the_end).min(part.next_offset)
 }
 
-/// The fewest and the most bytes of a stream that a text can stand for.
+/// Returns the smallest and the largest number of bytes that a text can stand for.
 fn extent(text: &str) -> (u64, u64) {
     let most = text.len() as u64;
     let replaced = text.matches(char::REPLACEMENT_CHARACTER).count() as u64;
@@ -100,12 +100,13 @@ fn extent(text: &str) -> (u64, u64) {
     (most - replaced * slack, most)
 }
 
-/// The two ends of what there is, `missing` bytes before it. What the host left out is counted with what is cut here.
-fn ends(part: &StreamPart, budget: usize, missing: u64) -> Looked {
-    let Shown { text, cut } = Ends::from(part).fit(budget);
+/// Shows the two ends of a stream that lacks `missing` bytes at its beginning. Bytes that the host left out are counted
+/// with those cut here.
+fn ends(part: &StreamPart, budget: usize, missing: u64) -> ShownPart {
+    let ShownText { text, cut } = Ends::from(part).fit(budget);
     let more = part.total_bytes.saturating_sub(part.next_offset) >= LONGEST_CHARACTER;
-    Looked {
-        shown: Shown {
+    ShownPart {
+        shown: ShownText {
             text: match missing {
                 0 => text,
                 _ => format!("[{missing} bytes before this left out]\n{text}"),

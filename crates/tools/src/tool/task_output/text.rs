@@ -1,12 +1,14 @@
-//! What a model reads of a look at a task: where it stands, what it printed, and where to read on.
+//! Renders the result for a model: the task's status, its output, and the offset to continue at.
 
-use super::envelope::{BeyondEnd, NotAskedFor, RetrievalStatus, Retrieved, StreamName, outcome};
-use crate::lines::{line, section, without_complaints};
+use super::envelope::{
+    OffsetPastEnd, RetrievalStatus, StreamName, TaskOutputResult, UnrequestedStream, outcome,
+};
+use crate::lines::{line, section, strip_complaints};
 use holon_domain::task::TaskOutputSnapshot;
 use std::fmt::Write as _;
 
-/// The receipt.
-pub(crate) fn text(result: &Retrieved) -> String {
+/// Renders the receipt of a call.
+pub(crate) fn text(result: &TaskOutputResult) -> String {
     let task = &result.task;
     let mut text = outcome(result);
     if result.retrieval_status == RetrievalStatus::Timeout {
@@ -32,7 +34,7 @@ pub(crate) fn text(result: &Retrieved) -> String {
         None => "output",
     };
     let complaints = task.stderr_preview.as_deref().unwrap_or_default();
-    let output = without_complaints(&task.output_preview, complaints);
+    let output = strip_complaints(&task.output_preview, complaints);
     section(&mut text, name, output);
     section(&mut text, "stderr", complaints);
     for beyond in &result.beyond_end {
@@ -49,8 +51,8 @@ pub(crate) fn text(result: &Retrieved) -> String {
         };
         line(&mut text, nothing);
     }
-    if let Some(unasked) = result.not_asked_for.filter(|stream| stream.bytes > 0) {
-        line(&mut text, &size(unasked, task));
+    if let Some(unrequested) = result.not_asked_for.filter(|stream| stream.bytes > 0) {
+        line(&mut text, &size(unrequested, task));
     }
     if let Some(next) = next(result) {
         line(&mut text, &next);
@@ -59,8 +61,11 @@ pub(crate) fn text(result: &Retrieved) -> String {
     text
 }
 
-/// What is told of a stream that was not asked for.
-fn size(NotAskedFor { stream, bytes }: NotAskedFor, task: &TaskOutputSnapshot) -> String {
+/// Describes a stream that was not requested.
+fn size(
+    UnrequestedStream { stream, bytes }: UnrequestedStream,
+    task: &TaskOutputSnapshot,
+) -> String {
     let (name, argument, next) = match stream {
         StreamName::Output => ("output", "after_byte", task.next_offset),
         StreamName::Stderr => ("stderr", "stderr_after_byte", task.next_stderr_offset),
@@ -71,9 +76,9 @@ fn size(NotAskedFor { stream, bytes }: NotAskedFor, task: &TaskOutputSnapshot) -
     )
 }
 
-/// What is told of an offset that nothing stands at yet.
-fn too_far(beyond: BeyondEnd) -> String {
-    let BeyondEnd {
+/// Describes an offset past the end of its stream.
+fn too_far(beyond: OffsetPastEnd) -> String {
+    let OffsetPastEnd {
         stream,
         offset,
         bytes,
@@ -85,30 +90,30 @@ fn too_far(beyond: BeyondEnd) -> String {
     format!("{argument}={offset} lies beyond the end of the {name}, which has {bytes} bytes so far")
 }
 
-/// Where to read on. Of a task that is over and was shown whole there is nothing more.
-fn next(result: &Retrieved) -> Option<String> {
+/// Names the offsets to continue at; `None` for an ended task that was shown in full.
+fn next(result: &TaskOutputResult) -> Option<String> {
     let task = &result.task;
     if task.status.is_terminal() && !task.output_truncated {
         return None;
     }
-    let unasked = result.not_asked_for.map(|unasked| unasked.stream);
+    let unrequested = result.not_asked_for.map(|unrequested| unrequested.stream);
     let mut next = "next:".to_owned();
-    if unasked != Some(StreamName::Output) {
+    if unrequested != Some(StreamName::Output) {
         // Writing to a string cannot fail, here and below.
         write!(next, " after_byte={}", task.next_offset?).ok();
     }
     if let Some(offset) = task.next_stderr_offset
-        && unasked != Some(StreamName::Stderr)
+        && unrequested != Some(StreamName::Stderr)
     {
         write!(next, " stderr_after_byte={offset}").ok();
     }
     Some(next).filter(|next| next.ends_with(|last: char| last.is_ascii_digit()))
 }
 
-/// The files, where they hold more than is shown, or less than was printed.
-fn files(text: &mut String, result: &Retrieved) {
+/// Names the files if they hold more than is shown, or less than was printed.
+fn files(text: &mut String, result: &TaskOutputResult) {
     let task = &result.task;
-    let unasked = result.not_asked_for.map(|unasked| unasked.stream);
+    let unrequested = result.not_asked_for.map(|unrequested| unrequested.stream);
     for (stream, name, index, lacks) in [
         (
             StreamName::Output,
@@ -126,7 +131,7 @@ fn files(text: &mut String, result: &Retrieved) {
         let Some(file) = index.and_then(|index| task.artifacts.get(index)) else {
             continue;
         };
-        if unasked == Some(stream) {
+        if unrequested == Some(stream) {
             continue;
         }
         match lacks {

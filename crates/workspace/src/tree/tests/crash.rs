@@ -1,22 +1,22 @@
-//! The process ends at any step; `settle` then finds the tree wholly old or makes it wholly new.
+//! The process ends at any step; `settle` then restores the old tree or completes the new one.
 
 use super::*;
 
-/// Cuts a call off at a step.
+/// Interrupts a call at a step.
 fn cut_off(step: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     assert!(
-        crashes(|| sandbox.replace(&AtStep::new(step, Deed::Crash))),
+        crashes(|| sandbox.replace(&AtStep::new(step, StepAction::Crash))),
         "step {step}"
     );
     sandbox
 }
 
-fn expect(settled: &Settled, state: &Snapshot, old: &Snapshot, new: &Snapshot, when: &str) {
+fn expect(settled: &SettleOutcome, state: &Snapshot, old: &Snapshot, new: &Snapshot, when: &str) {
     let expected = match settled {
-        Settled::Done => new,
-        Settled::Nothing => old,
-        Settled::Undone { left } => {
+        SettleOutcome::Done => new,
+        SettleOutcome::Nothing => old,
+        SettleOutcome::Undone { left } => {
             assert_eq!(left, &[], "{when}");
             old
         }
@@ -31,7 +31,7 @@ fn after_a_crash_at_any_step_the_tree_is_settled_whole_and_the_answer_stays() {
     for step in 0..steps {
         let sandbox = cut_off(step);
         let canary = snapshot(&sandbox.canary);
-        let settled = sandbox.settle(&Unhindered).unwrap();
+        let settled = sandbox.settle(&NoHook).unwrap();
         expect(
             &settled,
             &sandbox.state(),
@@ -39,15 +39,15 @@ fn after_a_crash_at_any_step_the_tree_is_settled_whole_and_the_answer_stays() {
             &new,
             &format!("at step {step}"),
         );
-        assert_eq!(sandbox.settle(&Unhindered).unwrap(), settled);
+        assert_eq!(sandbox.settle(&NoHook).unwrap(), settled);
         assert_eq!(snapshot(&sandbox.canary), canary);
         answers[match settled {
-            Settled::Nothing => 0,
-            Settled::Undone { .. } => 1,
-            Settled::Done => 2,
+            SettleOutcome::Nothing => 0,
+            SettleOutcome::Undone { .. } => 1,
+            SettleOutcome::Done => 2,
         }] += 1;
         super::super::forget(&sandbox.journal).unwrap();
-        assert_eq!(sandbox.settle(&Unhindered).unwrap(), Settled::Nothing);
+        assert_eq!(sandbox.settle(&NoHook).unwrap(), SettleOutcome::Nothing);
     }
     assert!(answers.iter().all(|count| *count > 0), "{answers:?}");
 }
@@ -58,10 +58,10 @@ fn settling_may_itself_be_cut_off_at_any_step() {
     for step in 0..steps {
         for within in 0.. {
             let sandbox = cut_off(step);
-            if !crashes(|| sandbox.settle(&AtStep::new(within, Deed::Crash))) {
+            if !crashes(|| sandbox.settle(&AtStep::new(within, StepAction::Crash))) {
                 break;
             }
-            let settled = sandbox.settle(&Unhindered).unwrap();
+            let settled = sandbox.settle(&NoHook).unwrap();
             let when = format!("at step {step}, then {within}");
             expect(&settled, &sandbox.state(), &old, &new, &when);
         }
@@ -72,16 +72,16 @@ fn settling_may_itself_be_cut_off_at_any_step() {
 fn a_cut_off_call_is_settled_before_its_journal_is_used_again_or_forgotten() {
     let sandbox = cut_off(first("exchange"));
     for refused in [
-        sandbox.replace(&Unhindered).unwrap_err(),
+        sandbox.replace(&NoHook).unwrap_err(),
         super::super::forget(&sandbox.journal).unwrap_err(),
     ] {
         assert!(refused.to_string().contains("settle it first"), "{refused}");
     }
-    sandbox.settle(&Unhindered).unwrap();
+    sandbox.settle(&NoHook).unwrap();
     super::super::forget(&sandbox.journal).unwrap();
 }
 
-/// What somebody else does to a file between the crash and the settling.
+/// Content that another program writes between the crash and the settling.
 const FOREIGN: &[u8] = b"somebody else's\n";
 
 #[test]
@@ -102,30 +102,32 @@ fn what_somebody_else_wrote_after_the_crash_is_kept_and_the_rest_is_whole() {
                 continue;
             }
             fs::write(&target, FOREIGN).unwrap();
-            let settled = sandbox.settle(&Unhindered).unwrap();
+            let settled = sandbox.settle(&NoHook).unwrap();
             let when = format!("{path} at step {step}: {settled:?}");
             assert_eq!(fs::read(&target).unwrap(), FOREIGN, "{when}");
-            reported += check_rest(&sandbox, path, &settled, (&old, &new), &when);
+            reported += check_rest(&sandbox, path, &settled, &old, &new, &when);
         }
     }
     assert!(reported > 0);
 }
 
-/// All but the foreign file is old or new as the answer says, and what was left is reported with its content.
+/// Asserts that all but the foreign file is old or new as the answer says, and that leftovers are reported with their
+/// content.
 fn check_rest(
     sandbox: &Sandbox,
     path: &str,
-    settled: &Settled,
-    (old, new): (&Snapshot, &Snapshot),
+    settled: &SettleOutcome,
+    old: &Snapshot,
+    new: &Snapshot,
     when: &str,
 ) -> usize {
     let mut state = sandbox.state();
     let mut expected = match settled {
-        Settled::Done => new.clone(),
-        Settled::Nothing | Settled::Undone { .. } => old.clone(),
+        SettleOutcome::Done => new.clone(),
+        SettleOutcome::Nothing | SettleOutcome::Undone { .. } => old.clone(),
     };
     let mut reported = 0;
-    if let Settled::Undone { left } = settled {
+    if let SettleOutcome::Undone { left } = settled {
         for left in left {
             let directory = sandbox.root.join(&left.path).is_dir();
             assert!(directory || left.path == path, "{when}");
@@ -138,7 +140,7 @@ fn check_rest(
     }
     state.remove(path);
     expected.remove(path);
-    // A directory that holds somebody else's file stays.
+    // A directory that holds a foreign file stays.
     state.retain(|name, _| expected.contains_key(name) || !Path::new(path).starts_with(name));
     assert_eq!(state, expected, "{when}");
     reported
@@ -150,10 +152,10 @@ fn a_file_taken_away_after_the_crash_is_not_brought_back_over_its_remover() {
     for step in 0..steps {
         let sandbox = cut_off(step);
         fs::remove_file(sandbox.root.join("src/a.txt")).unwrap();
-        let settled = sandbox.settle(&Unhindered).unwrap();
+        let settled = sandbox.settle(&NoHook).unwrap();
         let when = format!("at step {step}: {settled:?}");
         assert!(!sandbox.root.join("src/a.txt").exists(), "{when}");
-        check_rest(&sandbox, "src/a.txt", &settled, (&old, &new), &when);
+        check_rest(&sandbox, "src/a.txt", &settled, &old, &new, &when);
     }
 }
 
@@ -171,14 +173,14 @@ fn a_damaged_journal_decides_nothing() {
     ] {
         fs::write(&sandbox.journal, damaged).unwrap();
         assert!(matches!(
-            sandbox.settle(&Unhindered),
+            sandbox.settle(&NoHook),
             Err(TreeError::Journal { .. })
         ));
         assert_eq!(sandbox.state(), state);
     }
-    // A torn phase line is no phase.
+    // A torn phase line is ignored.
     fs::write(&sandbox.journal, journal + "\n{\"phase\":\"do").unwrap();
-    let settled = sandbox.settle(&Unhindered).unwrap();
-    assert_ne!(settled, Settled::Nothing);
-    assert_eq!(sandbox.settle(&Unhindered).unwrap(), settled);
+    let settled = sandbox.settle(&NoHook).unwrap();
+    assert_ne!(settled, SettleOutcome::Nothing);
+    assert_eq!(sandbox.settle(&NoHook).unwrap(), settled);
 }

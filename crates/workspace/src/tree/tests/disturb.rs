@@ -1,4 +1,4 @@
-//! Somebody else is at work in the tree while a call runs.
+//! Another program works in the tree while a call runs.
 
 use super::*;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -17,7 +17,7 @@ fn a_directory_swapped_for_a_link_at_any_step_leads_nobody_out() {
         let sandbox = Sandbox::new();
         let canary = snapshot(&sandbox.canary);
         let swapping = || swap(&sandbox.root);
-        let answer = sandbox.replace(&AtStep::new(step, Deed::Run(&swapping)));
+        let answer = sandbox.replace(&AtStep::new(step, StepAction::Run(&swapping)));
         assert_eq!(snapshot(&sandbox.canary), canary, "step {step}");
         swap(&sandbox.root);
         let expected = if answer.is_ok() { &new } else { &old };
@@ -32,29 +32,32 @@ fn settling_after_a_swap_leads_nobody_out_and_reports_what_it_cannot_reach() {
     for step in 0..steps {
         let sandbox = Sandbox::new();
         let canary = snapshot(&sandbox.canary);
-        assert!(crashes(|| sandbox.replace(&AtStep::new(step, Deed::Crash))));
+        assert!(crashes(
+            || sandbox.replace(&AtStep::new(step, StepAction::Crash))
+        ));
         swap(&sandbox.root);
-        let settled = sandbox.settle(&Unhindered).unwrap();
+        let settled = sandbox.settle(&NoHook).unwrap();
         assert_eq!(
             snapshot(&sandbox.canary),
             canary,
             "step {step}: {settled:?}"
         );
-        if let Settled::Undone { left } = &settled {
+        if let SettleOutcome::Undone { left } = &settled {
             reported += left.iter().filter(|left| left.path == "src/a.txt").count();
         }
     }
     assert!(reported > 0);
 }
 
-/// As an editor saves: another file takes the name.
+/// Saves like an editor: another file takes the name.
 fn edit(sandbox: &Sandbox, path: &str) {
     let fresh = sandbox.root.join("fresh");
     fs::write(&fresh, "edited\n").unwrap();
     fs::rename(&fresh, sandbox.root.join(path)).unwrap();
 }
 
-/// The edit is there, the rest is as the answer says, and what could not be put back is kept.
+/// Asserts that the edit is there, that the rest is as the answer says, and that content that could not be restored is
+/// kept.
 fn check_edited(sandbox: &Sandbox, path: &str, answer: &Result<(), TreeError>, when: &str) {
     let (old, new, _) = reference();
     let edited = fs::read(sandbox.root.join(path)).unwrap();
@@ -78,7 +81,7 @@ fn a_file_changed_at_any_step_keeps_the_change_and_the_rest_is_whole() {
         for path in ["src/a.txt", "src/b.txt", "src/moved.txt"] {
             let sandbox = Sandbox::new();
             let edit = || edit(&sandbox, path);
-            let answer = sandbox.replace(&AtStep::new(step, Deed::Run(&edit)));
+            let answer = sandbox.replace(&AtStep::new(step, StepAction::Run(&edit)));
             let when = format!("{path} at step {step}: {answer:?}");
             check_edited(&sandbox, path, &answer, &when);
         }
@@ -93,7 +96,8 @@ fn a_file_changed_while_a_call_is_taken_back_keeps_the_change() {
             for later in step + 1.. {
                 let sandbox = Sandbox::new();
                 let edit = || edit(&sandbox, path);
-                let hook = AtStep::new(step, Deed::Fail(Errno::IO)).and(later, Deed::Run(&edit));
+                let hook = AtStep::new(step, StepAction::Fail(Errno::IO))
+                    .and(later, StepAction::Run(&edit));
                 let answer = sandbox.replace(&hook);
                 if hook.passed() <= later {
                     break;
@@ -116,7 +120,7 @@ fn a_link_put_in_place_of_a_file_at_any_step_is_not_written_through() {
             symlink("../../canary/src/a.txt", &fresh).unwrap();
             fs::rename(&fresh, sandbox.root.join("src/a.txt")).unwrap();
         };
-        let answer = sandbox.replace(&AtStep::new(step, Deed::Run(&plant)));
+        let answer = sandbox.replace(&AtStep::new(step, StepAction::Run(&plant)));
         assert_eq!(snapshot(&sandbox.canary), canary, "step {step}");
         let link = fs::symlink_metadata(sandbox.root.join("src/a.txt")).unwrap();
         assert!(link.is_symlink(), "step {step}: {answer:?}");
@@ -137,13 +141,13 @@ fn thousands_of_changes_against_a_swapping_thread_never_lead_out() {
                 swap(&sandbox.root);
             }
         });
-        // Both must have been seen, or nothing was raced.
+        // Both outcomes must have occurred, or there was no race.
         while changed + refused < 5_000 || (changed == 0 || refused == 0) {
             let next = format!("content {changed} {refused}\n").into_bytes();
-            let change = Replace {
+            let change = FileChange {
                 path: "src/a.txt".to_owned(),
                 before: Some(now.clone()),
-                after: Some(After {
+                after: Some(NewContent {
                     content: next.clone(),
                     mode: None,
                 }),

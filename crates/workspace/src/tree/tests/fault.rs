@@ -1,4 +1,4 @@
-//! Steps that fail: the call is taken back, or says that it could not be.
+//! Steps that fail: the call is undone, or reports that it could not be.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
     let mut refused = 0;
     for step in 0..steps {
         let sandbox = Sandbox::new();
-        match sandbox.replace(&AtStep::new(step, Deed::FullFromHere)) {
+        match sandbox.replace(&AtStep::new(step, StepAction::FullFromHere)) {
             Ok(()) => assert_eq!(sandbox.state(), new, "step {step}"),
             Err(TreeError::Full { .. }) => {
                 assert_eq!(sandbox.state(), old, "step {step}");
@@ -32,14 +32,14 @@ fn one_step_that_fails_is_taken_back_whole() {
     let mut refused = 0;
     for step in 0..steps {
         let sandbox = Sandbox::new();
-        match sandbox.replace(&AtStep::new(step, Deed::Fail(Errno::IO))) {
+        match sandbox.replace(&AtStep::new(step, StepAction::Fail(Errno::IO))) {
             // Former contents that could not be removed at once are removed later.
             Ok(()) => {
-                assert_eq!(sandbox.settle(&Unhindered).unwrap(), Settled::Done);
+                assert_eq!(sandbox.settle(&NoHook).unwrap(), SettleOutcome::Done);
                 assert_eq!(sandbox.state(), new, "step {step}");
             }
             Err(TreeError::Io { .. }) => {
-                assert_eq!(sandbox.settle(&Unhindered).unwrap(), Settled::Nothing);
+                assert_eq!(sandbox.settle(&NoHook).unwrap(), SettleOutcome::Nothing);
                 assert_eq!(sandbox.state(), old, "step {step}");
                 refused += 1;
             }
@@ -55,12 +55,12 @@ fn a_disk_that_fails_for_good_leaves_a_journal_that_settles_later() {
     let mut unsettled = 0;
     for step in 0..steps {
         let sandbox = Sandbox::new();
-        let answer = sandbox.replace(&AtStep::new(step, Deed::FailFromHere(Errno::IO)));
+        let answer = sandbox.replace(&AtStep::new(step, StepAction::FailFromHere(Errno::IO)));
         unsettled += usize::from(matches!(answer, Err(TreeError::Unsettled { .. })));
-        let settled = sandbox.settle(&Unhindered).unwrap();
+        let settled = sandbox.settle(&NoHook).unwrap();
         let expected = match (&settled, answer) {
-            (Settled::Done, Ok(()) | Err(TreeError::Unsettled { .. })) => &new,
-            (Settled::Nothing | Settled::Undone { .. }, Err(_)) => &old,
+            (SettleOutcome::Done, Ok(()) | Err(TreeError::Unsettled { .. })) => &new,
+            (SettleOutcome::Nothing | SettleOutcome::Undone { .. }, Err(_)) => &old,
             (settled, answer) => panic!("step {step}: {answer:?}, then {settled:?}"),
         };
         assert_eq!(&sandbox.state(), expected, "step {step}: {settled:?}");
@@ -74,13 +74,15 @@ fn settling_that_fails_can_be_tried_again() {
     for step in 0..steps {
         for within in 0.. {
             let sandbox = Sandbox::new();
-            assert!(crashes(|| sandbox.replace(&AtStep::new(step, Deed::Crash))));
-            let hook = AtStep::new(within, Deed::Fail(Errno::IO));
+            assert!(crashes(
+                || sandbox.replace(&AtStep::new(step, StepAction::Crash))
+            ));
+            let hook = AtStep::new(within, StepAction::Fail(Errno::IO));
             let first = sandbox.settle(&hook);
-            let settled = sandbox.settle(&Unhindered).unwrap();
+            let settled = sandbox.settle(&NoHook).unwrap();
             let expected = match settled {
-                Settled::Done => &new,
-                Settled::Nothing | Settled::Undone { .. } => &old,
+                SettleOutcome::Done => &new,
+                SettleOutcome::Nothing | SettleOutcome::Undone { .. } => &old,
             };
             assert_eq!(&sandbox.state(), expected, "step {step}, then {within}");
             assert!(
@@ -101,16 +103,16 @@ fn a_call_cut_off_while_it_is_taken_back_is_settled_whole() {
     for step in 0..steps {
         for later in step + 1.. {
             let sandbox = Sandbox::new();
-            let hook = AtStep::new(step, Deed::Fail(Errno::IO)).and(later, Deed::Crash);
+            let hook = AtStep::new(step, StepAction::Fail(Errno::IO)).and(later, StepAction::Crash);
             if !crashes(|| sandbox.replace(&hook)) {
                 break;
             }
             cut_off += 1;
-            let settled = sandbox.settle(&Unhindered).unwrap();
+            let settled = sandbox.settle(&NoHook).unwrap();
             let expected = match &settled {
-                Settled::Done => &new,
-                Settled::Nothing => &old,
-                Settled::Undone { left } => {
+                SettleOutcome::Done => &new,
+                SettleOutcome::Nothing => &old,
+                SettleOutcome::Undone { left } => {
                     assert_eq!(left, &[]);
                     &old
                 }
@@ -122,12 +124,16 @@ fn a_call_cut_off_while_it_is_taken_back_is_settled_whole() {
     assert!(cut_off > steps);
 }
 
-/// Fails a call at `step` and its taking back at `later`; the error, or none when the second fault came too late.
-fn fails_twice(sandbox: &Sandbox, step: usize, later: (usize, Deed<'_>)) -> Option<TreeError> {
-    let (at, deed) = later;
-    let hook = AtStep::new(step, Deed::Fail(Errno::IO)).and(at, deed);
+/// Fails a call at `step` and its undoing at `later`; returns the error, or `None` if the second fault came too late.
+fn fails_twice(
+    sandbox: &Sandbox,
+    step: usize,
+    later: usize,
+    action: StepAction<'_>,
+) -> Option<TreeError> {
+    let hook = AtStep::new(step, StepAction::Fail(Errno::IO)).and(later, action);
     let answer = sandbox.replace(&hook);
-    (hook.passed() > at).then(|| answer.err()).flatten()
+    (hook.passed() > later).then(|| answer.err()).flatten()
 }
 
 #[test]
@@ -135,27 +141,27 @@ fn a_call_that_failed_goes_only_backward_and_names_the_files_that_are_not_as_the
     let (old, _, steps) = reference();
     let mut unsettled = 0;
     for step in 0..steps {
-        // Turning back takes two steps, so a disk that breaks for good after them finds that on record.
+        // Turning back takes two steps, so it is recorded before a disk that breaks after them.
         for (later, broken) in (1..40).flat_map(|gap| [(step + gap, false), (step + gap, gap > 2)])
         {
             let sandbox = Sandbox::new();
-            let deed = if broken {
-                Deed::FailFromHere(Errno::IO)
+            let action = if broken {
+                StepAction::FailFromHere(Errno::IO)
             } else {
-                Deed::Fail(Errno::IO)
+                StepAction::Fail(Errno::IO)
             };
-            let Some(error) = fails_twice(&sandbox, step, (later, deed)) else {
+            let Some(error) = fails_twice(&sandbox, step, later, action) else {
                 continue;
             };
             let when = format!("step {step}, then {later} ({broken}): {error}");
             if let TreeError::Unsettled { left, .. } = &error {
                 unsettled += 1;
-                let named = |left: &super::super::Left| error.to_string().contains(&left.path);
+                let named = |left: &super::super::Leftover| error.to_string().contains(&left.path);
                 assert!(left.iter().all(named), "{when}");
                 assert!(!left.is_empty() || sandbox.state() == old, "{when}");
             }
-            let settled = sandbox.settle(&Unhindered).unwrap();
-            assert_ne!(settled, Settled::Done, "{when}");
+            let settled = sandbox.settle(&NoHook).unwrap();
+            assert_ne!(settled, SettleOutcome::Done, "{when}");
             assert_eq!(sandbox.state(), old, "{when}");
         }
     }
@@ -165,14 +171,14 @@ fn a_call_that_failed_goes_only_backward_and_names_the_files_that_are_not_as_the
 #[test]
 fn an_owner_the_system_will_not_set_is_no_error() {
     let (_, new, _) = reference();
-    // In a user namespace, an owner that is not mapped into it is an invalid argument.
+    // In a user namespace, an unmapped owner is an invalid argument.
     for errno in [Errno::PERM, Errno::INVAL] {
         let sandbox = Sandbox::new();
-        let hook = AtStep::new(first("change owner"), Deed::Fail(errno));
+        let hook = AtStep::new(first("change owner"), StepAction::Fail(errno));
         sandbox.replace(&hook).unwrap();
         assert_eq!(sandbox.state(), new, "{errno}");
     }
     let sandbox = Sandbox::new();
-    let hook = AtStep::new(first("change owner"), Deed::Fail(Errno::IO));
+    let hook = AtStep::new(first("change owner"), StepAction::Fail(Errno::IO));
     assert!(sandbox.replace(&hook).is_err());
 }

@@ -1,9 +1,9 @@
-//! Paths and links that want to lead elsewhere.
+//! Paths and links that try to lead out.
 
 use super::*;
 use std::os::unix::net::UnixListener;
 
-/// Tries everything that can be done with a path; all of it is refused alike and nothing happens anywhere.
+/// Tries every operation with a path; all are refused alike and nothing changes.
 fn refuses(sandbox: &Sandbox, path: &str, expected: fn(&TreeError) -> bool) {
     let before = snapshot(sandbox.dir.path());
     let mut refusals = vec![sandbox.tree().read(path, 100).unwrap_err()];
@@ -12,7 +12,7 @@ fn refuses(sandbox: &Sandbox, path: &str, expected: fn(&TreeError) -> bool) {
         rewrite(path, "content\n", "new\n"),
         delete(path, "content\n"),
     ] {
-        // A good change beside a bad one is not made either.
+        // A valid change beside an invalid one is not made either.
         let good = rewrite("file", "content\n", "changed\n");
         refusals.push(sandbox.replace(&[good, change]).unwrap_err());
     }

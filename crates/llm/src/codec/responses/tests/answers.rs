@@ -1,6 +1,6 @@
 //! Decoding of answers.
 
-use super::super::told;
+use super::super::error_fault;
 use super::support::{decode, golden, goldens};
 use crate::codec::{Fault, sample};
 use holon_domain::model::{ModelFailureKind as Kind, ReplyBlock};
@@ -12,7 +12,7 @@ fn tools() -> [OfferedTool; 2] {
     [sample::tool(), sample::freeform_tool()]
 }
 
-fn decoded(body: &Value) -> Result<crate::codec::Decoded, Fault> {
+fn decoded(body: &Value) -> Result<crate::codec::DecodedReply, Fault> {
     decode(&tools(), body.to_string().as_bytes())
 }
 
@@ -172,7 +172,7 @@ fn reported_errors_are_classed_by_code_then_type_then_words() {
         (json!({}), Kind::ServerError),
     ];
     for (error, expected) in table {
-        match told(&error) {
+        match error_fault(&error) {
             Fault::Reported { kind, message } => {
                 assert_eq!(kind, expected, "{error}");
                 assert!(!message.is_empty(), "{error}");
@@ -191,7 +191,7 @@ fn a_stated_wait_stands_in_the_words() {
         kind: Kind::Quota,
         message: message.into(),
     };
-    assert_eq!(told(&error), expected);
+    assert_eq!(error_fault(&error), expected);
 }
 
 #[test]

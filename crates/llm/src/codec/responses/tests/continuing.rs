@@ -2,9 +2,9 @@
 
 use super::super::{Snapshot, continuation, encode};
 use super::support::{
-    decode, kept, model, offered, provider, request, result, said, user, violations,
+    assistant_turn, decode, kept, model, offered, provider, request, result, user, violations,
 };
-use crate::codec::Decoded;
+use crate::codec::DecodedReply;
 use holon_domain::block::Block;
 use holon_domain::model::{ConversationItem, ModelRequest, PromptBlock, Stability, StopReason};
 use holon_domain::provider::{ReasoningEffort, Transport};
@@ -18,7 +18,7 @@ fn full(request: &ModelRequest) -> Value {
 }
 
 /// A stored answer with sealed reasoning, text and a call.
-fn answered() -> Decoded {
+fn answered() -> DecodedReply {
     let body = json!({
         "id": "resp_1",
         "status": "completed",
@@ -45,7 +45,7 @@ fn after() -> ModelRequest {
     let blocks = kept(&model(), &answered().reply);
     request(vec![
         user("Look, please."),
-        said(blocks),
+        assistant_turn(blocks),
         result(2, "exit 0 (3 ms)", false),
     ])
 }

@@ -1,7 +1,9 @@
 //! Encoding of requests.
 
 use super::super::encode;
-use super::support::{call, cases, offered, own, provider, request, said, text, user, violations};
+use super::support::{
+    assistant_turn, call, cases, offered, own, provider, request, text, user, violations,
+};
 use crate::codec::codex;
 use crate::codec::sample::{assert_golden, every_tool};
 use holon_domain::block::{Block, OpaqueData};
@@ -127,11 +129,11 @@ fn a_model_that_takes_free_text_is_offered_the_same_tools_and_a_grammar_where_th
         }
         assert_eq!(offered["type"], "custom");
         let words = offered["description"].as_str().expect("words");
-        for said in [
+        for sentence in [
             &function["description"],
             &function["parameters"]["properties"]["patch"]["description"],
         ] {
-            assert!(words.contains(said.as_str().expect("words")), "{words}");
+            assert!(words.contains(sentence.as_str().expect("words")), "{words}");
         }
     }
 }
@@ -237,7 +239,7 @@ fn reasoning_that_leads_to_nothing_is_left_out() {
         }
     };
     let body = encoded(&request(vec![
-        said(vec![seal("rs_1"), text("Half a tho"), seal("rs_2")]),
+        assistant_turn(vec![seal("rs_1"), text("Half a tho"), seal("rs_2")]),
         user("Go on where you stopped."),
     ]));
     let ids: Vec<&Value> = body["input"]
@@ -263,7 +265,7 @@ fn nothing_of_another_model_and_nothing_malformed_goes_back() {
         text: "hm".into(),
         opaque: Some(opaque),
     };
-    let body = encoded(&request(vec![said(vec![
+    let body = encoded(&request(vec![assistant_turn(vec![
         reasoning(foreign),
         reasoning(own("no JSON")),
         other,

@@ -90,13 +90,13 @@ fn offering(conversation: Vec<ConversationItem>) -> ModelRequest {
 fn asked(model: ModelRef, response: &Value, by: &ModelRef) -> ModelRequest {
     let tools = [sample::freeform_tool()];
     let decoded = decode(&tools, response.to_string().as_bytes()).expect("an answer");
-    let said = ConversationItem::Assistant {
+    let turn = ConversationItem::Assistant {
         model_ref: by.to_string(),
         blocks: kept(by, &decoded.reply),
     };
     ModelRequest {
         model,
-        ..offering(vec![said])
+        ..offering(vec![turn])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests, golden files and the schema that the tests of both Responses codecs share.
 
-use crate::codec::{self, Decoded, Fault, sample};
+use crate::codec::{self, DecodedReply, Fault, sample};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{
@@ -14,7 +14,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-pub(in crate::codec) fn decode(tools: &[OfferedTool], body: &[u8]) -> Result<Decoded, Fault> {
+pub(in crate::codec) fn decode(tools: &[OfferedTool], body: &[u8]) -> Result<DecodedReply, Fault> {
     codec::decode(Transport::OpenaiResponses, tools, body)
 }
 
@@ -76,7 +76,7 @@ pub(in crate::codec) fn offered(mode: SchemaMode) -> Vec<OfferedTool> {
     emitted.map(sample::plain).collect()
 }
 
-pub(in crate::codec) fn said(blocks: Vec<Block>) -> ConversationItem {
+pub(in crate::codec) fn assistant_turn(blocks: Vec<Block>) -> ConversationItem {
     ConversationItem::Assistant {
         model_ref: model().to_string(),
         blocks,
@@ -149,7 +149,7 @@ pub(in crate::codec) fn cases() -> Vec<(&'static str, ModelRequest)> {
         "encrypted_content": "gAAAAB-sealed",
     });
     let look = || {
-        said(vec![
+        assistant_turn(vec![
             text("I look."),
             call(1, "ExecCommand", json!({"cmd": "ls"})),
         ])
@@ -173,7 +173,7 @@ pub(in crate::codec) fn cases() -> Vec<(&'static str, ModelRequest)> {
         (
             "results",
             request(vec![
-                said(vec![
+                assistant_turn(vec![
                     text("I look twice."),
                     call(1, "ExecCommand", json!({"cmd": "ls"})),
                     call(2, "ExecCommand", json!("{\"cmd\": \"ls")),
@@ -187,7 +187,7 @@ pub(in crate::codec) fn cases() -> Vec<(&'static str, ModelRequest)> {
             ModelRequest {
                 reasoning_effort: Some(ReasoningEffort::Medium),
                 ..request(vec![
-                    said(vec![
+                    assistant_turn(vec![
                         Block::Reasoning {
                             text: "Look first.".into(),
                             opaque: Some(own(&sealed.to_string())),
@@ -203,7 +203,7 @@ pub(in crate::codec) fn cases() -> Vec<(&'static str, ModelRequest)> {
             ModelRequest {
                 tools: vec![sample::tool(), sample::freeform_tool()],
                 ..request(vec![
-                    said(vec![
+                    assistant_turn(vec![
                         call(1, "WriteNote", json!({"note": "The door is \"shut\".\n"})),
                         call(2, "ReadSensor", json!({"bed": 1})),
                         call(3, "WriteNote", json!({"note": 7})),

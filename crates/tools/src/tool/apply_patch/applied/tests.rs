@@ -25,7 +25,7 @@ fn remark(path: &str, message: &str) -> PatchDiagnostic {
     }
 }
 
-/// A patch that did one thing of each sort.
+/// A patch with one change and one remark of each kind.
 fn applied() -> PatchResult {
     let from_path = "b.txt".to_owned();
     PatchResult {
@@ -110,7 +110,7 @@ fn many_remarks_of_a_sort_are_counted_and_not_shown() {
     assert_eq!(of(SHOWN + 3), format!("{all}\nnote: 3 more of this sort"));
 }
 
-/// A result as versions before the published names wrote it.
+/// A result in the form that was written before the published names.
 fn earlier() -> ToolEnvelope {
     let result = json!({
         "changed_paths": ["a.txt", "new/c.txt", "old.txt", "d.txt"],

@@ -1,11 +1,11 @@
-//! Reading on: every byte once, whatever the budget, and no end to it only when there is none.
+//! Reading in steps: every byte once with any budget, and it ends if the stream ends.
 #![allow(clippy::expect_used, reason = "tests")]
 
 use super::*;
 use proptest::prelude::*;
 
-/// At most `max` bytes of a stream from an offset on, as a host hands them out: a character that does not fit, or is not
-/// complete, is left for the next time.
+/// Returns at most `max` bytes of a stream from an offset on, as a host does: a character that does not fit, or is
+/// incomplete, is left for the next call.
 fn part_of(stream: &[u8], offset: u64, max: usize) -> StreamPart {
     let from = usize::try_from(offset).expect("small").min(stream.len());
     let to = stream.len().min(from + max);
@@ -29,18 +29,18 @@ fn part(text: &str) -> StreamPart {
 
 #[test]
 fn what_does_not_fit_is_left_for_the_next_look() {
-    let looked = look(&part("one\ntwo\n"), Wanted::From(0), 5);
+    let result = show_part(&part("one\ntwo\n"), PartRequest::From(0), 5);
     assert_eq!(
-        looked,
-        Looked {
-            shown: Shown {
+        result,
+        ShownPart {
+            shown: ShownText {
                 text: "one\nt".into(),
                 cut: true
             },
             next_offset: 5,
         }
     );
-    let rest = look(&part_of(b"one\ntwo\n", 5, 100), Wanted::From(5), 5);
+    let rest = show_part(&part_of(b"one\ntwo\n", 5, 100), PartRequest::From(5), 5);
     assert_eq!(
         (rest.shown.text.as_str(), rest.shown.cut, rest.next_offset),
         ("wo\n", false, 8)
@@ -57,14 +57,14 @@ fn a_character_of_several_bytes_is_shown_whole_or_next_time() {
         (6, "aé", 3),
         (7, "aé🦀", 7),
     ] {
-        let looked = look(&part(crab), Wanted::From(0), budget);
+        let result = show_part(&part(crab), PartRequest::From(0), budget);
         assert_eq!(
-            (looked.shown.text.as_str(), looked.next_offset),
+            (result.shown.text.as_str(), result.next_offset),
             (shown, next),
             "{budget}"
         );
     }
-    let alone = look(&part_of(crab.as_bytes(), 3, 100), Wanted::From(3), 1);
+    let alone = show_part(&part_of(crab.as_bytes(), 3, 100), PartRequest::From(3), 1);
     assert_eq!(
         (alone.shown.text.as_str(), alone.next_offset),
         ("🦀", 7),
@@ -80,23 +80,23 @@ fn bytes_that_were_not_kept_are_counted() {
         total_bytes: 104,
         ..part("tail")
     };
-    let looked = look(&late, Wanted::From(40), 100);
-    assert_eq!(looked.shown.text, "[60 bytes were not kept]\ntail");
-    assert!(looked.shown.cut);
-    let whole = look(&late, Wanted::Whole, 100);
+    let result = show_part(&late, PartRequest::From(40), 100);
+    assert_eq!(result.shown.text, "[60 bytes were not kept]\ntail");
+    assert!(result.shown.cut);
+    let whole = show_part(&late, PartRequest::Whole, 100);
     assert_eq!(whole.shown.text, "[100 bytes before this left out]\ntail");
 }
 
 #[test]
 fn the_last_lines_lack_nothing_when_they_are_as_many_as_asked_for() {
     let last = part_of(b"one\ntwo\nthree\n", 4, 100);
-    let looked = |lines| look(&last, Wanted::Last(lines), 100);
+    let result = |lines| show_part(&last, PartRequest::Last(lines), 100);
     assert_eq!(
-        (looked(2).shown.text.as_str(), looked(2).shown.cut),
+        (result(2).shown.text.as_str(), result(2).shown.cut),
         ("two\nthree\n", false)
     );
-    assert!(looked(3).shown.cut && looked(3).shown.text.starts_with("[4 bytes before"));
-    assert_eq!(looked(3).next_offset, 14);
+    assert!(result(3).shown.cut && result(3).shown.text.starts_with("[4 bytes before"));
+    assert_eq!(result(3).next_offset, 14);
 }
 
 #[test]
@@ -117,50 +117,50 @@ fn what_the_host_left_out_is_counted_once_with_what_is_cut() {
         ),
         (10, "aaaaa\n[1030 bytes left out]\nzzzzz".to_owned()),
     ] {
-        let looked = look(&holed, Wanted::Whole, budget);
-        assert_eq!((looked.shown.text, looked.shown.cut), (shown, true));
-        assert_eq!(looked.next_offset, 1_040);
+        let result = show_part(&holed, PartRequest::Whole, budget);
+        assert_eq!((result.shown.text, result.shown.cut), (shown, true));
+        assert_eq!(result.next_offset, 1_040);
     }
 }
 
 #[test]
 fn of_a_stream_that_was_not_asked_for_nothing_is_shown_and_nothing_is_missed() {
-    let looked = look(&part("one\ntwo\n"), Wanted::Nothing, 100);
-    assert_eq!((looked.shown.text.as_str(), looked.shown.cut), ("", false));
-    assert_eq!(looked.next_offset, 8);
+    let result = show_part(&part("one\ntwo\n"), PartRequest::Nothing, 100);
+    assert_eq!((result.shown.text.as_str(), result.shown.cut), ("", false));
+    assert_eq!(result.next_offset, 8);
 }
 
 #[test]
 fn an_offset_beyond_the_end_finds_nothing_and_says_where_the_end_is() {
-    let looked = look(&part_of(b"abc", 50, 100), Wanted::From(50), 100);
+    let result = show_part(&part_of(b"abc", 50, 100), PartRequest::From(50), 100);
     assert_eq!(
         (
-            looked.shown.text.as_str(),
-            looked.shown.cut,
-            looked.next_offset
+            result.shown.text.as_str(),
+            result.shown.cut,
+            result.next_offset
         ),
         ("", false, 3)
     );
 }
 
-/// Reads a stream to its end and returns the looks.
-fn read_on(stream: &[u8], max: usize, budget: usize) -> Vec<(StreamPart, Looked)> {
+/// Reads a stream to its end and returns each step.
+fn read_on(stream: &[u8], max: usize, budget: usize) -> Vec<(StreamPart, ShownPart)> {
     let (mut looks, mut offset) = (Vec::new(), 0);
     while offset < stream.len() as u64 {
         let part = part_of(stream, offset, max);
-        let looked = look(&part, Wanted::From(offset), budget);
+        let result = show_part(&part, PartRequest::From(offset), budget);
         assert!(
-            looked.next_offset > offset,
+            result.next_offset > offset,
             "stuck at {offset} of {}",
             stream.len()
         );
-        offset = looked.next_offset;
-        looks.push((part, looked));
+        offset = result.next_offset;
+        looks.push((part, result));
     }
     looks
 }
 
-/// The offset right after the first `shown` bytes of the text that these bytes read as.
+/// Returns the offset after the first `shown` bytes of the lossy text of these bytes.
 fn place_after(bytes: &[u8], shown: usize) -> usize {
     let (mut text, mut raw) = (0, 0);
     for chunk in bytes.utf8_chunks() {
@@ -187,7 +187,7 @@ proptest! {
     ) {
         let shown: String = read_on(text.as_bytes(), max, budget)
             .into_iter()
-            .map(|(_, looked)| looked.shown.text)
+            .map(|(_, result)| result.shown.text)
             .collect();
         prop_assert_eq!(shown, text);
     }
@@ -197,12 +197,12 @@ proptest! {
         stream in prop::collection::vec(prop_oneof![any::<u8>(), 97u8..123], 0..80),
         max in 4usize..40, budget in 0usize..40,
     ) {
-        for (part, looked) in read_on(&stream, max, budget) {
+        for (part, result) in read_on(&stream, max, budget) {
             let begin = usize::try_from(part.at).expect("small");
             let end = usize::try_from(part.next_offset).expect("small");
-            let seen = begin + place_after(&stream[begin..end], looked.shown.text.len());
-            prop_assert!(looked.next_offset <= seen as u64, "{part:?} was shown as {looked:?}");
-            prop_assert!(looked.shown.text.len() <= budget.max(4));
+            let seen = begin + place_after(&stream[begin..end], result.shown.text.len());
+            prop_assert!(result.next_offset <= seen as u64, "{part:?} was shown as {result:?}");
+            prop_assert!(result.shown.text.len() <= budget.max(4));
         }
     }
 
@@ -210,11 +210,11 @@ proptest! {
     fn every_look_stays_within_its_budget_and_its_text(
         text in "(?s).{0,80}", budget in 0usize..100, lines in 1u32..5,
     ) {
-        for wanted in [Wanted::From(0), Wanted::Last(lines), Wanted::Whole] {
-            let looked = look(&part(&text), wanted, budget);
-            let kept: usize = looked.shown.text.lines().filter(|line| !line.contains("left out]")).map(str::len).sum();
+        for request in [PartRequest::From(0), PartRequest::Last(lines), PartRequest::Whole] {
+            let result = show_part(&part(&text), request, budget);
+            let kept: usize = result.shown.text.lines().filter(|line| !line.contains("left out]")).map(str::len).sum();
             prop_assert!(kept <= budget.max(4), "{kept} of {budget}");
-            prop_assert_eq!(looked.shown.cut, looked.shown.text != text);
+            prop_assert_eq!(result.shown.cut, result.shown.text != text);
         }
     }
 }

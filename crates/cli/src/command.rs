@@ -1,0 +1,56 @@
+//! The commands, one file each, and their dispatch.
+
+mod agent;
+mod agent_model;
+pub(crate) mod config;
+mod demo;
+pub(crate) mod init;
+mod prompt;
+mod run;
+mod serve;
+mod text;
+mod view;
+mod waiting;
+mod work;
+
+use crate::args::{Args, Command};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use clap::CommandFactory as _;
+use std::future::Future;
+
+/// Runs the command of the command line.
+pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
+    let home = args.home;
+    match args.command {
+        Command::Init(init) => block_on(init::run(home, init, output)),
+        Command::Serve(serve) => serve::run(home, serve, output),
+        Command::Run(args) => run::run(home, args, output),
+        Command::Prompt(prompt) => block_on(prompt::run(home, prompt, output)),
+        Command::Status(agent) => block_on(view::status(home, agent.agent, output)),
+        Command::Tail(tail) => block_on(view::tail(home, tail, output)),
+        Command::Transcript(transcript) => block_on(view::transcript(home, transcript, output)),
+        Command::Work { command } => block_on(work::run(home, command, output)),
+        Command::Wait { command } => block_on(waiting::wait(home, command, output)),
+        Command::Timer { command } => block_on(waiting::timer(home, command, output)),
+        Command::Wake(wake) => block_on(waiting::wake(home, wake, output)),
+        Command::Explain { agent } => block_on(waiting::explain(home, agent, output)),
+        Command::Agent { command } => block_on(agent::run(home, command, output)),
+        Command::Config { command } => block_on(config::run(home, command, output)),
+        Command::Demo(demo) => block_on(demo::run(demo, output)),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "holon", &mut script);
+            output.say(&String::from_utf8_lossy(&script));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Runs a command to its end. Work that it leaves on other threads is not awaited, because the result is complete.
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = holon_daemon::run_runtime()?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
+}

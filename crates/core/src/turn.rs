@@ -1,0 +1,36 @@
+//! A turn, from the message that opens it to the commit that ends it.
+//!
+//! States (`Phase`) and the inputs that move them: `CallingModel` by an answer or a failure, `BackingOff` by its due
+//! entry, `Suspended` by its due entry or an operator, `RunningTool` by a result. An input that does not fit the state
+//! is stale: it is recorded and dropped.
+//!
+//! `open` begins a turn and `ask` asks a model. `round` handles answers, `failure` handles failures and `tries` records
+//! them. `suspension` waits out an outage and `notice` tells the operator about it. `calls` runs tools and `request`
+//! records their commands; `kernel_calls` and `work_calls` answer the calls that the kernel decides, and `finish`
+//! records results. `end` closes the turn with exactly one outcome, which `ending` describes.
+
+mod ask;
+mod calls;
+mod end;
+mod ending;
+mod failure;
+mod finish;
+mod kernel_calls;
+pub(crate) mod notice;
+mod open;
+mod request;
+mod round;
+mod suspension;
+mod tries;
+mod work_calls;
+
+pub(crate) use calls::{
+    can_repeat_call, conclude_call, handle_tool_end, handle_verdict, next_round, repeat_call,
+};
+pub(crate) use end::{abort, fail, give_up};
+pub(crate) use failure::{FailedRound, handle_failure};
+pub(crate) use finish::{close_unfinished, error_result, take_over};
+pub(crate) use open::{handle_caller_left, open, rounds_left};
+pub(crate) use round::handle_answer;
+pub(crate) use suspension::{end_wait, handle_host_start, handle_model_choice, handle_pause_end};
+pub(crate) use tries::current_try;

@@ -1,0 +1,79 @@
+//! Asks a model: chooses the model of a turn and opens the effect that asks it.
+//!
+//! A turn keeps the chain of models it began with. Only a suspended turn takes the agent's current chain.
+
+use super::tries::current_try;
+use crate::draft::Draft;
+use holon_domain::attempt::count_attempts;
+use holon_domain::effect::Effect;
+use holon_domain::limits;
+use holon_domain::model::ModelRef;
+use holon_domain::turn::{OpenTurn, Phase};
+
+/// Opens the effect that asks the turn's model.
+pub(super) fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    let effect = draft.open_effect(Effect::CallModel {
+        turn_index: turn.turn_index,
+        attempt: current_try(&turn),
+    });
+    turn.phase = Phase::CallingModel { effect };
+    draft.agent.open_turn = Some(turn);
+}
+
+/// Asks the turn's own chain again, from the first model of the current round, and closes the record of earlier tries.
+pub(super) fn ask_chain_again(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    let mut chain: Vec<ModelRef> = Vec::new();
+    let asked = draft.attempts();
+    let asked = asked
+        .iter()
+        .filter_map(|attempt| ModelRef::parse(&attempt.model_ref).ok());
+    for model in asked.chain(turn.model.take()).chain(turn.fallbacks) {
+        if !chain.contains(&model) {
+            chain.push(model);
+        }
+    }
+    let first = (!chain.is_empty()).then(|| chain.remove(0));
+    turn.fallbacks = chain;
+    close_attempts(draft, &mut turn);
+    // The turn used another model in between, so it may have lost the effort that was chosen for this one.
+    if first.is_some() && first == draft.agent.model_override {
+        turn.reasoning_effort = draft.agent.reasoning_effort;
+    }
+    turn.requested_model
+        .take_if(|model| Some(&*model) == first.as_ref());
+    turn.model = first;
+    ask(draft, turn);
+}
+
+fn close_attempts(draft: &mut Draft<'_>, turn: &mut OpenTurn) {
+    if turn.failed_attempts > 0 {
+        draft.clear_attempts();
+    }
+    (turn.failed_attempts, turn.tries) = (0, 0);
+}
+
+/// Asks the agent's current chain from its first model, and closes the record of earlier tries.
+pub(super) fn ask_from_first(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    close_attempts(draft, &mut turn);
+    let own = draft.agent.model_override.as_ref();
+    let model = draft.host.models.first(own).cloned();
+    turn.fallbacks = draft.host.models.fallbacks_after(own);
+    turn.fallbacks.truncate(limits::FALLBACKS);
+    turn.reasoning_effort = draft.agent.reasoning_effort;
+    (turn.model, turn.requested_model) = (model, None);
+    ask(draft, turn);
+}
+
+/// Changes the model of the turn, and remembers the one it asked first.
+pub(super) fn switch_model(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option<ModelRef>) {
+    if turn.model == model {
+        return;
+    }
+    let before = std::mem::replace(&mut turn.model, model);
+    if turn.requested_model.is_none() {
+        turn.requested_model = before;
+    } else if turn.requested_model == turn.model {
+        turn.requested_model = None;
+    }
+    turn.tries = count_attempts(&draft.attempts(), &turn.model_ref());
+}

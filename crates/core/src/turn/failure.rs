@@ -1,0 +1,345 @@
+//! Handles a failed provider round: retry after a backoff, ask the next model, suspend the turn or end it.
+
+use super::ask::{ask, ask_chain_again, switch_model};
+use super::ending::Ending;
+use super::tries::{attempt_record, current_try, keep};
+use super::{end, notice, suspension};
+use crate::attempt::{self, AttemptState, Disposition, Remedy};
+use crate::draft::Draft;
+use crate::input::{Reply, RoundTiming, Stamp};
+use crate::patience::{self, ChainVerdict};
+use holon_domain::attempt::{AttemptRecord, AttemptTimeline};
+use holon_domain::decision::Fact;
+use holon_domain::effect::EffectId;
+use holon_domain::event::{
+    Event, ModelLimitLearned, ProviderFallbackSelected, ProviderRetryScheduled,
+};
+use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
+use holon_domain::provider::LearnedLimits;
+use holon_domain::queue::QueueEntry;
+use holon_domain::timer::DueAction;
+use holon_domain::turn::{OpenTurn, PauseCause, Phase, ResumeMark, TerminalReason};
+use holon_domain::{limits, text};
+
+/// Returns the effect whose answer the turn waits for.
+pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
+    match draft.agent.open_turn.as_ref().map(|turn| &turn.phase) {
+        Some(Phase::CallingModel { effect }) => Some(*effect),
+        Some(
+            Phase::BackingOff { .. }
+            | Phase::Suspended { .. }
+            | Phase::RunningTool { .. }
+            | Phase::Sending { .. },
+        )
+        | None => None,
+    }
+}
+
+/// A failed request and its circumstances.
+pub(crate) struct FailedRound<'a> {
+    pub(crate) failure: &'a ModelFailure,
+    pub(crate) timing: RoundTiming,
+    /// Messages that the request contained. They are still queued.
+    pub(crate) joined: &'a [QueueEntry],
+}
+
+/// Handles a failed request of the open turn.
+pub(crate) fn handle_failure(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    failed: &FailedRound<'_>,
+) -> Reply {
+    let failure = failed.failure;
+    let awaited = awaited_answer(draft);
+    if !draft.accept(stamp, awaited) {
+        return Reply::Unchanged;
+    }
+    let Some(mut turn) = draft.agent.open_turn.take() else {
+        return Reply::Unchanged;
+    };
+    if let Some(usage) = failure.usage {
+        turn.usage.add(usage);
+        draft.agent.totals.usage.add(usage);
+    }
+    learn(draft, &turn, failure.learned);
+    let verdict = attempt::judge(failure, attempt_state(&turn), draft.entropy.next());
+    let next = choose_action(draft, &turn, failure.kind, verdict);
+    turn.offline_ms = match verdict {
+        Disposition::WaitForNetwork { backoff_ms } => turn.offline_ms.saturating_add(backoff_ms),
+        Disposition::Retry { .. }
+        | Disposition::Park { .. }
+        | Disposition::Exhausted
+        | Disposition::FailFast => 0,
+    };
+    let record = AttemptRecord {
+        backoff_ms: verdict.backoff_ms(),
+        advanced_to_fallback: matches!(next, FailureAction::Model(_)),
+        renews_at: attempt::renewal_ms(failure).map(|ms| draft.now.plus_millis(ms)),
+        ..attempt_record(&turn, failure, failed.timing, verdict)
+    };
+    keep(draft, &mut turn, record);
+    // A prompt waits from the time its model was asked. The host is alive to record this, so earlier resumptions no
+    // longer count.
+    let since = &mut turn.patience.since;
+    *since = since.or(Some(failed.timing.started_at));
+    turn.resume = ResumeMark::default();
+    turn.patience.failed_at = Some(draft.now);
+    match next {
+        FailureAction::Model(index) => ask_fallback(draft, turn, index, failure),
+        FailureAction::Pause { backoff_ms, cause } => {
+            back_off(draft, turn, failed, backoff_ms, cause)
+        }
+        FailureAction::ChainFailed => handle_chain_failure(draft, turn, failed),
+        FailureAction::Refused => handle_refusal(draft, turn, failed),
+    }
+    Reply::Done
+}
+
+/// The action that follows a failed try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FailureAction {
+    /// Ask the fallback at this position.
+    Model(usize),
+    /// Ask the same model after a backoff.
+    Pause {
+        backoff_ms: u64,
+        cause: PauseCause,
+    },
+    ChainFailed,
+    /// The request was refused, so no model is asked the same again.
+    Refused,
+}
+
+fn choose_action(
+    draft: &Draft<'_>,
+    turn: &OpenTurn,
+    kind: ModelFailureKind,
+    verdict: Disposition,
+) -> FailureAction {
+    match verdict {
+        Disposition::Retry { backoff_ms } => FailureAction::Pause {
+            backoff_ms,
+            cause: PauseCause::Retry,
+        },
+        Disposition::WaitForNetwork { backoff_ms } => match local_fallback(draft, turn) {
+            Some(index) => FailureAction::Model(index),
+            None => FailureAction::Pause {
+                backoff_ms,
+                cause: PauseCause::Network,
+            },
+        },
+        Disposition::Exhausted | Disposition::FailFast => match attempt::remedy(kind) {
+            Remedy::None => FailureAction::Refused,
+            // Without a network only a local model can answer.
+            Remedy::Network => {
+                local_fallback(draft, turn).map_or(FailureAction::ChainFailed, FailureAction::Model)
+            }
+            Remedy::Retry | Remedy::Allowance | Remedy::OtherModel
+                if !turn.fallbacks.is_empty() =>
+            {
+                FailureAction::Model(0)
+            }
+            Remedy::Retry | Remedy::Allowance | Remedy::OtherModel => FailureAction::ChainFailed,
+        },
+        Disposition::Park { .. } => FailureAction::ChainFailed,
+    }
+}
+
+/// Handles the failure of every model. A turn with a waiting caller ends, any other is suspended.
+fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedRound<'_>) {
+    let kinds = suspension::failure_kinds(draft);
+    let refused_by_one = kinds.iter().any(|kind| kind.refuses_request());
+    if refused_by_one && may_drop_joined(&turn, failed) {
+        return handle_refusal(draft, turn, failed);
+    }
+    match patience::judge_chain(&kinds) {
+        ChainVerdict::Refused => handle_refusal(draft, turn, failed),
+        ChainVerdict::MayPass(_) | ChainVerdict::NeedsOperator(_) if turn.attended => {
+            match next_renewal(draft, &turn) {
+                Some((model, wait_ms)) => park(draft, turn, failed, model, wait_ms),
+                None => fail_turn(draft, &turn, failed.failure),
+            }
+        }
+        ChainVerdict::MayPass(reason) => match suspension::plan(draft, &turn) {
+            None if refused_by_one => handle_refusal(draft, turn, failed),
+            planned => suspension::suspend(draft, turn, failed, reason, planned),
+        },
+        ChainVerdict::NeedsOperator(reason) => {
+            suspension::suspend(draft, turn, failed, reason, None);
+        }
+    }
+}
+
+/// Returns the failure that ends a refused turn. A model that was asked later may have failed for another reason.
+fn as_refusal(draft: &Draft<'_>, failure: &ModelFailure) -> ModelFailure {
+    let mut kinds = suspension::failure_kinds(draft).into_iter();
+    let refusal = kinds.find(|kind| kind.refuses_request());
+    ModelFailure {
+        kind: refusal.unwrap_or(failure.kind),
+        ..failure.clone()
+    }
+}
+
+/// Returns true if a refused request can be repeated without the messages that had joined it.
+const fn may_drop_joined(turn: &OpenTurn, failed: &FailedRound<'_>) -> bool {
+    !turn.closed_to_joining && !failed.joined.is_empty()
+}
+
+/// Handles a request that no model accepts. It is repeated once without the messages that had joined it, which get
+/// turns of their own; without such messages the turn fails.
+fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedRound<'_>) {
+    if !may_drop_joined(&turn, failed) {
+        return fail_turn(draft, &turn, &as_refusal(draft, failed.failure));
+    }
+    turn.closed_to_joining = true;
+    for entry in failed.joined {
+        draft.queue_held(entry);
+    }
+    ask_chain_again(draft, turn);
+}
+
+/// Returns the position of a local model among the fallbacks.
+fn local_fallback(draft: &Draft<'_>, turn: &OpenTurn) -> Option<usize> {
+    let is_local = |model: &ModelRef| draft.host.models.is_local(model);
+    turn.fallbacks.iter().position(is_local)
+}
+
+/// Returns the model of this round whose allowance is renewed first, and the time until then. `None` if that is longer
+/// than a caller waits.
+fn next_renewal(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ModelRef, u64)> {
+    let now = draft.now;
+    let patience = limits::ATTENDED_PATIENCE_MS;
+    let ahead = |attempt: &AttemptRecord| {
+        let at = attempt.renews_at.filter(|at| *at > now)?;
+        let model = ModelRef::parse(&attempt.model_ref).ok()?;
+        Some((model, at.millis_since(now)))
+    };
+    let attempts = draft.attempts();
+    let renewals = attempts.iter().filter_map(ahead);
+    renewals
+        .filter(|(_, wait_ms)| turn.parks < limits::PARKS_PER_ROUND && *wait_ms <= patience)
+        .min_by_key(|(_, wait_ms)| *wait_ms)
+}
+
+/// Waits for the model whose allowance is renewed first. Then all models are asked again, that one first.
+fn park(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    failed: &FailedRound<'_>,
+    model: ModelRef,
+    wait_ms: u64,
+) {
+    let mut others: Vec<ModelRef> = Vec::new();
+    for attempt in &draft.attempts() {
+        if let Ok(asked) = ModelRef::parse(&attempt.model_ref)
+            && asked != model
+            && !others.contains(&asked)
+        {
+            others.push(asked);
+        }
+    }
+    others.append(&mut turn.fallbacks);
+    turn.fallbacks = others;
+    turn.parks += 1;
+    switch_model(draft, &mut turn, Some(model));
+    back_off(draft, turn, failed, wait_ms, PauseCause::Quota);
+}
+
+/// Stores limits learned from a provider. They hold for every agent of the host.
+pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<LearnedLimits>) {
+    if let Some(limits) = learned {
+        let model_ref = turn.model_ref();
+        draft.event(Event::ModelLimitLearned(ModelLimitLearned {
+            model_ref: model_ref.clone(),
+            limits,
+        }));
+        draft.fact(Fact::LimitLearned { model_ref, limits });
+    }
+}
+
+fn attempt_state(turn: &OpenTurn) -> AttemptState {
+    AttemptState {
+        attempt: current_try(turn),
+        has_fallback: !turn.fallbacks.is_empty(),
+        attended: turn.attended,
+        without_network_ms: turn.offline_ms,
+        parks: turn.parks,
+    }
+}
+
+fn back_off(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    failed: &FailedRound<'_>,
+    backoff_ms: u64,
+    cause: PauseCause,
+) {
+    let failure = failed.failure;
+    let until = draft.now.plus_millis(backoff_ms);
+    draft.event(Event::ProviderRetryScheduled(ProviderRetryScheduled {
+        turn_index: turn.turn_index,
+        round: turn.rounds + 1,
+        attempt: draft.attempts().last().map_or(0, |last| last.attempt),
+        failure_kind: failure.kind.as_str().to_owned(),
+        error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
+        backoff_ms,
+        retry_at: until,
+        cause,
+        model_ref: Some(turn.model_ref()),
+        run_id: Some(turn.run_id.clone()),
+        message_seq: Some(turn.message_seq),
+    }));
+    let due = draft.set_due(
+        until,
+        DueAction::BackoffOver {
+            turn_index: turn.turn_index,
+        },
+    );
+    notice::acknowledge(draft, &turn, failed, until);
+    turn.phase = Phase::BackingOff { due, until, cause };
+    draft.agent.open_turn = Some(turn);
+}
+
+/// Asks the next model the same request. The rest of the turn stays with it.
+fn ask_fallback(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure: &ModelFailure) {
+    let next = turn.fallbacks.remove(index);
+    let failed = turn.model_ref();
+    switch_model(draft, &mut turn, Some(next));
+    draft.event(Event::ProviderFallbackSelected(ProviderFallbackSelected {
+        turn_index: turn.turn_index,
+        round: turn.rounds + 1,
+        from_model_ref: failed,
+        to_model_ref: turn.model_ref(),
+        failure_kind: failure.kind.as_str().to_owned(),
+        error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
+        run_id: Some(turn.run_id.clone()),
+        message_seq: Some(turn.message_seq),
+    }));
+    // A reasoning effort is valid only for the model it was chosen with.
+    turn.reasoning_effort = None;
+    ask(draft, turn);
+}
+
+fn fail_turn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
+    let attempts = draft.attempts();
+    let timeline = AttemptTimeline::of(&ModelRef::spell(turn.requested()), attempts);
+    let reason = match failure.kind {
+        ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
+        ModelFailureKind::Timeout
+        | ModelFailureKind::Connection
+        | ModelFailureKind::Network
+        | ModelFailureKind::Quota
+        | ModelFailureKind::RateLimited
+        | ModelFailureKind::ServerError
+        | ModelFailureKind::Auth
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::UnsupportedTransport
+        | ModelFailureKind::ModelUnavailable => TerminalReason::ProviderFailed,
+    };
+    end::end(
+        draft,
+        turn,
+        Ending::provider_failed(reason, failure, timeline),
+    );
+}

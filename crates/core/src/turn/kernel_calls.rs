@@ -1,0 +1,261 @@
+//! Calls about the agent, its queue and its tasks, which the kernel answers in the commit of the round. Calls that need
+//! the host are handed to the shell.
+
+use super::work_calls;
+use crate::admission;
+use crate::draft::Draft;
+use crate::ingress::Ingress;
+use crate::input::CurrentRound;
+use crate::rest::self_caused_priority;
+use crate::subsystem::TOOL_ENQUEUE;
+use crate::summary;
+use crate::task::{self, StopOutcome};
+use crate::work;
+use holon_domain::block::ToolCall;
+use holon_domain::intent::{HostAction, Intent};
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+};
+use holon_domain::task::{TaskListEntry, TaskRecord};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::turn::OpenTurn;
+use holon_domain::{AgentId, TaskId, limits, text};
+use serde_json::json;
+
+/// The component that answers a call.
+pub(super) enum CallRoute {
+    /// The kernel has answered it.
+    Settled(ToolEnvelope),
+    /// The shell performs it as an effect.
+    Act,
+    /// A message is sent to another agent, whose verdict becomes the result.
+    Message {
+        agent_id: AgentId,
+        text: String,
+        priority: Priority,
+    },
+}
+
+/// Answers a call, or returns the component that does.
+pub(super) fn route_call(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    round: &CurrentRound,
+    intent: &Intent,
+) -> CallRoute {
+    let envelope = match intent {
+        Intent::Enqueue { text, priority } => follow_up(draft, turn, call, text, *priority),
+        Intent::AgentGet => describe_agent(draft, turn, call),
+        Intent::TaskList => list_tasks(draft, call),
+        Intent::TaskStatus { task_id } => task_status(draft, call, task_id),
+        Intent::TaskStop { task_id } => {
+            let envelope = task_stop(draft, call, task_id);
+            turn.progress |= envelope.error().is_none();
+            envelope
+        }
+        Intent::Message {
+            agent_id,
+            text,
+            priority,
+        } => {
+            return CallRoute::Message {
+                agent_id: agent_id.clone(),
+                text: text.clone(),
+                priority: *priority,
+            };
+        }
+        Intent::Host(HostAction::ExecCommand(_)) if !task::has_room(draft) => {
+            ToolEnvelope::failure(&call.name, no_room_for_task())
+        }
+        Intent::Work(intent) => work_calls::apply_call(draft, turn, call, round, intent),
+        Intent::CreateWorkItem(_) => match work::has_room(draft) {
+            Ok(()) => return CallRoute::Act,
+            Err(error) => ToolEnvelope::failure(&call.name, error),
+        },
+        Intent::TaskInput { .. }
+        | Intent::TaskOutput(_)
+        | Intent::WorkQuery(_)
+        | Intent::Host(_) => return CallRoute::Act,
+        // `run_calls` handles rests and waits before this point.
+        Intent::Sleep { .. } | Intent::WaitFor(_) => ToolEnvelope::failure(
+            &call.name,
+            ToolError::new(
+                ToolErrorKind::ToolExecutionFailed,
+                "nothing can be done for it",
+            ),
+        ),
+    };
+    CallRoute::Settled(envelope)
+}
+
+fn list_tasks(draft: &Draft<'_>, call: &ToolCall) -> ToolEnvelope {
+    let tasks: Vec<TaskListEntry> = list_entries(draft);
+    let summary = match tasks.len() {
+        0 => "no task runs".to_owned(),
+        1 => "1 task runs".to_owned(),
+        count => format!("{count} tasks run"),
+    };
+    ToolEnvelope::success(&call.name, summary, json!(tasks))
+}
+
+fn list_entries(draft: &Draft<'_>) -> Vec<TaskListEntry> {
+    draft
+        .active_tasks()
+        .iter()
+        .map(TaskRecord::list_entry)
+        .collect()
+}
+
+fn task_status(draft: &Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope {
+    let Some(found) = draft.task(id) else {
+        return unknown_task(call, id);
+    };
+    let snapshot = found.status_snapshot();
+    let end = found
+        .end
+        .as_ref()
+        .map(|end| format!(": {}", end.result_summary));
+    let status = json!(snapshot.status);
+    let summary = format!(
+        "{id} is {}{}",
+        status.as_str().unwrap_or_default(),
+        end.unwrap_or_default()
+    );
+    ToolEnvelope::success(&call.name, summary, json!({ "task": snapshot }))
+}
+
+fn task_stop(draft: &mut Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope {
+    let Some(taken) = task::stop(draft, id) else {
+        return unknown_task(call, id);
+    };
+    let seconds = limits::TASK_STOP_GRACE_MS / 1_000;
+    let summary = match taken {
+        StopOutcome::Asked => format!(
+            "{id} is asked to end and killed with everything it started after {seconds} s; its end leaves a status message and starts no turn, TaskStatus tells it"
+        ),
+        StopOutcome::Forced => format!("{id} is killed with everything it started"),
+        StopOutcome::LetGo => format!(
+            "{id} is let go: its supervision was interrupted by a restart, and its child may still run"
+        ),
+        StopOutcome::Over => format!("{id} is over already"),
+    };
+    let snapshot = draft.task(id).map(|task| task.status_snapshot());
+    let result = json!({
+        "task": snapshot,
+        "stop_requested": taken != StopOutcome::Over,
+        "force_stop_requested": taken == StopOutcome::Forced,
+    });
+    ToolEnvelope::success(&call.name, summary, result)
+}
+
+fn unknown_task(call: &ToolCall, id: &TaskId) -> ToolEnvelope {
+    let id = text::preview(id.as_str(), limits::EVENT_PREVIEW_BYTES);
+    let error = ToolError::new(
+        ToolErrorKind::UnknownTask,
+        format!("this agent has no task {id:?}"),
+    )
+    .details(json!({ "task_id": id }))
+    .hint("TaskList shows the tasks that are not over; a task's id stands in the result of the call that started it");
+    ToolEnvelope::failure(&call.name, error)
+}
+
+fn no_room_for_task() -> ToolError {
+    let max = limits::TASKS_PER_AGENT;
+    ToolError::new(
+        ToolErrorKind::LimitReached,
+        format!("not run: {max} tasks of this agent run already, and this command might become one more"),
+    )
+    .hint("wait until one has ended, or stop one: TaskList shows them; ExecCommandBatch runs short commands meanwhile")
+    .retryable()
+}
+
+fn describe_agent(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEnvelope {
+    let mut agent = draft.agent.clone();
+    agent.open_turn = Some(turn.clone());
+    let tasks = list_entries(draft);
+    let summary = summary::summarise(&agent, &draft.queue, tasks, draft.host);
+    let text = format!(
+        "{}: {}",
+        summary.agent.id, summary.scheduling_posture.reason
+    );
+    match serde_json::to_value(&summary) {
+        Ok(value) => ToolEnvelope::success(&call.name, text, json!({ "agent": value })),
+        Err(error) => ToolEnvelope::failure(
+            &call.name,
+            ToolError::new(ToolErrorKind::ToolExecutionFailed, error.to_string()),
+        ),
+    }
+}
+
+fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError> {
+    let (message, hint) = if turn.followups >= limits::FOLLOWUPS_PER_TURN {
+        let max = limits::FOLLOWUPS_PER_TURN;
+        (
+            format!("one turn may queue at most {max} follow-ups"),
+            "fold the remaining work into one of them",
+        )
+    } else if !admission::has_room_for_others(draft) {
+        (
+            "the queue is full".to_owned(),
+            "do the work in this turn, or end the turn so that the queue drains",
+        )
+    } else {
+        return None;
+    };
+    Some(ToolError::new(ToolErrorKind::LimitReached, message).hint(hint))
+}
+
+fn follow_up(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    words: &str,
+    priority: Priority,
+) -> ToolEnvelope {
+    if let Some(error) = no_room_for_follow_up(draft, turn) {
+        return ToolEnvelope::failure(&call.name, error);
+    }
+    turn.followups += 1;
+    // Only the operator may interject; an agent's own follow-up waits in the queue.
+    let wanted = if priority == Priority::Interject {
+        Priority::Next
+    } else {
+        priority
+    };
+    let priority = self_caused_priority(&draft.agent, wanted);
+    let ingress = Ingress {
+        kind: MessageKind::InternalFollowup,
+        origin: Origin::System {
+            subsystem: TOOL_ENQUEUE.to_owned(),
+        },
+        priority,
+        body: Body::text(words),
+        metadata: None,
+        delivery_surface: DeliverySurface::RuntimeSystem,
+        admission_context: AdmissionContext::RuntimeOwned,
+        correlation_id: None,
+        causation_id: Some(turn.message_id.to_string()),
+        max_rounds: None,
+    };
+    // A follow-up has at most the authority of the turn's message, and never the operator's own.
+    let authority = turn
+        .authority
+        .weaker(holon_domain::authority::AuthorityClass::RuntimeInstruction);
+    let entry = admission::enqueue(
+        draft,
+        ingress,
+        admission::Provenance::self_caused(authority),
+    );
+    let result = json!({
+        "enqueued": true,
+        "message_id": entry.envelope.id,
+        "priority": priority,
+        "follow_up_text": text::preview(words, limits::EVENT_PREVIEW_BYTES),
+    });
+    ToolEnvelope::success(
+        &call.name,
+        format!("queued follow-up {}", entry.envelope.id),
+        result,
+    )
+}

@@ -1,0 +1,24 @@
+//! The engine's ports, implemented over the adapters of this build. Each one only delegates.
+
+mod attached;
+mod clock;
+mod command;
+mod credential;
+mod entropy;
+mod file;
+mod home;
+mod model;
+mod plan;
+mod reloadable;
+
+pub(crate) use attached::Attachments;
+pub(crate) use clock::SystemClock;
+pub use clock::wall_clock;
+pub use command::Commands;
+pub(crate) use credential::shell_words;
+pub(crate) use entropy::OsEntropy;
+pub(crate) use file::Files;
+pub(crate) use home::Homes;
+pub(crate) use model::{Models, ProviderBinding, limits};
+pub(crate) use plan::Plans;
+pub(crate) use reloadable::ReloadableAdapters;

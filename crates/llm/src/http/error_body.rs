@@ -1,0 +1,221 @@
+//! Reads the message and codes of a provider's error body, in any shape.
+//!
+//! Vendors put the message under `error.message`, `message`, `detail`, in an array, as plain text or on an HTML page.
+//! The result is one text for people and one lower-case text to search. Nothing is bounded or redacted yet.
+
+use serde_json::Value;
+
+/// Members that hold a code or type of the error.
+const CODES: [&str; 5] = ["code", "type", "status", "reason", "error_code"];
+/// Members that hold the message.
+const SENTENCES: [&str; 5] = ["message", "detail", "error_description", "msg", "error"];
+
+/// Message and codes of an error body.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ErrorBody {
+    pub(super) message: String,
+    /// Codes and message in lower case.
+    words: String,
+    /// The object that held the message; null if there was none.
+    value: Value,
+}
+
+impl ErrorBody {
+    /// Parses an error body.
+    pub(super) fn read(body: &[u8]) -> Self {
+        serde_json::from_slice::<Value>(body)
+            .ok()
+            .and_then(Self::in_json)
+            .unwrap_or_else(|| Self::plain(&in_text(&String::from_utf8_lossy(body))))
+    }
+
+    /// Wraps a message that came without a body.
+    pub(super) fn plain(message: &str) -> Self {
+        Self {
+            message: message.trim().to_owned(),
+            words: message.to_lowercase(),
+            value: Value::Null,
+        }
+    }
+
+    fn in_json(value: Value) -> Option<Self> {
+        let value = innermost(value)?;
+        let message = match &value {
+            Value::String(text) => text.clone(),
+            _ => sentence(&value),
+        };
+        let codes: Vec<String> = CODES
+            .iter()
+            .filter_map(|key| value.get(*key))
+            .filter_map(plain_value)
+            .collect();
+        let words = format!("{} {message}", codes.join(" ")).to_lowercase();
+        let message = if message.is_empty() {
+            codes.join(", ")
+        } else {
+            message
+        };
+        Some(Self {
+            message,
+            words,
+            value,
+        })
+    }
+
+    /// Returns true if any of these lower-case phrases occurs in the codes or the message.
+    pub(super) fn mentions(&self, any: &[&str]) -> bool {
+        any.iter().any(|phrase| self.words.contains(phrase))
+    }
+
+    /// Returns the codes and the message in lower case.
+    pub(super) fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// Finds a member beside the message, or in its `details`.
+    pub(super) fn field(&self, name: &str) -> Option<&Value> {
+        let details = self.value.get("details").and_then(Value::as_array);
+        self.value.get(name).or_else(|| {
+            details
+                .into_iter()
+                .flatten()
+                .find_map(|detail| detail.get(name))
+        })
+    }
+}
+
+/// Finds the object or text that holds the message: inside an array, inside `error`.
+fn innermost(value: Value) -> Option<Value> {
+    match value {
+        Value::Array(mut items) if !items.is_empty() => innermost(items.swap_remove(0)),
+        Value::Object(mut object) => match object.get("error") {
+            Some(Value::Object(_)) => object.remove("error"),
+            Some(_) | None => Some(Value::Object(object)),
+        },
+        Value::String(text) => Some(Value::String(text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    }
+}
+
+fn sentence(value: &Value) -> String {
+    let found = SENTENCES.iter().find_map(|key| match value.get(*key)? {
+        Value::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+        Value::Array(items) => items.first().and_then(|item| match item.get("msg")? {
+            Value::String(text) => Some(text.clone()),
+            _ => None,
+        }),
+        _ => None,
+    });
+    // A gateway only reports that an upstream provider failed; the upstream message is beside it.
+    let behind = value.pointer("/metadata/raw").and_then(Value::as_str);
+    match (found, behind) {
+        (Some(found), Some(behind)) => {
+            format!("{found}: {}", ErrorBody::read(behind.as_bytes()).message)
+        }
+        (Some(found), None) => found,
+        (None, Some(behind)) => behind.to_owned(),
+        (None, None) => String::new(),
+    }
+}
+
+fn plain_value(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Returns true if a body is an HTML page.
+pub(super) fn is_html(body: &[u8]) -> bool {
+    let start: Vec<u8> = body
+        .iter()
+        .copied()
+        .skip_while(u8::is_ascii_whitespace)
+        .take(9)
+        .map(|byte| byte.to_ascii_lowercase())
+        .collect();
+    start.starts_with(b"<!doctype") || start.starts_with(b"<html") || start.starts_with(b"<head")
+}
+
+/// Returns the title of an HTML page, or the text itself.
+fn in_text(text: &str) -> String {
+    if !is_html(text.as_bytes()) {
+        return text.to_owned();
+    }
+    let title = text
+        .split_once("<title>")
+        .and_then(|(_, rest)| rest.split_once("</title>"));
+    title.map_or_else(
+        || "an HTML page".to_owned(),
+        |(title, _)| format!("an HTML page titled {:?}", title.trim()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_vendors_shape_gives_its_sentence() {
+        let nested = r#"{"error":{"message":"Provider returned error","code":400,
+            "metadata":{"raw":"{\"error\":{\"message\":\"too long\"}}"}}}"#;
+        for (body, message) in [
+            (r#"{"error":{"message":"no","type":"t","code":"c"}}"#, "no"),
+            (
+                r#"{"type":"error","error":{"type":"t","message":"no"}}"#,
+                "no",
+            ),
+            (r#"{"error":"no such thing"}"#, "no such thing"),
+            (r#"{"detail":"no"}"#, "no"),
+            (
+                r#"{"detail":[{"loc":["body"],"msg":"field required"}]}"#,
+                "field required",
+            ),
+            (r#"{"object":"error","message":"no","code":404}"#, "no"),
+            (
+                r#"[{"error":{"code":400,"message":"no","status":"S"}}]"#,
+                "no",
+            ),
+            (r#"{"error":{"code":"only_a_code"}}"#, "only_a_code"),
+            (r#""just text""#, "just text"),
+            (nested, "Provider returned error: too long"),
+            ("plain words\n", "plain words"),
+            ("{\"error\":{\"mess", "{\"error\":{\"mess"),
+            (
+                "<html><head><title> 502 Bad Gateway </title>",
+                "an HTML page titled \"502 Bad Gateway\"",
+            ),
+            ("\n<!DOCTYPE html><p>hello", "an HTML page"),
+            ("", ""),
+        ] {
+            assert_eq!(ErrorBody::read(body.as_bytes()).message, message, "{body}");
+        }
+    }
+
+    #[test]
+    fn codes_are_searched_with_the_sentence() {
+        let error_body =
+            ErrorBody::read(br#"{"error":{"message":"Nope.","code":"Context_Length","n_ctx":7}}"#);
+        assert!(error_body.mentions(&["else", "context_length"]));
+        assert!(error_body.mentions(&["nope"]));
+        assert!(!error_body.mentions(&["n_ctx"]));
+        assert_eq!(error_body.field("n_ctx"), Some(&Value::from(7)));
+    }
+
+    #[test]
+    fn bytes_that_are_nothing_are_read_without_harm() {
+        let deep = "[".repeat(100_000);
+        for body in [
+            deep.as_bytes(),
+            b"\xff\xfe\x00",
+            b"null",
+            b"[]",
+            b"17",
+            b"{}",
+        ] {
+            let error_body = ErrorBody::read(body);
+            assert!(error_body.message.len() <= 3 * body.len());
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The ports of the server: the engine's two handles, and two traits for the part of the host that the engine does not
+//! know.
+//!
+//! Read-only routes get [`Reads`] and [`SetupReader`]. Only routes that change something get [`Acts`] and
+//! [`SetupManager`].
+
+use async_trait::async_trait;
+use holon_api::{ModelsResponse, ReloadResponse};
+use holon_engine::{Acts, Reads};
+use std::sync::Arc;
+
+/// Reads the host's configuration.
+#[async_trait]
+pub trait SetupReader: Send + Sync + 'static {
+    /// Returns the model catalog and the current availability of its models. Uses no network.
+    async fn models(&self) -> ModelsResponse;
+}
+
+/// Changes the host's configuration.
+#[async_trait]
+pub trait SetupManager: Send + Sync + 'static {
+    /// Reads settings and credentials again; they take effect at each agent's next turn.
+    ///
+    /// # Errors
+    /// A message for the operator if the files are invalid. The host keeps its old settings.
+    async fn reload(&self) -> Result<ReloadResponse, String>;
+}
+
+/// Handles that the routes of one host call.
+#[derive(Clone)]
+pub struct HostPorts {
+    /// Reads agents; cannot reach the writer.
+    pub reads: Reads,
+    pub acts: Acts,
+    pub setup: Arc<dyn SetupReader>,
+    pub manage: Arc<dyn SetupManager>,
+}
+
+impl std::fmt::Debug for HostPorts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HostPorts")
+    }
+}

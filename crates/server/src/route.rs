@@ -1,0 +1,11 @@
+//! The handlers by subject. Each decodes a request, makes one call on a handle, and encodes the result.
+
+pub(crate) mod agent;
+pub(crate) mod events;
+pub(crate) mod message;
+pub(crate) mod model;
+pub(crate) mod read;
+pub(crate) mod run;
+pub(crate) mod runtime;
+pub(crate) mod waiting;
+pub(crate) mod work;
