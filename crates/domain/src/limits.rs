@@ -297,7 +297,7 @@ pub const PROVIDER_LOOKUP_MS: u64 = 5_000;
 /// far less; a slower one is retried.
 pub const PROVIDER_CONNECT_MS: u64 = 10_000;
 /// Timeout for the first byte of a streamed answer, in milliseconds. An answer in one piece begins when the model is
-/// done, so for that the longer timeout without content applies.
+/// done, so it may take three times as long.
 pub const PROVIDER_FIRST_BYTE_MS: u64 = 300_000;
 /// Timeout between two pieces of an answer that has begun, in milliseconds.
 pub const PROVIDER_IDLE_MS: u64 = 300_000;

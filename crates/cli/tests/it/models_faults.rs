@@ -27,7 +27,7 @@ enum Outcome {
 
 use Outcome::{Done, Exhausted, FailedFast, Refused};
 
-fn expected(fault: &Fault, protocol: Protocol) -> Outcome {
+fn expected(fault: &Fault) -> Outcome {
     match fault {
         Fault::RateLimited { .. } => Exhausted("rate_limited"),
         Fault::ServerError | Fault::FailedInAnswer => Exhausted("server_error"),
@@ -51,12 +51,8 @@ fn expected(fault: &Fault, protocol: Protocol) -> Outcome {
         | Fault::TruncatedJson
         | Fault::HugeBody { .. }
         | Fault::GzipBomb => FailedFast("invalid_response"),
-        Fault::MissingTerminal => match protocol {
-            Protocol::Codex => Exhausted("connection"),
-            // Only this protocol marks a document that is not final.
-            Protocol::Responses => FailedFast("invalid_response"),
-            Protocol::Messages | Protocol::Chat => Done { rounds: 2, ran: 1 },
-        },
+        // A stream without its last event was cut off.
+        Fault::MissingTerminal => Exhausted("connection"),
         // The same call under the same id is one call.
         Fault::DuplicateCallIds => Done { rounds: 2, ran: 1 },
         Fault::MissingCallIds => Done { rounds: 2, ran: 2 },
@@ -156,7 +152,7 @@ fn try_one(world: &World, provider: &Provider, case: &Case) {
     ];
     let ran = world.run(&args);
     let answer = ran.json();
-    let expected = expected(&case.fault, case.protocol);
+    let expected = expected(&case.fault);
     let failures: Vec<String> = match expected {
         Exhausted(kind) => {
             let ends = ["retrying", "retrying", "retries_exhausted"];

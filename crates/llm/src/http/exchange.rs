@@ -21,6 +21,10 @@ use std::time::Duration;
 /// Time to wait for the end of a stream after the answer is complete; less than a new connection takes.
 const DRAIN: Duration = Duration::from_millis(50);
 
+/// Factor by which the first byte of a whole answer may take longer than that of a stream: it comes when the model is
+/// done.
+const WHOLE_FACTOR: u32 = 3;
+
 /// Reason why an exchange brought no answer.
 #[derive(Debug)]
 pub(super) enum ExchangeError {
@@ -91,8 +95,7 @@ impl Exchange<'_> {
         client: &Client,
         request: Request,
     ) -> Result<CompleteBody, ExchangeError> {
-        // A whole answer begins when the model is done.
-        let patience = self.limits.first_byte.max(self.limits.content);
+        let patience = self.limits.first_byte.saturating_mul(WHOLE_FACTOR);
         let response = self.send(client, request, patience).await?;
         self.body(response, Bytes::new()).await
     }
