@@ -11,7 +11,7 @@ use crate::provider::Explicit;
 use crate::source::{Source, Sourced};
 use holon_domain::limits::{UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT};
 use holon_domain::model::ModelRef;
-use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use std::collections::BTreeMap;
 pub use table::{CatalogModel, ModelCapability, Price, UsdPerMillion};
 
@@ -36,6 +36,8 @@ struct Figures {
     output: Option<u32>,
     upper: Option<u32>,
     freeform_tools: Option<bool>,
+    reasoning: Option<bool>,
+    thinking: Option<u32>,
 }
 
 impl Catalog {
@@ -138,6 +140,12 @@ impl Catalog {
             freeform_tools: set
                 .and_then(|set| set.freeform_tools)
                 .unwrap_or_else(|| has(known, ModelCapability::FreeformTools)),
+            reasoning: ReasoningPolicy {
+                is_on: set
+                    .and_then(|set| set.reasoning)
+                    .unwrap_or_else(|| has(known, ModelCapability::Reasoning)),
+                thinking_tokens: set.and_then(|set| set.thinking),
+            },
         }
     }
 }
@@ -194,6 +202,8 @@ impl Figures {
                 "runtime_max_output_tokens" => figures.output = Some(found.number()?.value),
                 "max_output_tokens_upper_limit" => figures.upper = Some(found.number()?.value),
                 "freeform_tools" => figures.freeform_tools = Some(found.flag()?.value),
+                "reasoning" => figures.reasoning = Some(found.flag()?.value),
+                "thinking_tokens" => figures.thinking = Some(found.number()?.value),
                 other => return Err(found.refuse(format!("{other} has no meaning yet"))),
             }
             set.push(Explicit {

@@ -8,6 +8,7 @@ use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
     PromptFrame, Stability,
 };
+use holon_domain::provider::ReasoningPolicy;
 use holon_llm::{HttpLimits, Secrets};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -104,6 +105,7 @@ fn probe_request(model: &ModelRef) -> ModelRequest {
         tools: Vec::new(),
         max_output_tokens: PROBE_TOKENS,
         reasoning_effort: None,
+        reasoning: ReasoningPolicy::NONE,
         prior_rounds: 0,
     }
 }

@@ -10,7 +10,7 @@ pub use failure::{ModelFailure, ModelFailureKind};
 
 use crate::attempt::TokenUsage;
 use crate::block::Block;
-use crate::provider::ReasoningEffort;
+use crate::provider::{ReasoningEffort, ReasoningPolicy};
 use crate::text;
 use crate::tool::OfferedTool;
 use serde::{Deserialize, Serialize};
@@ -169,6 +169,7 @@ pub struct ModelRequest {
     pub max_output_tokens: u32,
     /// Absent if the provider's default applies.
     pub reasoning_effort: Option<ReasoningEffort>,
+    pub reasoning: ReasoningPolicy,
     /// Answered rounds of this agent before the turn. The scripted provider continues from there.
     pub prior_rounds: u64,
 }

@@ -235,6 +235,26 @@ pub struct ModelPolicy {
     /// True if the model takes tools whose arguments are free text under a grammar. Used where its protocol has them.
     #[serde(default)]
     pub freeform_tools: bool,
+    #[serde(default)]
+    pub reasoning: ReasoningPolicy,
+}
+
+/// The reasoning that a model is asked for when no effort is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReasoningPolicy {
+    /// True if the model reasons: its encrypted reasoning is asked for and returned between rounds (Responses).
+    pub is_on: bool,
+    /// Tokens that the model may think in one answer. Absent if thinking is off (Anthropic).
+    pub thinking_tokens: Option<u32>,
+}
+
+impl ReasoningPolicy {
+    /// A model that is not known to reason.
+    pub const NONE: Self = Self {
+        is_on: false,
+        thinking_tokens: None,
+    };
 }
 
 impl ModelPolicy {
@@ -300,6 +320,7 @@ mod tests {
             source,
             output_source: source,
             freeform_tools: false,
+            reasoning: ReasoningPolicy::NONE,
         };
         let learned = LearnedLimits {
             context_window_tokens: Some(100_000),

@@ -369,6 +369,7 @@ mod tests {
             source: PolicySource::UnknownFallback,
             output_source: PolicySource::UnknownFallback,
             freeform_tools,
+            reasoning: crate::provider::ReasoningPolicy::NONE,
         };
         assert_eq!(tool.clone().for_policy(policy(true)), tool);
         assert_eq!(tool.for_policy(policy(false)).freeform, None);

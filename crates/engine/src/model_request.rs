@@ -70,6 +70,7 @@ impl RoundRequest {
                 .collect(),
             max_output_tokens: policy.max_output_tokens,
             reasoning_effort: rows.turn.reasoning_effort,
+            reasoning: policy.reasoning,
             prior_rounds: rows
                 .agent
                 .totals

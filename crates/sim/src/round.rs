@@ -11,7 +11,7 @@ use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::block::calls_of;
 use holon_domain::effect::EffectRecord;
 use holon_domain::limits;
-use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_engine::model_request::{ReminderTerms, RoundRequest};
 use holon_engine::work_answer::{self, PlanFile};
 use holon_store::Store;
@@ -25,6 +25,7 @@ const POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::ConfigOverride,
     output_source: PolicySource::ConfigOverride,
     freeform_tools: false,
+    reasoning: ReasoningPolicy::NONE,
 };
 
 /// Reminder settings with early thresholds, so that short turns have reminders too.

@@ -164,6 +164,16 @@ pub const KEYS: &[Key] = &[
         Kind::Flag,
         "Whether the model is offered tools as free text under a grammar where such a form exists (`openai_responses` and `openai_codex_responses` only). Known models have it on where they take it; set it to `false` for a server that refuses it.",
     ),
+    key(
+        "models.catalog.<provider/model>.reasoning",
+        Kind::Flag,
+        "True if the model reasons before it answers: its encrypted reasoning is asked for and returned between rounds, also when no effort is set (`openai_responses` and `openai_codex_responses` only). Known models have it on where they reason.",
+    ),
+    key(
+        "models.catalog.<provider/model>.thinking_tokens",
+        TOKENS,
+        "Switches thinking on and limits it to this many tokens for each answer, at least 1024 (`anthropic_messages` only). Off unless it is set.",
+    ),
     with_default(
         "runtime.max_output_tokens",
         TOKENS,

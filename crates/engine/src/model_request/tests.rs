@@ -11,7 +11,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReason};
-use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_prompt::PlanFile;
@@ -28,6 +28,7 @@ const POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::UnknownFallback,
     output_source: PolicySource::UnknownFallback,
     freeform_tools: false,
+    reasoning: ReasoningPolicy::NONE,
 };
 
 const TERMS: ReminderTerms = ReminderTerms {

@@ -44,6 +44,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
         clearing::log_eligible(management, &messages);
         put("context_management", clearing::request_member(management));
     }
+    let thinking = thinking_tokens(request).filter(|_| messages.may_think());
     put("messages", messages.into_value());
     if !request.tools.is_empty() {
         put("tools", request.tools.iter().map(tool).collect());
@@ -52,8 +53,27 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
         put("output_config", json!({"effort": effort}));
     }
+    if let Some(tokens) = thinking {
+        put(
+            "thinking",
+            json!({"type": "enabled", "budget_tokens": tokens}),
+        );
+    }
     put("stream", json!(true));
     Value::Object(body)
+}
+
+/// Fewest tokens of thinking that the API accepts.
+const MIN_THINKING_TOKENS: u32 = 1_024;
+
+/// Returns the tokens that the model may think, if thinking is on and the output limit leaves room for an answer.
+fn thinking_tokens(request: &ModelRequest) -> Option<u32> {
+    let wanted = request.reasoning.thinking_tokens?.max(MIN_THINKING_TOKENS);
+    let room = request
+        .max_output_tokens
+        .saturating_sub(MIN_THINKING_TOKENS);
+    let tokens = wanted.min(room);
+    (tokens >= MIN_THINKING_TOKENS).then_some(tokens)
 }
 
 /// The speaker of a turn on the wire.
@@ -72,6 +92,25 @@ impl Messages {
         match self.0.last_mut() {
             Some((last, blocks)) if *last == role => blocks.push(block),
             Some(_) | None => self.0.push((role, vec![block])),
+        }
+    }
+
+    /// Returns false in the middle of tool calls that began without thinking, for example by another model. The API
+    /// then refuses thinking until the next message of the user.
+    fn may_think(&self) -> bool {
+        let kind = |block: &Value, kinds: &[&str]| {
+            let kind = block.get("type").and_then(Value::as_str);
+            kind.is_some_and(|kind| kinds.contains(&kind))
+        };
+        let mut turns = self.0.iter().rev();
+        match (turns.next(), turns.next()) {
+            (Some((Role::User, results)), Some((Role::Assistant, said))) => {
+                let is_open = results.iter().any(|block| kind(block, &["tool_result"]));
+                let thought = said.first();
+                !is_open
+                    || thought.is_some_and(|first| kind(first, &["thinking", "redacted_thinking"]))
+            }
+            _ => true,
         }
     }
 

@@ -16,9 +16,10 @@ const INSTRUCTIONS: &str = "Answer the message and use the tools where they help
 /// Encodes a request in full.
 pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     let effort = effort(provider, request);
-    let include: &[&str] = match effort {
-        Some(_) => &["reasoning.encrypted_content"],
-        None => &[],
+    let include: &[&str] = if effort.is_some() || request.reasoning.is_on {
+        &["reasoning.encrypted_content"]
+    } else {
+        &[]
     };
     // The backend accepts no output limit, and it requires the reasoning members even if they are empty.
     let mut body = json!({

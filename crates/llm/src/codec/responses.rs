@@ -44,9 +44,12 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
         body.insert("tool_choice".into(), json!("auto"));
         body.insert("parallel_tool_calls".into(), json!(true));
     }
-    if let Some(effort) = effort(provider, request) {
+    let effort = effort(provider, request);
+    if let Some(effort) = effort {
         body.insert("reasoning".into(), json!({"effort": effort.as_str()}));
-        // Only reasoning models accept this, and a configured effort is the only sign of one.
+    }
+    // Only reasoning models accept this.
+    if effort.is_some() || request.reasoning.is_on {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
     if let Some(key) = cache_key(provider, request) {

@@ -5,7 +5,7 @@ use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{
     ConversationItem, ModelRef, ModelRequest, PromptBlock, PromptCache, PromptFrame, Stability,
 };
-use holon_domain::provider::{ProviderSpec, Transport};
+use holon_domain::provider::{ProviderSpec, ReasoningPolicy, Transport};
 use holon_domain::tool::{FreeformGrammar, GrammarSyntax, OfferedTool};
 use holon_tools::{SchemaMode, all, emit};
 use serde_json::{Value, json};
@@ -75,6 +75,7 @@ pub(crate) fn request(model: &str, conversation: Vec<ConversationItem>) -> Model
         tools: vec![tool()],
         max_output_tokens: 4_096,
         reasoning_effort: None,
+        reasoning: ReasoningPolicy::NONE,
         prior_rounds: 0,
     }
 }

@@ -20,7 +20,7 @@ use crate::codec::stream::Assembler;
 use crate::codec::{self, DecodedReply, Fault};
 use crate::credential::{Credential, Credentials};
 use crate::secrets::{Secrets, TextScreen};
-use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest, StopReason};
 use holon_domain::provider::PromptCapability;
 use reqwest::{Client, Method, Request};
 use serde_json::Value;
@@ -84,7 +84,10 @@ impl Http {
         let credential = self.credential(&bare, &mut deadline).await?;
         let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
         let question = Question { request, text };
-        let decoded = attempt.answer(question).await?;
+        let mut decoded = attempt.answer(question).await?;
+        if is_cut_silently(request, &decoded.reply) {
+            decoded.reply.stop_reason = StopReason::MaxOutputTokens;
+        }
         Ok(decoded.reply)
     }
 
@@ -351,6 +354,12 @@ impl<'a> Attempt<'a> {
         let status = whole.status;
         Err(ExchangeError::Faulty { fault, status })
     }
+}
+
+/// Returns true if an answer used up its output limit although it claims to be complete, as some local servers do.
+fn is_cut_silently(request: &ModelRequest, reply: &ModelReply) -> bool {
+    reply.stop_reason == StopReason::EndTurn
+        && reply.usage.output_tokens >= u64::from(request.max_output_tokens)
 }
 
 /// Returns true if the bytes are the beginning of a JSON document.

@@ -10,6 +10,7 @@ mod play;
 mod proxy;
 mod routes;
 mod secrets;
+mod streaming;
 mod support;
 mod transport_faults;
 mod wire;

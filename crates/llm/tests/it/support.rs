@@ -5,7 +5,7 @@ use holon_domain::model::{
     ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
     PromptFrame, ReplyBlock, Stability,
 };
-use holon_domain::provider::AuthKind;
+use holon_domain::provider::{AuthKind, ReasoningPolicy};
 use holon_domain::tool::OfferedTool;
 use holon_llm::{Credential, Credentials, HttpLimits, Router};
 use serde_json::Value;
@@ -143,6 +143,7 @@ pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
         tools: vec![tool("ExecCommand"), tool("Sleep")],
         max_output_tokens: 100,
         reasoning_effort: None,
+        reasoning: ReasoningPolicy::NONE,
         prior_rounds,
     }
 }

@@ -7,7 +7,7 @@ use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
 };
-use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_engine::ports::{ModelClient, TextSink};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,7 @@ pub const SMALL_POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::UnknownFallback,
     output_source: PolicySource::UnknownFallback,
     freeform_tools: false,
+    reasoning: ReasoningPolicy::NONE,
 };
 
 /// A policy with a context window that no test or measurement fills.
@@ -30,6 +31,7 @@ pub const WIDE_POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::ConfigOverride,
     output_source: PolicySource::ConfigOverride,
     freeform_tools: false,
+    reasoning: ReasoningPolicy::NONE,
 };
 
 /// A model whose every request waits for the test to answer it.

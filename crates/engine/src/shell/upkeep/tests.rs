@@ -27,7 +27,7 @@ use holon_domain::model::{
     ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
 };
-use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::task::{CommandTaskSpec, TaskReport};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::work_item::PlanArtifact;
@@ -123,6 +123,7 @@ impl ModelClient for QuietPorts {
             source: PolicySource::UnknownFallback,
             output_source: PolicySource::UnknownFallback,
             freeform_tools: false,
+            reasoning: ReasoningPolicy::NONE,
         }
     }
 

@@ -387,3 +387,34 @@ fn what_the_server_cleared_is_told_in_numbers_only() {
         assert_eq!(told(answer(silent)), "");
     }
 }
+
+#[test]
+fn thinking_is_asked_for_within_the_limits_of_the_api() {
+    let thinking = |tokens: Option<u32>, limit: u32| {
+        let mut request = request(MODEL, vec![user("hello")]);
+        request.reasoning.thinking_tokens = tokens;
+        request.max_output_tokens = limit;
+        encode(&provider(), &request).get("thinking").cloned()
+    };
+    let budget = |tokens: u32| Some(json!({"type": "enabled", "budget_tokens": tokens}));
+    assert_eq!(thinking(None, 8_192), None);
+    assert_eq!(thinking(Some(4_000), 8_192), budget(4_000));
+    assert_eq!(thinking(Some(1), 8_192), budget(1_024));
+    assert_eq!(thinking(Some(20_000), 8_192), budget(7_168));
+    assert_eq!(thinking(Some(4_000), 1_500), None, "no room for an answer");
+}
+
+#[test]
+fn thinking_pauses_in_the_middle_of_calls_that_began_without_it() {
+    let asks = |blocks: Vec<holon_domain::block::Block>| {
+        let mut request = request(MODEL, vec![assistant_turn(MODEL, blocks), result("call_1", "done")]);
+        request.reasoning.thinking_tokens = Some(2_000);
+        encode(&provider(), &request).get("thinking").is_some()
+    };
+    let thought = r#"{"type":"thinking","thinking":"hm","signature":"c2ln"}"#;
+    assert!(!asks(vec![call("call_1", json!({}))]));
+    assert!(asks(vec![
+        sealed("hm", MODEL, thought),
+        call("call_1", json!({}))
+    ]));
+}

@@ -78,6 +78,10 @@ fn the_reasoning_fields_are_there_also_when_they_say_nothing() {
     assert_eq!(body.get("reasoning"), Some(&Value::Null));
     assert_eq!(body.get("include"), Some(&json!([])));
     assert_eq!(body.get("max_output_tokens"), None);
+    request.reasoning.is_on = true;
+    let body = encoded(&request);
+    assert_eq!(body.get("reasoning"), Some(&Value::Null));
+    assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
     request.reasoning_effort = Some(ReasoningEffort::High);
     let body = encoded(&request);
     assert_eq!(body["reasoning"], json!({"effort": "high"}));

@@ -5,6 +5,7 @@ use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ConversationItem, ModelRef, ModelRequest, PromptBlock, Stability};
 use holon_domain::provider::ReasoningEffort;
+use holon_domain::provider::ReasoningPolicy;
 use holon_domain::tool::OfferedTool;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -35,6 +36,10 @@ pub(super) fn any_request() -> impl Strategy<Value = ModelRequest> {
             tools,
             max_output_tokens: limit,
             reasoning_effort: effort,
+            reasoning: ReasoningPolicy {
+                is_on: limit % 2 == 0,
+                thinking_tokens: Some(limit),
+            },
             prior_rounds: 0,
         },
     )

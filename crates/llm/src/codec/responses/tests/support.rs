@@ -66,6 +66,7 @@ pub(in crate::codec) fn request(conversation: Vec<ConversationItem>) -> ModelReq
         tools: Vec::new(),
         max_output_tokens: 4_096,
         reasoning_effort: None,
+        reasoning: holon_domain::provider::ReasoningPolicy::NONE,
         prior_rounds: 0,
     }
 }
