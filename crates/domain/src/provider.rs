@@ -51,6 +51,8 @@ spelled! {
         Reasoning = "reasoning",
         /// Cache breakpoints on content blocks (Anthropic).
         CacheMarks = "cache_marks",
+        /// The statement that several tools may be called at once, which is the default of most models (Responses).
+        ParallelToolCalls = "parallel_tool_calls",
     }
 }
 

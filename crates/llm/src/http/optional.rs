@@ -84,6 +84,7 @@ const fn members(option: RequestOption) -> &'static [&'static str] {
             "thinking",
         ],
         RequestOption::CacheMarks => &["cache_control"],
+        RequestOption::ParallelToolCalls => &["parallel_tool_calls"],
     }
 }
 
@@ -130,11 +131,12 @@ fn is_in(option: RequestOption, body: &Value) -> bool {
     match option {
         RequestOption::CacheMarks => has_marks(body),
         RequestOption::Streaming => body.get("stream") == Some(&Value::Bool(true)),
-        RequestOption::StreamUsage | RequestOption::PromptCacheKey | RequestOption::Reasoning => {
-            members(option)
-                .iter()
-                .any(|member| body.get(member).is_some_and(|value| !value.is_null()))
-        }
+        RequestOption::StreamUsage
+        | RequestOption::PromptCacheKey
+        | RequestOption::Reasoning
+        | RequestOption::ParallelToolCalls => members(option)
+            .iter()
+            .any(|member| body.get(member).is_some_and(|value| !value.is_null())),
     }
 }
 

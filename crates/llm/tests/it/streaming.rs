@@ -96,6 +96,7 @@ async fn a_refused_option_is_left_out_once_and_for_all() {
         (Protocol::Messages, "stream"),
         (Protocol::Responses, "prompt_cache_key"),
         (Protocol::Codex, "prompt_cache_key"),
+        (Protocol::Responses, "parallel_tool_calls"),
     ] {
         let rounds = [refusal(member), Round::text("one"), Round::text("two")];
         let provider = Provider::start(Script::of(rounds));

@@ -407,7 +407,10 @@ fn thinking_is_asked_for_within_the_limits_of_the_api() {
 #[test]
 fn thinking_pauses_in_the_middle_of_calls_that_began_without_it() {
     let asks = |blocks: Vec<holon_domain::block::Block>| {
-        let mut request = request(MODEL, vec![assistant_turn(MODEL, blocks), result("call_1", "done")]);
+        let mut request = request(
+            MODEL,
+            vec![assistant_turn(MODEL, blocks), result("call_1", "done")],
+        );
         request.reasoning.thinking_tokens = Some(2_000);
         encode(&provider(), &request).get("thinking").is_some()
     };

@@ -6,7 +6,7 @@ use serde_json::json;
 fn body() -> Value {
     json!({
         "model": "m", "stream": true, "stream_options": {"include_usage": true}, "store": false,
-        "prompt_cache_key": "k", "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
+        "prompt_cache_key": "k", "parallel_tool_calls": true, "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
         "tools": [{"name": "t", "cache_control": {"type": "ephemeral"}}],
         "messages": [{"content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
             {"type": "tool_use", "input": {"cache_control": "the model's own"}}]}],
@@ -52,6 +52,11 @@ fn a_refusal_names_the_part_to_leave_out() {
             400,
             "messages.0.content.0.cache_control: Extra inputs are not permitted",
             Some(RequestOption::CacheMarks),
+        ),
+        (
+            400,
+            "litellm.UnsupportedParamsError: ollama does not support parameters: ['parallel_tool_calls'], for model=m",
+            Some(RequestOption::ParallelToolCalls),
         ),
         (400, "Unsupported parameter: 'store'", None),
         (400, "Unknown parameter: 'tools'", None),
