@@ -42,7 +42,7 @@ pub(crate) struct Place {
 pub(crate) enum PlaceMark {
     /// The directory does not exist, so the command was not started.
     Empty,
-    /// The command was started; the supervisor or its record knows the outcome.
+    /// The directory exists, so the command may have been started; the supervisor or its record knows.
     Begun,
     /// The command was stopped before it started and must never start.
     Barred,

@@ -16,9 +16,11 @@ pub enum Disposition {
     /// Retry once the provider renews the allowance. Does not use up a try. Chosen only while a caller waits for the
     /// turn.
     Park { backoff_ms: u64 },
-    /// The failure could be retried, but all tries are used up.
+    /// This model is left for now: its tries are used up, or the failure is of a kind that an unattended turn does not
+    /// retry at once.
     Exhausted,
-    /// A retry of the same request cannot succeed.
+    /// This model is left at once: a retry of the same request cannot succeed, or would come too late while another
+    /// model or a pause is at hand.
     FailFast,
 }
 

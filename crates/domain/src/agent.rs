@@ -219,7 +219,8 @@ pub struct LastFailure {
 }
 
 /// One agent: its settings, the last numbers of its sequences, and its scheduling state.
-/// // Only the scheduling state is serialised with it; it is small and rewritten by each decision. Settings have a
+///
+/// Only the scheduling state is serialised with it; it is small and rewritten by each decision. Settings have a
 /// column of their own that is written when they change, counters a column each; [`AgentRecord::from_row`] puts the
 /// three together. Settings are read through the record (`agent.identity`) and changed by name
 /// (`agent.settings.workspace`).

@@ -27,7 +27,8 @@ pub enum Effect {
     /// Run a tool call. After a crash the action decides
     /// ([`HostAction::restart_policy`](crate::intent::HostAction::restart_policy)): an idempotent call is repeated; for
     /// any other the executor proves the outcome, or the result is "outcome unknown", written once.
-    /// // The effect names the call by its place. The call and its intent are in the log. Effects of older builds lack
+    ///
+    /// The effect names the call by its place. The call and its intent are in the log. Effects of older builds lack
     /// the place; then it is the one that the open turn names.
     RunTool {
         turn_index: u64,

@@ -47,7 +47,8 @@ use serde_json::Value;
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident = $kind:literal, v $version:literal;)*) => {
         /// Something that happened to an agent, recorded for readers in the commit that made it happen.
-        /// // The variant says what happened and when the event is recorded; its payload type carries the details.
+        ///
+        /// The variant says what happened and when the event is recorded; its payload type carries the details.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Event {
             $($(#[$doc])* $variant($variant),)*
@@ -82,7 +83,8 @@ macro_rules! events {
             }
 
             /// Encodes the payload as JSON text.
-            /// // # Errors
+            ///
+            /// # Errors
             /// Only if a payload holds something JSON cannot, which no payload type does.
             pub fn encode(&self) -> Result<String, serde_json::Error> {
                 match self {

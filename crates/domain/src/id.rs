@@ -145,7 +145,8 @@ impl AgentId {
     pub const TEMPORARY_PREFIX: &str = "tmp_";
 
     /// Checks a name that an operator chose.
-    /// // # Errors
+    ///
+    /// # Errors
     /// Names the rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, AgentIdError> {
         let id = Self::parse_stored(text)?;
@@ -157,7 +158,8 @@ impl AgentId {
     }
 
     /// Checks a name that may also be one that the runtime created.
-    /// // # Errors
+    ///
+    /// # Errors
     /// Names the rule that the text breaks.
     pub fn parse_stored(text: &str) -> Result<Self, AgentIdError> {
         if text.is_empty() || text.len() > Self::MAX_LEN {

@@ -36,7 +36,8 @@ pub struct ModelRefError {
 
 impl ModelRef {
     /// Splits `provider/model` at the first slash.
-    /// // # Errors
+    ///
+    /// # Errors
     /// Fails if either side is empty.
     pub fn parse(text: &str) -> Result<Self, ModelRefError> {
         match text.trim().split_once('/') {

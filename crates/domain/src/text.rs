@@ -52,7 +52,8 @@ pub fn pluralize(number: u64, thing: &str) -> String {
 }
 
 /// Estimates the model tokens of a text: a quarter of the ASCII characters, and one for each other character.
-/// // A flat chars/4 undercounts CJK text several times over; one token per character is the usual upper bound there.
+///
+/// A flat chars/4 undercounts CJK text several times over; one token per character is the usual upper bound there.
 #[must_use]
 pub fn estimate_tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();

@@ -69,7 +69,8 @@ impl Pause {
 
     /// Returns the pause adjusted to a wall clock that was set back by `by_ms` and now reads `now`. `None` if it needs
     /// no change.
-    /// // After a restart the size of a step is not known (`by_ms` is 0). Then a pause that seems to be set in the
+    ///
+    /// After a restart the size of a step is not known (`by_ms` is 0). Then a pause that seems to be set in the
     /// future begins anew, so it takes at most its full length once more.
     #[must_use]
     pub fn shift_after_step_back(self, by_ms: u64, now: Timestamp) -> Option<Self> {

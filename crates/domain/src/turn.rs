@@ -177,7 +177,7 @@ pub enum Speech {
 /// Waiting time of the current round, and the notices that the operator got about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Patience {
-    /// Time at which its first attempt failed.
+    /// Time at which the first request that failed was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// Total length of the suspensions without a named end that ran to their end. Planned lengths count, not the clock:
@@ -266,7 +266,8 @@ pub struct OpenTurn {
     /// Model that the turn asked first. Absent unless it has fallen back to another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_model: Option<ModelRef>,
-    /// Models that are asked in this order if the current one fails. Fixed when the turn begins.
+    /// Models that have not been asked yet in this pass of the chain, in their order. A fallback takes the first one; a
+    /// new pass starts with the whole chain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<ModelRef>,
     /// Absent if the provider's default applies.

@@ -48,7 +48,7 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
 /// Runs commands, each under a shim process that outlives the host. A command key is started at most once.
 #[async_trait]
 pub trait CommandHost: Send + Sync + std::fmt::Debug {
-    /// Returns true if a command with this key was ever begun. Its result does not matter.
+    /// Returns true if a command with this key may have been started: its claim exists. Its result does not matter.
     async fn was_begun(&self, key: &CommandKey) -> bool;
 
     /// Starts the command, or finds the one already started with this key, and waits until it ends or its time is up.

@@ -44,7 +44,8 @@ pub struct ShimSpec {
     pub version: u32,
     /// Id of the task, used in records and to identify the shim.
     pub task_id: String,
-    /// Secret that proves to the shim that a request comes from its own host.
+    /// Id of the call that asked for the command. A request that names another one is refused, so that a reused
+    /// directory is not mistaken for this command; the directory's permissions keep other users out.
     pub nonce: String,
     /// Shell text, passed with `-c`.
     pub cmd: String,

@@ -1,4 +1,5 @@
-//! Asks a model: chooses the model of a turn and opens the effect that asks it.
+//! Asks a model again: after a failure, a pause or a change of the chain. The first request of a turn is opened in
+//! `open`, that of a later round in `calls`.
 //!
 //! A turn keeps the chain of models it began with. Only a suspended turn takes the agent's current chain.
 

@@ -74,7 +74,8 @@ pub(super) struct HotState {
 
 impl AgentRecord {
     /// Builds a record from the columns of its row. A row of an earlier build is read whole from its JSON.
-    /// // # Errors
+    ///
+    /// # Errors
     /// Fails if a column is not JSON of the expected shape.
     pub fn from_row(row: AgentRow<'_>) -> Result<Self, serde_json::Error> {
         match (row.settings, row.counters) {
@@ -90,7 +91,8 @@ impl AgentRecord {
     }
 
     /// Splits the JSON text of an earlier build into the agent's record and the failed attempts of the current round.
-    /// // # Errors
+    ///
+    /// # Errors
     /// Fails if the text is not JSON of that shape.
     pub fn split_legacy_row(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {
         let old: OldRow = serde_json::from_str(text)?;

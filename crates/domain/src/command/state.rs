@@ -7,7 +7,8 @@ use super::{AliveCommand, CommandFailure};
 use std::fmt;
 
 /// Knowledge about a command.
-/// // `R` is the value for a running command (a handle, or facts about it), and `E` the value for an ended one. A state
+///
+/// `R` is the value for a running command (a handle, or facts about it), and `E` the value for an ended one. A state
 /// that cannot be `Running`, such as that of a command that was just stopped, has
 /// [`Infallible`](std::convert::Infallible) for `R`, and matches need no arm for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

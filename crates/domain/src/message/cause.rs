@@ -6,7 +6,8 @@ use super::{MessageKind, Origin};
 use serde::{Deserialize, Serialize};
 
 /// Party that caused a message. Determined once, at admission, and stored with the message.
-/// // Pacing, continuation and priorities read this instead of guessing from the kind, the origin or the name of a
+///
+/// Pacing, continuation and priorities read this instead of guessing from the kind, the origin or the name of a
 /// subsystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -25,7 +26,8 @@ impl Cause {
     pub const ALL: [Self; 4] = [Self::Operator, Self::Outside, Self::Itself, Self::Runtime];
 
     /// Derives the cause of a message that was admitted through an interface from its kind and origin.
-    /// // Follow-ups and ends of rests never come through an interface: the runtime queues them itself with
+    ///
+    /// Follow-ups and ends of rests never come through an interface: the runtime queues them itself with
     /// [`Cause::Itself`].
     #[must_use]
     pub const fn of_ingress(kind: MessageKind, origin: &Origin) -> Self {

@@ -63,6 +63,7 @@ fn prompt_ingress(request: PromptRequest) -> Ingress {
         origin: Origin::Operator {
             actor_id: Some("control".into()),
         },
+        // The public name of the bound on rounds.
         max_rounds: request.max_turns,
         ..Ingress::operator_prompt(
             request.text,
