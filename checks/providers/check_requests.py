@@ -47,8 +47,8 @@ def command(text: str, number: int = 1, say: str = "I look.", reasoning: str = "
 DONE = Answer("That is all.")
 SITUATIONS = [
     Situation("plain text", in_order(DONE), 1),
-    Situation("tool call and result", in_order(command("printf %s%s se en"), DONE), 2, result="seen"),
-    Situation("call without text", in_order(command("printf %s%s se en", say=""), DONE), 2, result="seen"),
+    Situation("tool call and result", in_order(command("printf %s%s zq 81w"), DONE), 2, result="zq81w"),
+    Situation("call without text", in_order(command("printf %s%s zq 81w", say=""), DONE), 2, result="zq81w"),
     Situation(
         "two calls at once",
         in_order(
@@ -58,7 +58,7 @@ SITUATIONS = [
         2,
     ),
     Situation("a call that fails", in_order(Answer("", [Call("NoSuchTool", {"x": 1})]), DONE), 2),
-    Situation("error and retry", in_order(Failure(503, {"retry-after": "0"}), command("printf %s%s se en"), DONE), 3, result="seen"),
+    Situation("error and retry", in_order(Failure(503, {"retry-after": "0"}), command("printf %s%s zq 81w"), DONE), 3, result="zq81w"),
     Situation(
         "second turn with history",
         in_order(command("echo first"), DONE, command("echo second", 2), DONE),
@@ -67,7 +67,7 @@ SITUATIONS = [
     ),
     Situation(
         "reasoning effort",
-        in_order(command("printf %s%s se en", reasoning="I should look."), DONE, DONE),
+        in_order(command("printf %s%s zq 81w", reasoning="I should look."), DONE, DONE),
         3,
         questions=("Look around.", "And again."),
         effort="high",
@@ -82,14 +82,14 @@ SITUATIONS = [
     ),
     Situation(
         "stored responses",
-        in_order(command("printf %s%s se en"), DONE),
+        in_order(command("printf %s%s zq 81w"), DONE),
         2,
         settings=(("providers.check.store_responses", "true"),),
         transports=("openai_responses",),
     ),
     Situation(
         "context management",
-        in_order(command("printf %s%s se en"), DONE),
+        in_order(command("printf %s%s zq 81w"), DONE),
         2,
         settings=(("providers.check.context_management.enabled", "true"),),
         transports=("anthropic_messages",),
