@@ -145,8 +145,11 @@ def run_pair(holon: Path, server: ScriptedServer, port: int, transport: str, ups
         ran = home.run("run", "What does the command print?", "--model", f"gateway/{pair}", "--json")
     if ran.code != 0:
         return f"holon ended with {ran.code}: {(ran.stderr + ran.stdout)[-1500:]}"
-    if (said := ran.json().get("final_text")) != ANSWER:
+    result = ran.json()
+    if (said := result.get("final_text")) != ANSWER:
         return f"the answer is {said!r}"
+    if (calls := result.get("tool_calls")) != 1:
+        return f"{calls} tool calls ran instead of 1"
     seen = server.of(pair)
     if protocols := {request.protocol for request in seen} - {upstream.protocol}:
         return f"litellm used {', '.join(sorted(protocols))} upstream"

@@ -49,7 +49,7 @@ def start_model() -> Any:
     parameters.n_parallel = 1
     parameters.warmup = False
     parameters.verbosity = 0
-    # More threads wait for each other in a busy loop, which is far slower on a machine that does other work.
+    # Several threads wait for each other, which was far slower on a machine that did other work.
     parameters.cpuparams.n_threads = 1
     parameters.cpuparams_batch.n_threads = 1
     with socket.create_server(("127.0.0.1", 0)) as free:
