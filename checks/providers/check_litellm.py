@@ -19,7 +19,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from holon_runner import TRANSPORTS, Home, find_holon
 from scripted_server import ScriptedServer, Step
@@ -135,7 +135,7 @@ class Gateway:
         self._directory.cleanup()
 
 
-def run_pair(holon: Path, server: ScriptedServer, port: int, transport: str, upstream: Upstream) -> Optional[str]:
+def run_pair(holon: Path, server: ScriptedServer, port: int, transport: str, upstream: Upstream) -> str | None:
     """Runs one pair and returns why it failed; None if it passed."""
     pair = pair_name(transport, upstream)
     server.play(pair, answer_by_result)
@@ -174,7 +174,7 @@ def main() -> int:
         print("needs a built program (`cargo build`, or HOLON_BIN) and litellm", file=sys.stderr)
         return 2
 
-    outcomes: dict[tuple[str, str], Optional[str]] = {}
+    outcomes: dict[tuple[str, str], str | None] = {}
     with ScriptedServer() as server, Gateway(program, server, arguments.drop_params) as gateway:
         for transport in TRANSPORTS:
             for upstream in UPSTREAMS:
@@ -184,7 +184,7 @@ def main() -> int:
     return report(outcomes)
 
 
-def report(outcomes: dict[tuple[str, str], Optional[str]]) -> int:
+def report(outcomes: dict[tuple[str, str], str | None]) -> int:
     """Prints the table and the reasons, and returns the exit code."""
     names = [upstream.name for upstream in UPSTREAMS]
     print("| transport | " + " | ".join(names) + " |")

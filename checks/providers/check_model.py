@@ -3,8 +3,9 @@
 
 The model is too small to choose among Holon's tools. So a proxy between Holon and llama.cpp offers it one tool with
 a few harmless commands, and begins the first answer with the marker of a call. Everything else is the work of the
-model, of llama.cpp and of Holon. Exit code: 0 if the turn completed with a tool call and both answers were streamed,
-1 if not, 2 if a program is missing.
+model, of llama.cpp and of Holon. Over Responses and Messages, which llama.cpp also has, the proxy removes the tools
+and the run is one streamed answer. Exit code: 0 if the turn completed (over Chat Completions with a tool call) and
+every answer was streamed, 1 if not, 2 if a program is missing.
 """
 
 import argparse
@@ -19,10 +20,10 @@ import time
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 from urllib.parse import urlsplit
 
-from holon_runner import Home, Ran, find_holon
+from holon_runner import TRANSPORTS, Home, Ran, find_holon
 
 # Commands that the model may choose; the model's answers are not predictable, so no other command is allowed.
 COMMANDS = ["ls", "pwd", "date"]
@@ -69,6 +70,19 @@ class Exchange:
     answer: str
 
 
+# Ends of the paths that ask the model, and the member of the body that limits its answer.
+LIMITS = {"/chat/completions": "max_tokens", "/responses": "max_output_tokens", "/messages": "max_tokens"}
+
+
+def forwarded(path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Returns the request that llama.cpp gets."""
+    if path.endswith("/chat/completions"):
+        return narrowed(body)
+    ending = next(ending for ending in LIMITS if path.endswith(ending))
+    kept = {name: value for name, value in body.items() if name not in ("tools", "tool_choice", "parallel_tool_calls")}
+    return kept | {LIMITS[ending]: ANSWER_TOKENS, "temperature": 0.2}
+
+
 def narrowed(body: dict[str, Any]) -> dict[str, Any]:
     """Returns the request with one tool that has only harmless commands, and with the beginning of a call."""
     body = copy.deepcopy(body)
@@ -110,12 +124,13 @@ class Proxy:
 
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("content-length", "0")))
-                is_chat = self.path.endswith("/chat/completions")
-                self._forward("POST", raw, json.loads(raw) if is_chat else None)
+                path = self.path.split("?")[0]
+                is_model = any(path.endswith(ending) for ending in LIMITS)
+                self._forward("POST", raw, json.loads(raw) if is_model else None)
 
-            def _forward(self, method: str, raw: Optional[bytes], chat: Optional[dict[str, Any]] = None) -> None:
+            def _forward(self, method: str, raw: bytes | None, body: dict[str, Any] | None = None) -> None:
                 begun = time.monotonic()
-                content = json.dumps(narrowed(chat)).encode() if chat else raw
+                content = json.dumps(forwarded(self.path.split("?")[0], body)).encode() if body else raw
                 upstream = http.client.HTTPConnection(target.hostname or "", target.port, timeout=RUN_SECONDS)
                 upstream.request(method, self.path, content, {"content-type": "application/json"})
                 answer = upstream.getresponse()
@@ -130,10 +145,10 @@ class Proxy:
                     lines.append(line)
                     if line.startswith(b"data:"):
                         times.append(time.monotonic() - begun)
-                if chat:
+                if body:
                     first, last = (times[0], times[-1]) if times else (0.0, 0.0)
                     text = b"".join(lines).decode(errors="replace")
-                    asked = chat.get("stream") is True
+                    asked = body.get("stream") is True
                     owner.exchanges.append(Exchange(asked, content_type, len(times), first, last, text))
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -149,17 +164,17 @@ class Proxy:
         self._http.server_close()
 
 
-def problems(ran: Ran, exchanges: list[Exchange]) -> list[str]:
-    """Returns what is missing for a streamed turn with a tool call."""
+def problems(ran: Ran, exchanges: list[Exchange], with_tool: bool) -> list[str]:
+    """Returns what is missing for a streamed turn."""
     found = []
     if ran.code != 0:
         return [f"holon ended with {ran.code}: {(ran.stderr + ran.stdout)[-2000:]}"]
     result = ran.json()
     if result.get("final_status") != "completed" or not result.get("final_text"):
         found.append(f"the run has no answer: {ran.stdout[-1000:]}")
-    if result.get("tool_calls", 0) < 1:
+    if with_tool and result.get("tool_calls", 0) < 1:
         found.append("no tool was called")
-    if not any('"tool_calls"' in exchange.answer for exchange in exchanges):
+    if with_tool and not any('"tool_calls"' in exchange.answer for exchange in exchanges):
         found.append("llama.cpp sent no tool call")
     for number, exchange in enumerate(exchanges, 1):
         if not exchange.asked_to_stream or "text/event-stream" not in exchange.content_type or exchange.events < 3:
@@ -170,6 +185,7 @@ def problems(ran: Ran, exchanges: list[Exchange]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--question", default="Which files are in this directory?")
+    parser.add_argument("--transport", choices=TRANSPORTS, default="openai_chat_completions")
     parser.add_argument("--verbose", action="store_true", help="print the result of the run and the raw answers")
     arguments = parser.parse_args()
     holon = find_holon()
@@ -183,7 +199,8 @@ def main() -> int:
         return 2
     with Proxy(model.listening_address) as proxy, Home(holon) as home:
         (home.workspace / "garden.txt").write_text("six beds\n")
-        home.configure("small", "openai_chat_completions", f"{proxy.address}/v1")
+        version = "" if arguments.transport == "anthropic_messages" else "/v1"
+        home.configure("small", arguments.transport, proxy.address + version)
         workspace = ("--workspace-root", str(home.workspace))
         ran = home.run("run", arguments.question, *workspace, "--model", "small/smollm2", "--json", timeout=RUN_SECONDS)
     for number, seen in enumerate(proxy.exchanges, 1):
@@ -193,7 +210,7 @@ def main() -> int:
             print(seen.answer)
     if arguments.verbose:
         print(ran.stdout, ran.stderr)
-    found = problems(ran, proxy.exchanges)
+    found = problems(ran, proxy.exchanges, arguments.transport == "openai_chat_completions")
     if not found:
         result = ran.json()
         print(f"rounds: {result.get('model_rounds')}, tool calls: {result.get('tool_calls')}")

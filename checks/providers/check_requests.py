@@ -8,11 +8,12 @@ server. Exit code: 0 if every body is accepted, 1 if one is not or a run failed,
 import argparse
 import copy
 import json
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from holon_runner import REPOSITORY, TRANSPORTS, Home, find_holon
 from scripted_server import Failure, Recorded, Script, ScriptedServer, in_order
@@ -33,7 +34,7 @@ class Situation:
     requests: int
     questions: tuple[str, ...] = ("Look around.",)
     model: str = "plain-model"
-    effort: Optional[str] = None
+    effort: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
     # A text that only the result of a tool contains; the last request has it.
     result: str = ""
@@ -58,7 +59,12 @@ SITUATIONS = [
         2,
     ),
     Situation("a call that fails", in_order(Answer("", [Call("NoSuchTool", {"x": 1})]), DONE), 2),
-    Situation("error and retry", in_order(Failure(503, {"retry-after": "0"}), command("printf %s%s zq 81w"), DONE), 3, result="zq81w"),
+    Situation(
+        "error and retry",
+        in_order(Failure(503, {"retry-after": "0"}), command("printf %s%s zq 81w"), DONE),
+        3,
+        result="zq81w",
+    ),
     Situation(
         "second turn with history",
         in_order(command("echo first"), DONE, command("echo second", 2), DONE),
@@ -107,7 +113,7 @@ def without_documented_differences(protocol: str, body: Any) -> Any:
     return body
 
 
-def type_of(protocol: str, body: Any, headers: Optional[dict[str, str]]) -> str:
+def type_of(protocol: str, body: Any, headers: dict[str, str] | None) -> str:
     """Returns the type that applies. Messages has a beta type, which a header selects; golden files have no headers."""
     if protocol != "messages":
         return protocol
@@ -118,7 +124,7 @@ def type_of(protocol: str, body: Any, headers: Optional[dict[str, str]]) -> str:
     return "messages_beta" if is_beta else "messages"
 
 
-def check_body(source: str, protocol: str, body: Any, headers: Optional[dict[str, str]] = None) -> list[str]:
+def check_body(source: str, protocol: str, body: Any, headers: dict[str, str] | None = None) -> list[str]:
     checked = without_documented_differences(protocol, body)
     return [f"{source}: {found}" for found in violations(type_of(protocol, body, headers), checked)]
 
@@ -148,7 +154,9 @@ def check_validators() -> list[str]:
         "an unknown block": ("messages", limits | {"messages": [{"role": "user", "content": [{"type": "unknown"}]}]}),
         "an unknown key of the beta": ("messages_beta", limits | {"messages": [user], "unknown": 1}),
     }
-    return [f"{name}: {protocol} accepts it" for name, (protocol, body) in wrong.items() if not violations(protocol, body)]
+    return [
+        f"{name}: {protocol} accepts it" for name, (protocol, body) in wrong.items() if not violations(protocol, body)
+    ]
 
 
 def base_url(server: ScriptedServer, transport: str, conversation: str) -> str:
@@ -179,11 +187,19 @@ def run_situation(holon: Path, server: ScriptedServer, transport: str, situation
     return []
 
 
+def run_or_report(holon: Path, server: ScriptedServer, transport: str, situation: Situation) -> list[str]:
+    """Runs one situation; a program that fails or does not end is a problem of this situation only."""
+    try:
+        return run_situation(holon, server, transport, situation)
+    except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
+        return [f"{transport}, {situation.name}: {error}"]
+
+
 def check_runs(holon: Path, server: ScriptedServer, workers: int) -> list[str]:
     """Runs every situation over every transport, and returns failures of runs and violations of bodies."""
     cases = [(transport, case) for case in SITUATIONS for transport in case.transports]
     with ThreadPoolExecutor(workers) as pool:
-        outcomes = pool.map(lambda case: run_situation(holon, server, *case), cases)
+        outcomes = pool.map(lambda case: run_or_report(holon, server, *case), cases)
         found = [problem for problems in outcomes for problem in problems]
     for number, request in enumerate(server.requests, 1):
         source = f"{request.conversation}, request {number}"

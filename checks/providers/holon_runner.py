@@ -6,13 +6,13 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRANSPORTS = ("openai_responses", "openai_codex_responses", "anthropic_messages", "openai_chat_completions")
 
 
-def find_holon() -> Optional[Path]:
+def find_holon() -> Path | None:
     """Returns the program: HOLON_BIN, or the newest build of this checkout; None if there is none."""
     if chosen := os.environ.get("HOLON_BIN"):
         return Path(chosen).resolve()
@@ -51,7 +51,7 @@ class Home:
     def __exit__(self, *_: object) -> None:
         self._directory.cleanup()
 
-    def configure(self, provider: str, transport: str, base_url: str, key: Optional[str] = None) -> None:
+    def configure(self, provider: str, transport: str, base_url: str, key: str | None = None) -> None:
         """Writes the provider into the settings; `key` is the value of its credential's variable."""
         options = ["--transport", transport, "--base-url", base_url]
         options += ["--credential-env", "CHECK_KEY"] if key else ["--credential-source", "none"]

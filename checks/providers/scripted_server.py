@@ -7,9 +7,10 @@ request asks for it.
 
 import json
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Iterator, Optional, Union
+from typing import Any
 
 import wire_answers as wire
 from wire_answers import Answer
@@ -34,7 +35,7 @@ class Recorded:
     body: Any
 
 
-Step = Union[Answer, Failure]
+Step = Answer | Failure
 # Chooses the answer from the body of a request and the number of requests before it.
 Script = Callable[[Any, int], Step]
 
@@ -89,7 +90,7 @@ class ScriptedServer:
         with self._lock:
             return [request for request in self.requests if request.conversation == conversation]
 
-    def record(self, request: Recorded) -> Optional[Step]:
+    def record(self, request: Recorded) -> Step | None:
         """Stores a request and returns its answer; None if the conversation has no script."""
         with self._lock:
             script = self._scripts.get(request.conversation)
@@ -131,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._stream(events(step, model), protocol)
         return self._whole(200, whole(step, model))
 
-    def _whole(self, status: int, value: Any, headers: Optional[dict[str, str]] = None) -> None:
+    def _whole(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
         content = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")

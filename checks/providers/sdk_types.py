@@ -68,7 +68,7 @@ def violations(protocol: str, body: Any) -> list[Violation]:
     try:
         VALIDATORS[protocol].validate_json(json.dumps(body), strict=True)
     except ValidationError as error:
-        return _telling(error.errors(include_url=False), body)
+        return _telling([dict(found) for found in error.errors(include_url=False)], body)
     return []
 
 

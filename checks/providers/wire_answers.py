@@ -5,10 +5,11 @@ returns the whole answer. An event is a name (or None) and its data.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Optional
+from typing import Any
 
-Event = tuple[Optional[str], Any]
+Event = tuple[str | None, Any]
 USAGE = {"input": 120, "output": 12}
 
 
@@ -70,8 +71,9 @@ def response_whole(answer: Answer, model: str) -> dict[str, Any]:
     }
     return {
         "id": "resp_1", "object": "response", "created_at": 1741476542, "status": "completed", "model": model,
-        "error": None, "incomplete_details": None, "instructions": None, "metadata": {}, "output": response_items(answer),
-        "parallel_tool_calls": True, "temperature": 1.0, "tool_choice": "auto", "tools": [], "top_p": 1.0, "usage": usage,
+        "error": None, "incomplete_details": None, "instructions": None, "metadata": {},
+        "output": response_items(answer), "parallel_tool_calls": True, "temperature": 1.0, "tool_choice": "auto",
+        "tools": [], "top_p": 1.0, "usage": usage,
     }  # fmt: skip
 
 
@@ -90,6 +92,7 @@ def response_events(answer: Answer, model: str) -> Iterator[Event]:
 
 
 def _response_item_events(index: int, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    empty: dict[str, dict[str, Any]]
     empty = {"message": {"content": []}, "function_call": {"arguments": ""}, "custom_tool_call": {"input": ""}}
     at = {"output_index": index, "item_id": item["id"]}
     begun = item | empty.get(item["type"], {}) | ({} if item["type"] == "reasoning" else {"status": "in_progress"})
@@ -145,7 +148,7 @@ def chat_whole(answer: Answer, model: str) -> dict[str, Any]:
 def chat_events(answer: Answer, model: str) -> Iterator[Event]:
     head = {"id": "chatcmpl_1", "object": "chat.completion.chunk", "created": 1741476542, "model": model}
 
-    def chunk(delta: dict[str, Any], finish: Optional[str] = None) -> Event:
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> Event:
         return None, head | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
     yield chunk({"role": "assistant", "content": ""})
