@@ -135,13 +135,17 @@ class Gateway:
         self._directory.cleanup()
 
 
-def run_pair(holon: Path, server: ScriptedServer, port: int, transport: str, upstream: Upstream) -> str | None:
+def run_pair(
+    holon: Path, server: ScriptedServer, port: int, transport: str, upstream: Upstream, effort: str | None
+) -> str | None:
     """Runs one pair and returns why it failed; None if it passed."""
     pair = pair_name(transport, upstream)
     server.play(pair, answer_by_result)
     version = "" if transport == "anthropic_messages" else "/v1"
     with Home(holon) as home:
         home.configure("gateway", transport, f"http://127.0.0.1:{port}{version}", KEY)
+        if effort:
+            home.must("config", "set", "providers.gateway.reasoning_effort", effort)
         ran = home.run("run", "What does the command print?", "--model", f"gateway/{pair}", "--json")
     if ran.code != 0:
         return f"holon ended with {ran.code}: {(ran.stderr + ran.stdout)[-1500:]}"
@@ -166,6 +170,8 @@ def main() -> int:
     parser.add_argument("--log", type=Path, help="copy litellm's log into this file")
     drop_help = "let litellm drop parameters that an upstream does not support, instead of refusing the request"
     parser.add_argument("--drop-params", action="store_true", help=drop_help)
+    effort_help = "also ask for this reasoning effort [default: none]"
+    parser.add_argument("--effort", choices=("low", "medium", "high", "xhigh"), help=effort_help)
     arguments = parser.parse_args()
     beside = Path(sys.executable).parent / "litellm"
     program = arguments.litellm or (str(beside) if beside.is_file() else shutil.which("litellm"))
@@ -178,7 +184,8 @@ def main() -> int:
     with ScriptedServer() as server, Gateway(program, server, arguments.drop_params) as gateway:
         for transport in TRANSPORTS:
             for upstream in UPSTREAMS:
-                outcomes[transport, upstream.name] = run_pair(holon, server, gateway.port, transport, upstream)
+                outcome = run_pair(holon, server, gateway.port, transport, upstream, arguments.effort)
+                outcomes[transport, upstream.name] = outcome
         if arguments.log:
             shutil.copyfile(gateway.log, arguments.log)
     return report(outcomes)
