@@ -6,6 +6,7 @@ request asks for it.
 """
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class ScriptedServer:
         class Handler(_Handler):
             server_state = owner
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http = _HttpServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
 
@@ -97,6 +98,13 @@ class ScriptedServer:
             number = sum(1 for earlier in self.requests if earlier.conversation == request.conversation)
             self.requests.append(request)
         return script(request.body, number) if script else None
+
+
+class _HttpServer(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Reports errors, except that a client closed its connection, which it may do at any time."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
