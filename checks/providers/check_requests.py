@@ -33,7 +33,8 @@ class Situation:
     script: Script
     requests: int
     questions: tuple[str, ...] = ("Look around.",)
-    model: str = "plain-model"
+    # Uses the built-in provider of the transport and a model of the table, with all that Holon knows about them.
+    is_built_in: bool = False
     effort: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
     # A text that only the result of a tool contains; the last request has it.
@@ -45,6 +46,12 @@ def command(text: str, number: int = 1, say: str = "I look.", reasoning: str = "
     return Answer(say, [Call("ExecCommand", {"cmd": text}, f"call_check_{number}")], reasoning)
 
 
+BUILT_IN = {
+    "openai_responses": ("openai", "gpt-5.4"),
+    "openai_codex_responses": ("openai-codex", "gpt-5.3-codex"),
+    "anthropic_messages": ("anthropic", "claude-sonnet-4-6"),
+    "openai_chat_completions": ("deepseek-openai", "deepseek-chat"),
+}
 DONE = Answer("That is all.")
 SITUATIONS = [
     Situation("plain text", in_order(DONE), 1),
@@ -77,6 +84,13 @@ SITUATIONS = [
         3,
         questions=("Look around.", "And again."),
         effort="high",
+    ),
+    Situation(
+        "built-in provider",
+        in_order(command("printf %s%s zq 81w", reasoning="I should look."), DONE, DONE),
+        3,
+        questions=("Look around.", "And again."),
+        is_built_in=True,
     ),
     Situation(
         "freeform patch",
@@ -168,15 +182,16 @@ def run_situation(holon: Path, server: ScriptedServer, transport: str, situation
     """Runs one situation over one transport and returns what went wrong in the runs; the server has the bodies."""
     conversation = f"{transport}-{situation.name.replace(' ', '-')}"
     server.play(conversation, situation.script)
+    provider, model = BUILT_IN[transport] if situation.is_built_in else ("check", "plain-model")
     with Home(holon) as home:
-        home.configure("check", transport, base_url(server, transport, conversation))
+        home.configure(provider, transport, base_url(server, transport, conversation))
         if situation.effort:
-            home.must("config", "set", "providers.check.reasoning_effort", situation.effort)
+            home.must("config", "set", f"providers.{provider}.reasoning_effort", situation.effort)
         for key, value in situation.settings:
             home.must("config", "set", key, value)
         for question in situation.questions:
             agent = ("--agent", "check", "--create-agent")
-            ran = home.run("run", question, *agent, "--model", f"check/{situation.model}", "--json")
+            ran = home.run("run", question, *agent, "--model", f"{provider}/{model}", "--json")
             if ran.code != 0 or ran.json().get("final_text") != DONE.text:
                 return [f"{conversation}: the run ended with {ran.code}: {(ran.stderr + ran.stdout)[-800:]}"]
     arrived = server.of(conversation)
