@@ -59,13 +59,13 @@ spelled! {
 spelled! {
     /// Wire protocol of a provider.
     Transport {
-        /// OpenAI's Responses API, answered in one JSON document.
+        /// OpenAI's Responses API.
         OpenaiResponses = "openai_responses",
-        /// Anthropic's Messages API, answered in one JSON document.
+        /// Anthropic's Messages API.
         AnthropicMessages = "anthropic_messages",
         /// The Responses API of the Codex backend: streamed, with extra fields.
         OpenaiCodexResponses = "openai_codex_responses",
-        /// The Chat Completions API, answered in one JSON document. Most compatible servers have it.
+        /// The Chat Completions API. Most compatible servers have it.
         OpenaiChatCompletions = "openai_chat_completions",
     }
 }
