@@ -15,6 +15,13 @@ pub const EPOCH_HEADER: &str = "holon-epoch";
 /// Stream event that reports a failure of the host; its data is an [`crate::ErrorBody`].
 pub const STREAM_ERROR: &str = "error";
 
+/// Stream event that carries an [`AssistantDelta`](holon_domain::delta::AssistantDelta). It has no id, so it does not
+/// move the reader's cursor. The event of the recorded round replaces the deltas of that round.
+pub const ASSISTANT_DELTA: &str = "assistant_delta";
+
+/// Stream event that ends the stream of a run; its data is the run's response.
+pub const RUN_COMPLETED: &str = "run_completed";
+
 /// Amount of detail in a shown event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

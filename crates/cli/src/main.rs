@@ -6,6 +6,7 @@ mod args;
 mod command;
 mod exit;
 mod host;
+mod live;
 mod output;
 mod path;
 mod reload;

@@ -5,6 +5,7 @@
 //! error. Any other failed write is reported once and fails the command.
 
 use crate::exit::{Exit, Failure};
+use crate::live::{LiveParts, Shown};
 use holon_domain::text::is_display_control;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -63,6 +64,29 @@ impl Output {
         }
     }
 
+    /// Returns the parts of a run that are shown while it goes on. A pipe and JSON get the recorded answer only.
+    pub(crate) fn live_parts(&self) -> LiveParts {
+        let for_people = self.format == Format::Text;
+        LiveParts {
+            text: for_people && io::stdout().is_terminal(),
+            waits: for_people && io::stderr().is_terminal(),
+        }
+    }
+
+    /// Prints parts of an answer that is still arriving.
+    pub(crate) fn show(&self, parts: &[Shown]) {
+        for part in parts {
+            match part {
+                Shown::Text(text) if io::stdout().is_terminal() => {
+                    self.put_part(&show_controls(text));
+                }
+                Shown::Text(text) => self.put_part(text),
+                Shown::LineEnd => self.put_part("\n"),
+                Shown::Note(words) => self.note(words),
+            }
+        }
+    }
+
     /// Returns the exit code of the command, which is a failure if its result was lost.
     pub(crate) fn exit(&self, exit: Exit) -> Exit {
         match self.lost.get() {
@@ -71,9 +95,18 @@ impl Output {
         }
     }
 
-    /// Prints a part of the result. Reports a failed write once.
+    /// Prints a part of the result as a block. Reports a failed write once.
     fn put(&self, words: &str) {
-        if let Err(error) = print(io::stdout(), words)
+        self.report_lost(print(io::stdout(), words));
+    }
+
+    /// Prints a part of the result without a line end. Reports a failed write once.
+    fn put_part(&self, words: &str) {
+        self.report_lost(write(io::stdout(), words));
+    }
+
+    fn report_lost(&self, written: io::Result<()>) {
+        if let Err(error) = written
             && self.lost.set(()).is_ok()
         {
             self.failure(&output_failure(&error));
@@ -141,9 +174,12 @@ fn escape_controls(json: &str) -> String {
 
 /// Writes one block with a line end in a single write, so that lines of several processes do not mix. A closed pipe is
 /// not an error.
-fn print(mut to: impl Write, words: &str) -> io::Result<()> {
+fn print(to: impl Write, words: &str) -> io::Result<()> {
     let end = if words.ends_with('\n') { "" } else { "\n" };
-    let block = format!("{words}{end}");
+    write(to, &format!("{words}{end}"))
+}
+
+fn write(mut to: impl Write, block: &str) -> io::Result<()> {
     match to.write_all(block.as_bytes()).and_then(|()| to.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
         Err(_) | Ok(()) => Ok(()),

@@ -3,8 +3,9 @@
 use crate::answer::Answer;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::exchange::{HttpRequest, ReadTimeout, send_request};
-use crate::stream::EventStream;
+use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, send_request};
+use crate::run_stream::read_run;
+use crate::stream::{EventStream, StreamItem};
 use crate::view::{
     Agent, AgentListEntry, Brief, Identity, ModelChange, Models, Run, TranscriptEntry,
 };
@@ -299,6 +300,20 @@ impl Client {
             .await
     }
 
+    /// Runs one request to its outcome like `run`, and passes its deltas and events to `news` while it goes on.
+    ///
+    /// # Errors
+    /// See [`Error`]. A host that is too old for this refuses the query before it does anything.
+    pub async fn run_watched(
+        &self,
+        request: &RunRequest,
+        news: impl FnMut(StreamItem),
+    ) -> Result<Answer<Run>, Error> {
+        let target = "/control/run?deltas=true".to_owned();
+        let response = self.respond(target, request, ReadTimeout::Unlimited);
+        read_run(response.await?, news).await
+    }
+
     /// Asks the host to read its settings and credentials again.
     ///
     /// # Errors
@@ -341,6 +356,16 @@ impl Client {
         body: &impl Serialize,
         timeout: ReadTimeout,
     ) -> Result<T, Error> {
+        self.respond(target, body, timeout).await?.json().await
+    }
+
+    /// Sends a request with a JSON body and waits for the head of its response.
+    async fn respond(
+        &self,
+        target: String,
+        body: &impl Serialize,
+        timeout: ReadTimeout,
+    ) -> Result<HttpResponse, Error> {
         let body = serde_json::to_string(body).map_err(|error| Error::Protocol {
             endpoint: self.endpoint(),
             reason: error.to_string(),
@@ -351,7 +376,7 @@ impl Client {
             body: Some(body),
             timeout,
         };
-        send_request(&self.endpoint, request).await?.json().await
+        send_request(&self.endpoint, request).await
     }
 }
 

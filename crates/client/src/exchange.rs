@@ -191,7 +191,7 @@ impl HttpResponse {
         }
     }
 
-    fn interrupted(&self, reason: String) -> Error {
+    pub(crate) fn interrupted(&self, reason: String) -> Error {
         Error::Interrupted {
             endpoint: self.endpoint.clone(),
             reason,

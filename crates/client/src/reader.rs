@@ -4,12 +4,15 @@
 //! resumes from the cursor, so the caller sees every event once and in order, or an error. It gives up after
 //! `STREAM_RETRIES` failures in a row. Its futures are not cancel-safe; `stream` gives callers one that is.
 
+use crate::client::with_query;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, send_request};
-use holon_api::event::{EPOCH_HEADER, STREAM_ERROR};
+use crate::stream::StreamItem;
+use holon_api::event::{ASSISTANT_DELTA, EPOCH_HEADER, STREAM_ERROR};
 use holon_api::{ErrorBody, EventEnvelope, Gap};
 use holon_domain::AgentId;
+use holon_domain::delta::AssistantDelta;
 use holon_domain::limits::{STREAM_IDLE_MS, STREAM_RETRIES};
 use holon_sse::{Frame, Parser};
 use hyper::Method;
@@ -29,6 +32,8 @@ pub(crate) struct Reader {
     endpoint: Endpoint,
     agent_id: AgentId,
     cursor: Option<u64>,
+    /// True if the host is asked for deltas too.
+    deltas: bool,
     /// Identity of the store the cursor belongs to; absent before the first connection.
     epoch: Option<String>,
     failures: u32,
@@ -47,8 +52,10 @@ struct Connection {
 }
 
 /// Meaning of a frame.
-enum FrameContent {
+pub(crate) enum FrameContent {
     Event(Box<EventEnvelope>),
+    /// Text of an answer that is still arriving. It has no position, so the cursor stays.
+    Delta(AssistantDelta),
     /// The host closed the stream because the reader fell behind. The reader reconnects with its cursor.
     Gap,
     /// The host reported a failure and ends the stream.
@@ -58,11 +65,17 @@ enum FrameContent {
 }
 
 impl Reader {
-    pub(crate) const fn new(endpoint: Endpoint, agent_id: AgentId, cursor: Option<u64>) -> Self {
+    pub(crate) const fn new(
+        endpoint: Endpoint,
+        agent_id: AgentId,
+        cursor: Option<u64>,
+        deltas: bool,
+    ) -> Self {
         Self {
             endpoint,
             agent_id,
             cursor,
+            deltas,
             epoch: None,
             failures: 0,
             connection: None,
@@ -80,11 +93,11 @@ impl Reader {
         }
     }
 
-    /// Returns the next event. Reconnects when the connection breaks.
-    pub(crate) async fn next(&mut self) -> Result<EventEnvelope, Error> {
+    /// Returns the next event or delta. Reconnects when the connection breaks.
+    pub(crate) async fn next(&mut self) -> Result<StreamItem, Error> {
         loop {
             let step = match self.take_ready() {
-                Ok(Some(envelope)) => return Ok(envelope),
+                Ok(Some(item)) => return Ok(item),
                 Ok(None) => self.advance().await,
                 Err(error) => Err(error),
             };
@@ -122,10 +135,13 @@ impl Reader {
     }
 
     async fn connect(&mut self) -> Result<Connection, Error> {
-        let target = match self.cursor {
-            Some(cursor) => format!("/agents/{}/events/stream?after_seq={cursor}", self.agent_id),
-            None => format!("/agents/{}/events/stream", self.agent_id),
-        };
+        let target = with_query(
+            &format!("/agents/{}/events/stream", self.agent_id),
+            [
+                ("after_seq", self.cursor.map(|cursor| cursor.to_string())),
+                ("deltas", self.deltas.then(|| "true".to_owned())),
+            ],
+        );
         let timeout = ReadTimeout::Idle(Duration::from_millis(STREAM_IDLE_MS));
         let response = send_request(
             &self.endpoint,
@@ -155,8 +171,8 @@ impl Reader {
         })
     }
 
-    /// Returns the next event that has already arrived, if there is one.
-    fn take_ready(&mut self) -> Result<Option<EventEnvelope>, Error> {
+    /// Returns the next event or delta that has already arrived, if there is one.
+    fn take_ready(&mut self) -> Result<Option<StreamItem>, Error> {
         let Some(connection) = &mut self.connection else {
             return Ok(None);
         };
@@ -169,9 +185,10 @@ impl Reader {
                     // After a reconnect the host may repeat events that were already returned.
                     if self.cursor.is_none_or(|cursor| envelope.event_seq > cursor) {
                         self.cursor = Some(envelope.event_seq);
-                        return Ok(Some(*envelope));
+                        return Ok(Some(StreamItem::Event(envelope)));
                     }
                 }
+                FrameContent::Delta(delta) => return Ok(Some(StreamItem::Delta(delta))),
                 FrameContent::Gap => return Err(self.interrupted("the reader fell behind")),
                 FrameContent::Failed(error) => return Err(error),
                 FrameContent::Other => {}
@@ -204,7 +221,7 @@ impl Reader {
     }
 }
 
-fn decode_frame(frame: &Frame) -> Result<FrameContent, serde_json::Error> {
+pub(crate) fn decode_frame(frame: &Frame) -> Result<FrameContent, serde_json::Error> {
     let data = frame.data.as_deref().unwrap_or_default();
     if frame.id.is_some() {
         return serde_json::from_str(data)
@@ -212,6 +229,10 @@ fn decode_frame(frame: &Frame) -> Result<FrameContent, serde_json::Error> {
             .map(FrameContent::Event);
     }
     Ok(match frame.event.as_deref() {
+        // A delta is provisional, so one of another shape is passed over.
+        Some(ASSISTANT_DELTA) => {
+            serde_json::from_str(data).map_or(FrameContent::Other, FrameContent::Delta)
+        }
         Some(Gap::EVENT) => FrameContent::Gap,
         Some(STREAM_ERROR) => {
             let ErrorBody {

@@ -8,11 +8,20 @@ use crate::error::Error;
 use crate::reader::Reader;
 use holon_api::EventEnvelope;
 use holon_domain::AgentId;
+use holon_domain::delta::AssistantDelta;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// Number of events that the reader task reads ahead.
 const QUEUE_LENGTH: usize = 64;
+
+/// One item of a stream.
+#[derive(Debug)]
+pub enum StreamItem {
+    Event(Box<EventEnvelope>),
+    /// Text of an answer that is still arriving. The event of the recorded round replaces it.
+    Delta(AssistantDelta),
+}
 
 /// Stream of one agent's events. Dropping it closes the connection.
 #[derive(Debug)]
@@ -20,6 +29,7 @@ pub struct EventStream {
     endpoint: Endpoint,
     agent_id: AgentId,
     cursor: Option<u64>,
+    deltas: bool,
     task: Option<ReaderTask>,
 }
 
@@ -36,7 +46,7 @@ struct ReaderTask {
 enum Signal {
     /// The stream is open and begins at this cursor.
     Opened(u64),
-    Event(Box<EventEnvelope>),
+    Item(StreamItem),
     Failed(Error),
 }
 
@@ -46,8 +56,16 @@ impl EventStream {
             endpoint,
             agent_id,
             cursor,
+            deltas: false,
             task: None,
         }
+    }
+
+    /// Asks the host for deltas too; `next_item` returns them. Applies when the stream is opened.
+    #[must_use]
+    pub const fn with_deltas(mut self) -> Self {
+        self.deltas = true;
+        self
     }
 
     /// Returns the sequence number of the last returned event, or the position at which the stream began; `None` before
@@ -70,7 +88,7 @@ impl EventStream {
         Ok(())
     }
 
-    /// Returns the next event. After a broken connection the stream resumes from its cursor. Cancel-safe: no event is
+    /// Returns the next event and passes over deltas. After a broken connection the stream resumes from its cursor. Cancel-safe: no event is
     /// lost.
     ///
     /// # Errors
@@ -78,26 +96,42 @@ impl EventStream {
     /// or when it was unreachable too many times in a row. The next call starts over from the cursor.
     pub async fn next(&mut self) -> Result<EventEnvelope, Error> {
         loop {
-            if let Some(envelope) = self.next_signal().await? {
-                return Ok(envelope);
+            if let StreamItem::Event(envelope) = self.next_item().await? {
+                return Ok(*envelope);
             }
         }
     }
 
-    /// Waits for the reader's next signal and returns its event, if it carries one.
-    async fn next_signal(&mut self) -> Result<Option<EventEnvelope>, Error> {
-        let task = self
-            .task
-            .get_or_insert_with(|| ReaderTask::start(&self.endpoint, &self.agent_id, self.cursor));
+    /// Returns the next event or delta. Cancel-safe like `next`. A delta has no position: it does not move the cursor,
+    /// and deltas that were sent while the connection was broken are lost.
+    ///
+    /// # Errors
+    /// The same errors as `next`.
+    pub async fn next_item(&mut self) -> Result<StreamItem, Error> {
+        loop {
+            if let Some(item) = self.next_signal().await? {
+                return Ok(item);
+            }
+        }
+    }
+
+    /// Waits for the reader's next signal and returns its item, if it carries one.
+    async fn next_signal(&mut self) -> Result<Option<StreamItem>, Error> {
+        let task = self.task.get_or_insert_with(|| {
+            let (endpoint, agent_id) = (self.endpoint.clone(), self.agent_id.clone());
+            ReaderTask::start(Reader::new(endpoint, agent_id, self.cursor, self.deltas))
+        });
         match task.signals.recv().await {
             Some(Signal::Opened(cursor)) => {
                 task.opened = true;
                 self.cursor = Some(cursor);
                 Ok(None)
             }
-            Some(Signal::Event(envelope)) => {
-                self.cursor = Some(envelope.event_seq);
-                Ok(Some(*envelope))
+            Some(Signal::Item(item)) => {
+                if let StreamItem::Event(envelope) = &item {
+                    self.cursor = Some(envelope.event_seq);
+                }
+                Ok(Some(item))
             }
             Some(Signal::Failed(error)) => {
                 self.task = None;
@@ -116,8 +150,7 @@ impl EventStream {
 }
 
 impl ReaderTask {
-    fn start(endpoint: &Endpoint, agent_id: &AgentId, cursor: Option<u64>) -> Self {
-        let reader = Reader::new(endpoint.clone(), agent_id.clone(), cursor);
+    fn start(reader: Reader) -> Self {
         let (sender, signals) = mpsc::channel(QUEUE_LENGTH);
         let mut task = JoinSet::new();
         task.spawn(run_reader(reader, sender));
@@ -141,7 +174,7 @@ async fn run_reader(mut reader: Reader, sender: mpsc::Sender<Signal>) {
             return;
         }
         signal = match reader.next().await {
-            Ok(envelope) => Signal::Event(Box::new(envelope)),
+            Ok(item) => Signal::Item(item),
             Err(error) => Signal::Failed(error),
         };
     }

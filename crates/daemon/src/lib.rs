@@ -27,6 +27,7 @@ mod survey;
 pub use daemon_record::DaemonRecord;
 pub use endpoint::{Endpoints, socket_path};
 pub use error::Error;
+pub use holon_engine::RunNews;
 pub use log::{LogLevel, start_logging};
 pub use policy::{retry_policy, waiting_failure_kinds};
 pub use port::{Commands, wall_clock};

@@ -9,17 +9,20 @@ use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_domain::run::RunOnceResponse;
 use holon_engine::request::{RunRequest, WorkspaceChoice};
-use holon_engine::{Host, Scope};
+use holon_engine::{Host, RunNews, Scope};
 use holon_store::{Home, Occupant};
 use std::path::PathBuf;
+use tokio::sync::mpsc;
 
-/// Runs a request with its own host and shuts the host down in order.
+/// Runs a request with its own host and shuts the host down in order. The news of the run go to `news`, if it is given;
+/// the channel closes when the run ends.
 ///
 /// # Errors
 /// Fails if the home cannot be taken, the request is refused, or a signal ends the process.
 pub async fn run_local(
     settings: &Settings,
     request: holon_api::RunRequest,
+    news: Option<mpsc::Sender<RunNews>>,
 ) -> Result<RunOnceResponse, Error> {
     let request = translate(request)?;
     let mut signals = EndSignals::listen()?;
@@ -34,8 +37,14 @@ pub async fn run_local(
         signal = signals.next() => return Err(Error::Interrupted { signal }),
     }
     let acts = host.acts();
+    let run = async {
+        match news {
+            Some(news) => acts.run_once_watched(request, news).await,
+            None => acts.run_once(request).await,
+        }
+    };
     let outcome = tokio::select! {
-        outcome = acts.run_once(request) => outcome.map_err(Error::from),
+        outcome = run => outcome.map_err(Error::from),
         signal = signals.next() => Err(Error::Interrupted { signal }),
         lost = host.wait_until_lost() => {
             host.abandon();

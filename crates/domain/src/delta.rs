@@ -16,5 +16,7 @@ pub struct AssistantDelta {
     pub round: u32,
     /// Identifies the attempt that the piece belongs to; unique for its agent.
     pub effect: u64,
+    /// Bytes of the attempt's text before this piece. A reader whose own count differs has missed a piece.
+    pub offset: u64,
     pub text: String,
 }

@@ -35,3 +35,4 @@ pub use holon_core::Rejection;
 pub use holon_core::attempt;
 pub use host::{Host, HostConfig};
 pub use reads::{EntryFilter, Reads, WorkItemPage};
+pub use run_once::RunNews;

@@ -235,7 +235,7 @@ impl Reads {
 }
 
 /// Adds the labels of the messages that events refer to. A page refers to few messages, so each is read once.
-fn add_labels(
+pub(crate) fn add_labels(
     reader: &Reader<'_>,
     no: AgentNo,
     events: &mut [EventRecord],

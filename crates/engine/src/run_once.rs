@@ -5,6 +5,7 @@ mod response;
 mod tally;
 mod task_catch_up;
 mod task_stop;
+mod watch;
 
 use crate::acts::Acts;
 use crate::conduct::Scope;
@@ -25,6 +26,9 @@ use progress::{NextStep, RunProgress, SettledMessage, WaitTerms};
 use response::{FinishedRun, RunAnswer, WaitingRun};
 use std::collections::BTreeSet;
 use tally::completed_items;
+use tokio::sync::{mpsc, oneshot};
+pub use watch::RunNews;
+use watch::RunWatch;
 
 impl Acts {
     /// Runs one request and returns as soon as its outcome is committed. If the caller stops waiting, a named agent
@@ -33,11 +37,32 @@ impl Acts {
     /// # Errors
     /// When the request was not admitted. A failed run is a response, not an error.
     pub async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
-        let (mut answer, waiting) = tokio::sync::oneshot::channel();
+        self.run(request, None).await
+    }
+
+    /// Runs one request like `run_once`, and sends its news while it goes on. A receiver that is slow does not slow the
+    /// run: it misses deltas. The channel closes with the run; news that were not sent by then are dropped.
+    ///
+    /// # Errors
+    /// The same errors as `run_once`.
+    pub async fn run_once_watched(
+        &self,
+        request: RunRequest,
+        news: mpsc::Sender<RunNews>,
+    ) -> Result<RunOnceResponse, Error> {
+        self.run(request, Some(news)).await
+    }
+
+    async fn run(
+        &self,
+        request: RunRequest,
+        news: Option<mpsc::Sender<RunNews>>,
+    ) -> Result<RunOnceResponse, Error> {
+        let (mut answer, waiting) = oneshot::channel();
         let acts = self.clone();
         let is_temporary = request.agent_id.is_none();
         let run = async move {
-            let outcome = run_request(&acts, request, answer.closed()).await;
+            let outcome = run_request(&acts, request, news, answer.closed()).await;
             // A caller that stopped waiting has no use for the answer.
             drop(answer.send(outcome));
         };
@@ -57,12 +82,14 @@ impl Acts {
 async fn run_request(
     acts: &Acts,
     request: RunRequest,
+    news: Option<mpsc::Sender<RunNews>>,
     abandoned: impl Future<Output = ()>,
 ) -> Result<RunOnceResponse, Error> {
     let ingress = ingress_of(&request);
     // Judged before anything is created or changed, so that a refused run leaves nothing behind.
     admission::judge(&ingress)?;
     let agent_id = prepare_agent(acts, &request).await?;
+    let watch = RunWatch::begin(acts, &agent_id, news).await;
     let waits = WaitTerms {
         for_tasks: request.wait_for_tasks && request.agent_id.is_none(),
         max_rounds: request.max_rounds,
@@ -72,8 +99,8 @@ async fn run_request(
             Scope::Run(_) => task_catch_up::wait_for_recorded_ends(acts, &agent_id).await?,
             Scope::All => {}
         }
-        let answer = await_answer(acts, &agent_id, ingress, waits, abandoned).await?;
-        return Ok(answer.respond());
+        let answer = watch.beside(await_answer(acts, &agent_id, ingress, waits, abandoned));
+        return Ok(answer.await?.respond());
     }
     let answered = async {
         let never = std::future::pending();
@@ -84,7 +111,7 @@ async fn run_request(
         Ok(answer.respond())
     };
     let outcome = tokio::select! {
-        outcome = answered => outcome,
+        outcome = watch.beside(answered) => outcome,
         () = abandoned => Err(Error::ShuttingDown),
     };
     acts.shell().remove_afterwards(agent_id);

@@ -17,6 +17,7 @@ mod ports;
 mod refusal;
 mod route;
 mod router;
+mod run_stream;
 mod serve;
 mod sse;
 mod state;

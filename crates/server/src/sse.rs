@@ -3,6 +3,10 @@
 //! Owns one task per open stream. Notices of the feed wake the task, and it reads pages by cursor. A lost notice
 //! therefore costs nothing, and no event is skipped or sent twice. A stream buffers a few chunks at most, and a slow
 //! reader holds back only its own task. The engine owns the events, and `api` owns their shape.
+//!
+//! A reader may also ask for deltas: text of answers that are still arriving. They are provisional and have no id. A
+//! reader that lags misses deltas without notice, and never an event. The deltas of a round go before its recorded
+//! event, which replaces them.
 
 use crate::frame;
 use crate::refusal::{Refusal, RequestFault};
@@ -11,14 +15,17 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
-use holon_api::event::{EPOCH_HEADER, STREAM_ERROR};
+use holon_api::event::{ASSISTANT_DELTA, EPOCH_HEADER, STREAM_ERROR};
 use holon_api::{EventEnvelope, Gap, Projection};
 use holon_domain::AgentId;
+use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, FeedNotice};
 use holon_domain::limits::{STREAM_HEARTBEAT_MS, STREAM_LAG, STREAM_STALL_MS};
 use holon_engine::{Error, Reads};
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc};
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
@@ -37,6 +44,8 @@ pub(crate) struct StreamRequest {
     pub(crate) cursor: Option<u64>,
     pub(crate) limit: u64,
     pub(crate) projection: Projection,
+    /// True if the reader also asks for text of answers that are still arriving.
+    pub(crate) deltas: bool,
     pub(crate) connection: Option<Connection>,
 }
 
@@ -47,6 +56,7 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
         .map_err(|_| refuse_too_many())?;
     // Subscribe before reading the position, so that every later commit is noticed.
     let notices = state.reads.subscribe();
+    let deltas = request.deltas.then(|| state.reads.deltas());
     let cursor = start_cursor(&state.reads, &request).await?;
     let (chunks, received) = mpsc::channel(CHUNKS);
     let pump = Pump {
@@ -54,18 +64,23 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
         host: Arc::clone(&state.host),
         request,
         cursor,
+        deltas,
         chunks,
     };
     state.host.tasks.spawn(pump.run(notices, permit));
-    let body =
-        Body::from_stream(ReceiverStream::new(received).map(Ok::<Bytes, std::convert::Infallible>));
+    Ok(respond(received, state.reads.epoch()))
+}
+
+/// Builds the response whose body is these chunks.
+pub(crate) fn respond(chunks: mpsc::Receiver<Bytes>, epoch: &str) -> Response {
+    let body = Body::from_stream(ReceiverStream::new(chunks).map(Ok::<Bytes, Infallible>));
     let headers = [
         (CONTENT_TYPE, holon_sse::MEDIA_TYPE),
         (CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
-        (HeaderName::from_static(EPOCH_HEADER), state.reads.epoch()),
+        (HeaderName::from_static(EPOCH_HEADER), epoch),
     ];
-    Ok((headers, body).into_response())
+    (headers, body).into_response()
 }
 
 /// Returns the start cursor: the given one if this store can resume from it, otherwise the newest event.
@@ -117,6 +132,8 @@ struct Pump {
     host: Arc<Host>,
     request: StreamRequest,
     cursor: u64,
+    /// Absent if the reader did not ask for deltas.
+    deltas: Option<broadcast::Receiver<Arc<AssistantDelta>>>,
     chunks: mpsc::Sender<Bytes>,
 }
 
@@ -136,7 +153,7 @@ impl Pump {
     async fn pump(
         &mut self,
         mut notices: broadcast::Receiver<FeedNotice>,
-    ) -> Result<std::convert::Infallible, StreamEnd> {
+    ) -> Result<Infallible, StreamEnd> {
         let mut opening = BytesMut::new();
         frame::opening(&mut opening, RETRY_MS, self.cursor);
         self.send(opening).await?;
@@ -194,18 +211,16 @@ impl Pump {
             })
     }
 
-    /// Sends a page and returns true if there may be more events.
+    /// Sends a page and returns true if there may be more events. Deltas that came before the page was read go first, so
+    /// that the deltas of a round are never sent after the round's own event.
     async fn send_page(&mut self, page: &EventPage) -> Result<bool, StreamEnd> {
         let mut chunk = BytesMut::new();
+        self.send_ready_deltas(&mut chunk).await?;
         for record in &page.events {
             let envelope =
                 EventEnvelope::new(&self.request.agent_id, record, self.request.projection)
                     .and_then(|envelope| serde_json::to_string(&envelope))
-                    .map_err(|error| {
-                        end_with_error(Refusal::from(Error::Internal {
-                            message: error.to_string(),
-                        }))
-                    })?;
+                    .map_err(|error| end_with_error(internal(&error)))?;
             frame::event(&mut chunk, record.event_seq, record.event.kind(), &envelope);
             self.cursor = record.event_seq;
             if chunk.len() >= CHUNK_BYTES {
@@ -218,9 +233,26 @@ impl Pump {
         Ok(!page.events.is_empty() && page.newest_seq.is_some_and(|newest| newest > self.cursor))
     }
 
-    /// Waits for a notice about this agent and sends heartbeats meanwhile. Lost notices count as one.
+    /// Adds the deltas of this agent that have already come, and sends each full chunk.
+    async fn send_ready_deltas(&mut self, chunk: &mut BytesMut) -> Result<(), StreamEnd> {
+        while let Some(deltas) = &mut self.deltas {
+            match deltas.try_recv() {
+                Ok(delta) => {
+                    write_delta(chunk, &self.request.agent_id, &delta);
+                    if chunk.len() >= CHUNK_BYTES {
+                        self.send(chunk.split()).await?;
+                    }
+                }
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for a notice about this agent; sends deltas and heartbeats meanwhile. Lost notices count as one.
     async fn wait_for_notice(
-        &self,
+        &mut self,
         notices: &mut broadcast::Receiver<FeedNotice>,
     ) -> Result<(), StreamEnd> {
         let mut beat = tokio::time::interval(Duration::from_millis(STREAM_HEARTBEAT_MS));
@@ -230,9 +262,18 @@ impl Pump {
                 notice = notices.recv() => match notice {
                     Ok(notice) if notice.agent_id == self.request.agent_id && notice.newest_seq > self.cursor => return Ok(()),
                     Ok(_) => {}
-                    Err(broadcast::error::RecvError::Lagged(_)) => return Ok(()),
-                    Err(broadcast::error::RecvError::Closed) => return Err(StreamEnd::Quiet),
+                    Err(RecvError::Lagged(_)) => return Ok(()),
+                    Err(RecvError::Closed) => return Err(StreamEnd::Quiet),
                 },
+                delta = next_delta(&mut self.deltas) => {
+                    let mut chunk = BytesMut::new();
+                    write_delta(&mut chunk, &self.request.agent_id, &delta);
+                    self.send_ready_deltas(&mut chunk).await?;
+                    if !chunk.is_empty() {
+                        self.send(chunk).await?;
+                        beat.reset();
+                    }
+                }
                 _ = beat.tick() => {
                     let mut chunk = BytesMut::new();
                     frame::heartbeat(&mut chunk);
@@ -262,6 +303,36 @@ impl Pump {
             () = self.host.shutdown.cancelled() => Err(StreamEnd::Quiet),
         }
     }
+}
+
+/// Waits for the next delta of any agent; without end if the reader did not ask for deltas.
+async fn next_delta(
+    deltas: &mut Option<broadcast::Receiver<Arc<AssistantDelta>>>,
+) -> Arc<AssistantDelta> {
+    while let Some(receiver) = deltas {
+        match receiver.recv().await {
+            Ok(delta) => return delta,
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => *deltas = None,
+        }
+    }
+    std::future::pending().await
+}
+
+/// Writes the frame of a delta if it is one of this agent.
+pub(crate) fn write_delta(chunk: &mut BytesMut, agent_id: &AgentId, delta: &AssistantDelta) {
+    if delta.agent_id == *agent_id
+        && let Ok(data) = serde_json::to_string(delta)
+    {
+        frame::notice(chunk, ASSISTANT_DELTA, &data);
+    }
+}
+
+/// Returns the refusal for something that JSON cannot express, which no payload type holds.
+pub(crate) fn internal(error: &serde_json::Error) -> Refusal {
+    Refusal::from(Error::Internal {
+        message: error.to_string(),
+    })
 }
 
 fn end_with_gap(gap: Gap) -> StreamEnd {

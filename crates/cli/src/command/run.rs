@@ -4,16 +4,24 @@
 use super::text;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::live::{LiveAnswer, LiveParts, Shown};
 use crate::output::{Format, Output};
 use crate::{host, path, render, settings};
 use holon_api::RunRequest;
-use holon_client::Answer;
 use holon_client::view::Run;
+use holon_client::{Answer, Client, StreamItem};
 use holon_config::{Flags, Settings, Source};
-use holon_daemon::LogLevel;
+use holon_daemon::{LogLevel, RunNews};
 use holon_domain::AgentId;
 use holon_domain::run::RunOnceResponse;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::mpsc;
+
+/// Capacity of the queue of news from a host in this process.
+const NEWS: usize = 64;
+/// Code with which a host refuses a query that it does not know.
+const UNKNOWN_QUERY: &str = "invalid_query";
 
 /// Runs the request and prints the answer.
 pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
@@ -24,6 +32,11 @@ pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Resu
     };
     let (settings, problem) = settings::load_for_client(&flags)?;
     holon_daemon::start_logging(&settings, LogLevel::Warn);
+    let live = Live {
+        answer: Mutex::new(LiveAnswer::new(output.live_parts())),
+        parts: output.live_parts(),
+        output,
+    };
     let response = super::block_on(async {
         let client = host::client(&settings.home.value);
         match client.health().await {
@@ -32,19 +45,23 @@ pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Resu
                     settings::warn_about_file(problem, output);
                 }
                 follow_environment(&mut request, &settings);
-                Ok((client.run(&request).await?, Responder::Host))
+                Ok((live.run_on_host(&client, &request).await?, Responder::Host))
             }
             Err(holon_client::Error::Unreachable { .. }) => {
                 // Without a host, this run uses its own settings.
                 let settings = settings::load(&flags)?;
-                let response = holon_daemon::run_local(&settings, request).await?;
+                let response = live.run_here(&settings, request).await?;
                 Ok((local_answer(&response)?, Responder::Local))
             }
             Err(other) => Err(Failure::from(other)),
         }
     });
-    let (response, by) = response.map_err(add_hint)?;
+    let (response, by) = response.map_err(|failure| {
+        live.give_up();
+        add_hint(failure)
+    })?;
     print_answer(
+        &live,
         &response,
         &by.end_command(&response.agent_id, &settings),
         &settings,
@@ -124,6 +141,73 @@ fn add_hint(failure: Failure) -> Failure {
     failure
 }
 
+/// The answer that is shown while it arrives, and its output.
+struct Live<'a> {
+    answer: Mutex<LiveAnswer>,
+    parts: LiveParts,
+    output: &'a Output,
+}
+
+impl Live<'_> {
+    /// Runs the request on a host. A host that is too old to send news answers whole.
+    async fn run_on_host(
+        &self,
+        client: &Client,
+        request: &RunRequest,
+    ) -> Result<Answer<Run>, holon_client::Error> {
+        if !self.parts.any() {
+            return client.run(request).await;
+        }
+        let watched = client.run_watched(request, |item| match item {
+            StreamItem::Delta(delta) => self.show(|answer| answer.delta(&delta)),
+            StreamItem::Event(envelope) => self.show(|answer| answer.event(&envelope.event())),
+        });
+        match watched.await {
+            Err(error) if error.code() == Some(UNKNOWN_QUERY) => client.run(request).await,
+            outcome => outcome,
+        }
+    }
+
+    /// Runs the request on a temporary host in this process.
+    async fn run_here(
+        &self,
+        settings: &Settings,
+        request: RunRequest,
+    ) -> Result<RunOnceResponse, holon_daemon::Error> {
+        if !self.parts.any() {
+            return holon_daemon::run_local(settings, request, None).await;
+        }
+        let (news, mut heard) = mpsc::channel(NEWS);
+        let show = async {
+            while let Some(news) = heard.recv().await {
+                match news {
+                    RunNews::Began(_) => {}
+                    RunNews::Delta(delta) => self.show(|answer| answer.delta(&delta)),
+                    RunNews::Event(record) => self.show(|answer| answer.event(&record.event)),
+                }
+            }
+        };
+        let run = holon_daemon::run_local(settings, request, Some(news));
+        let (outcome, ()) = tokio::join!(run, show);
+        outcome
+    }
+
+    fn show(&self, change: impl FnOnce(&mut LiveAnswer) -> Vec<Shown>) {
+        // A panic cannot leave the state half-changed, so a poisoned lock is safe to use.
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.output.show(&change(&mut answer));
+    }
+
+    fn finish(&self, response: &Run) {
+        let completed = response.final_status == "completed";
+        self.show(|answer| answer.finish(&response.final_text, completed));
+    }
+
+    fn give_up(&self) {
+        self.show(LiveAnswer::give_up);
+    }
+}
+
 /// Host that answered the run.
 #[derive(Debug, Clone, Copy)]
 enum Responder {
@@ -150,8 +234,18 @@ impl Responder {
     }
 }
 
-fn print_answer(response: &Answer<Run>, end_command: &str, settings: &Settings, output: &Output) {
-    output.answer(response, |response| response.final_text.clone());
+fn print_answer(
+    live: &Live<'_>,
+    response: &Answer<Run>,
+    end_command: &str,
+    settings: &Settings,
+    output: &Output,
+) {
+    if live.parts.text {
+        live.finish(response);
+    } else {
+        output.answer(response, |response| response.final_text.clone());
+    }
     if output.format() == Format::Json {
         return;
     }

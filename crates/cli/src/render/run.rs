@@ -4,6 +4,7 @@ use super::{LINE_BYTES, attempt, words_at};
 use holon_client::view::Run;
 use holon_config::Providers;
 use holon_domain::AgentId;
+use holon_domain::event::Event;
 use holon_domain::task::TaskStatus;
 use holon_domain::text;
 use serde_json::Value;
@@ -76,6 +77,44 @@ fn waiting(response: &Run) -> (String, String) {
         )
     };
     (format!("run is waiting: {reason}"), next)
+}
+
+/// Renders a retry, a fallback or a pause of the run's turn; `None` for other events.
+pub(crate) fn wait(event: &Event) -> Option<String> {
+    match event {
+        Event::ProviderRetryScheduled(retry) => {
+            let model = retry.model_ref.as_deref().unwrap_or("the model");
+            let pause = pause(retry.backoff_ms);
+            let why = reason(&retry.failure_kind, &retry.error);
+            Some(format!("waiting {pause}, then asking {model} again: {why}"))
+        }
+        Event::ProviderFallbackSelected(next) => {
+            let why = reason(&next.failure_kind, &next.error);
+            let (from, to) = (&next.from_model_ref, &next.to_model_ref);
+            Some(format!("asking {to} instead of {from}: {why}"))
+        }
+        Event::TurnSuspended(pause) => {
+            let why = reason(pause.failure_kind.as_str(), &pause.error);
+            Some(match pause.until {
+                Some(until) => format!("no model answers; asking again at {until}: {why}"),
+                None => format!("no model answers, and you have to act: {why}"),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Spells a pause in milliseconds below a second, and in seconds above.
+fn pause(millis: u64) -> String {
+    if millis < 1_000 {
+        format!("{millis} ms")
+    } else {
+        format!("{} s", millis.div_ceil(1_000))
+    }
+}
+
+fn reason(kind: &str, words: &str) -> String {
+    format!("{kind} ({})", text::preview(words, LINE_BYTES / 2))
 }
 
 /// Renders rounds, tool calls and tokens of a run.

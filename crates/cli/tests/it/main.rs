@@ -36,6 +36,7 @@ mod real_server;
 mod refusals;
 mod reload;
 mod runs;
+mod streaming;
 mod support;
 mod terminal;
 mod work;

@@ -6,35 +6,66 @@ use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Read as _;
+use std::process::Child;
 
 /// Clears the screen in two ways, changes the writing direction in three, and deletes.
 const STEERING: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d\u{2066}e\u{200f}f\u{7f}\rg";
 
+/// The program on a terminal, and what the terminal has received.
+pub(crate) struct Terminal {
+    child: Child,
+    ours: File,
+    seen: Vec<u8>,
+}
+
+impl Terminal {
+    pub(crate) fn start(world: &World, args: &[&str]) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let ours = openpt(flags).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let theirs = File::from(ioctl_tiocgptpeer(&ours, flags).unwrap());
+        let mut command = world.command();
+        command
+            .args(args)
+            .stdout(theirs.try_clone().unwrap())
+            .stderr(theirs);
+        // The command holds the other end of the terminal; reading ends when the last holder closes it.
+        Self {
+            child: command.spawn().unwrap(),
+            ours: File::from(ours),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Reads more; false at the end of the program.
+    fn read(&mut self) -> bool {
+        let mut piece = [0; 4_096];
+        let read = self.ours.read(&mut piece).unwrap_or(0);
+        self.seen.extend_from_slice(&piece[..read]);
+        read > 0
+    }
+
+    /// Waits until the terminal has received these words.
+    pub(crate) fn wait_for(&mut self, words: &str) {
+        while !String::from_utf8_lossy(&self.seen).contains(words) {
+            assert!(self.read(), "{words:?} was not shown: {:?}", self.seen);
+        }
+    }
+
+    /// Waits for the end of the program and returns everything that the terminal received.
+    pub(crate) fn finish(mut self) -> String {
+        while self.read() {}
+        self.child.wait().unwrap();
+        let seen = String::from_utf8(self.seen).unwrap();
+        // The terminal makes two characters of each line end.
+        seen.replace("\r\n", "\n")
+    }
+}
+
 /// Runs the program on a terminal and returns what the terminal received.
 fn on_a_terminal(world: &World, args: &[&str]) -> String {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let ours = openpt(flags).unwrap();
-    grantpt(&ours).unwrap();
-    unlockpt(&ours).unwrap();
-    let theirs = File::from(ioctl_tiocgptpeer(&ours, flags).unwrap());
-    let mut command = world.command();
-    command
-        .args(args)
-        .stdout(theirs.try_clone().unwrap())
-        .stderr(theirs);
-    let mut child = command.spawn().unwrap();
-    // It holds the other end of the terminal; reading ends when the last holder closes it.
-    drop(command);
-    let mut seen = Vec::new();
-    let mut ours = File::from(ours);
-    let mut piece = [0; 4_096];
-    while let Ok(read @ 1..) = ours.read(&mut piece) {
-        seen.extend_from_slice(&piece[..read]);
-    }
-    child.wait().unwrap();
-    let seen = String::from_utf8(seen).unwrap();
-    // The terminal makes two characters of each line end.
-    seen.replace("\r\n", "\n")
+    Terminal::start(world, args).finish()
 }
 
 fn steers(text: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Event streams that break, repeat events, or resume on another store.
 
 use crate::canned::{Host, Script, event, json, stream};
-use holon_client::{Error, EventStream};
+use holon_client::{Error, EventStream, StreamItem};
 use holon_domain::AgentId;
 use holon_domain::limits::STREAM_RETRIES;
 
@@ -144,4 +144,63 @@ async fn giving_up_a_wait_loses_no_event() {
         }
     }
     assert_eq!(seen, [5, 6]);
+}
+
+/// Returns the frame of a delta.
+fn delta(offset: u64, text: &str) -> String {
+    format!(
+        "event: assistant_delta\ndata: {{\"agent_id\":\"main\",\"turn_index\":1,\"round\":2,\"effect\":7,\"offset\":{offset},\
+         \"text\":\"{text}\"}}\n\n"
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn deltas_come_between_events_and_do_not_move_the_cursor() {
+    let odd = "event: assistant_delta\ndata: {\"from\":\"tomorrow\"}\n\n";
+    let first = format!("{OPENING}{}{odd}{}", delta(0, "Half "), event(5));
+    let second = format!("{}{}", delta(5, "a word"), event(6));
+    let host = Host::start(vec![stream("e", &first), stream("e", &second)]);
+    let mut events = events(&host, None).with_deltas();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        seen.push(match events.next_item().await.unwrap() {
+            StreamItem::Event(envelope) => envelope.event_seq.to_string(),
+            StreamItem::Delta(delta) => delta.text,
+        });
+    }
+    assert_eq!(seen, ["Half ", "5", "a word", "6"]);
+    assert_eq!(
+        host.heard(),
+        [
+            "GET /agents/main/events/stream?deltas=true HTTP/1.1",
+            "GET /agents/main/events/stream?after_seq=5&deltas=true HTTP/1.1",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_wants_events_only_is_not_shown_deltas() {
+    let frames = format!("{}{}", delta(0, "word"), event(5));
+    let host = Host::start(vec![stream("e", &frames)]);
+    assert_eq!(take(&mut events(&host, Some(4)), 1).await, [5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watched_run_that_breaks_off_is_a_failure_and_one_that_is_refused_says_why() {
+    let error =
+        "event: error\ndata: {\"ok\":false,\"error\":\"stopped\",\"code\":\"agent_stopped\"}\n\n";
+    let host = Host::start(vec![stream("e", &delta(0, "word")), stream("e", error)]);
+    let request = holon_api::RunRequest::default();
+    let mut texts = Vec::new();
+    let broken = host.client().run_watched(&request, |item| {
+        if let StreamItem::Delta(delta) = item {
+            texts.push(delta.text);
+        }
+    });
+    let error = broken.await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    assert_eq!(texts, ["word"]);
+    let refused = host.client().run_watched(&request, |_| {}).await;
+    assert_eq!(refused.unwrap_err().code(), Some("agent_stopped"));
+    assert_eq!(host.heard()[0], "POST /control/run?deltas=true HTTP/1.1");
 }

@@ -10,6 +10,7 @@ use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::model::ModelFailure;
 use holon_store::TurnRows;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
@@ -33,12 +34,15 @@ impl Shell {
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = round.request.clone();
         let number = request.round;
+        let sent = AtomicU64::new(0);
         let text = |piece: &str| {
+            let offset = sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
             self.deltas.send(AssistantDelta {
                 agent_id: agent_id.clone(),
                 turn_index,
                 round: number,
                 effect: stamp.effect,
+                offset,
                 text: piece.to_owned(),
             });
         };

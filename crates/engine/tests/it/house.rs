@@ -10,7 +10,7 @@ use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::summary::AgentSummary;
 use holon_domain::task::{TaskRecord, TaskStatus};
-use holon_engine::ports::Ports;
+use holon_engine::ports::{ModelClient, Ports};
 use holon_engine::request::{AdmittedMessage, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
@@ -107,6 +107,11 @@ impl House {
 
     /// Starts a host with this conduct.
     pub(crate) async fn start_as(&self, conduct: Conduct) -> Host {
+        self.start_on(conduct, self.model.clone()).await
+    }
+
+    /// Starts a host with this conduct that asks another model than the house's own.
+    pub(crate) async fn start_on(&self, conduct: Conduct, model: Arc<dyn ModelClient>) -> Host {
         let config = HostConfig {
             db_path: self.db_path(),
             agents_dir: "/agents".to_owned(),
@@ -115,7 +120,7 @@ impl House {
             conduct,
         };
         let ports = Ports {
-            model: self.model.clone(),
+            model,
             command: Arc::new(FakeCommandHost::new(
                 self.commands.clone(),
                 self.gone.clone(),

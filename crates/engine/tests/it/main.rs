@@ -11,6 +11,7 @@ mod aside_acts;
 mod clock;
 mod commands;
 mod commits;
+mod deltas;
 mod due;
 mod feed;
 mod forgetting;

@@ -33,6 +33,9 @@ pub(crate) struct StreamParams {
     after_seq: Option<u64>,
     limit: Option<u64>,
     projection: Option<Projection>,
+    /// True if text of answers that are still arriving is sent too.
+    #[serde(default)]
+    deltas: bool,
 }
 
 /// `GET /agents/{id}/events`: returns a page of events.
@@ -64,7 +67,8 @@ pub(crate) async fn page(
     })
 }
 
-/// `GET /agents/{id}/events/stream`: streams events after a cursor.
+/// `GET /agents/{id}/events/stream`: streams events after a cursor. With `deltas=true` it also sends `assistant_delta`
+/// frames without id, which the recorded round replaces.
 pub(crate) async fn stream(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
@@ -77,6 +81,7 @@ pub(crate) async fn stream(
         cursor: clamp_seq(cursor(params.after_seq, &headers)?),
         limit: check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?,
         projection: params.projection.unwrap_or_default(),
+        deltas: params.deltas,
         connection: connection.map(|Extension(connection)| connection),
     };
     sse::open(&state, request).await

@@ -2,31 +2,64 @@
 
 use super::agent::{parse_model, parse_new_agent_id, workspace_choice};
 use crate::body::JsonBody;
-use crate::extract::{NoParams, Params};
+use crate::extract::Params;
 use crate::refusal::{Refusal, RequestFault};
+use crate::run_stream;
 use crate::state::ActState;
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
 use holon_domain::message::AdmissionContext;
 use holon_domain::run::RunOnceResponse;
-use holon_engine::Error;
 use holon_engine::request::RunRequest;
+use holon_engine::{Error, RunNews};
+use serde::Deserialize;
+use tokio::sync::mpsc;
 
-/// `POST /control/run`: runs one request and returns its outcome.
+/// Query of a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunParams {
+    /// True if the response is a stream of the run's news that ends with the outcome.
+    #[serde(default)]
+    deltas: bool,
+}
+
+/// `POST /control/run`: runs one request and returns its outcome. With `deltas=true` the response is an event stream:
+/// deltas and events of the answering agent, and at the end `run_completed` with the outcome, or `error`.
 pub(crate) async fn run(
     State(state): State<ActState>,
-    Params(NoParams {}): Params<NoParams>,
+    Params(params): Params<RunParams>,
     JsonBody(request): JsonBody<holon_api::RunRequest>,
-) -> Result<Json<RunOnceResponse>, Refusal> {
+) -> Result<Response, Refusal> {
     let request = translate(request)?;
+    if params.deltas {
+        return run_stream::open(&state, request).await;
+    }
+    let outcome = await_outcome(&state, request, None).await?;
+    Ok(Json(outcome).into_response())
+}
+
+/// Runs a request to its outcome. The news go to `news`, if the caller watches.
+pub(crate) async fn await_outcome(
+    state: &ActState,
+    request: RunRequest,
+    news: Option<mpsc::Sender<RunNews>>,
+) -> Result<RunOnceResponse, Refusal> {
     let afterwards = match request.agent_id {
         Some(_) => "if it was admitted it goes on when the host is back; look for its brief then",
         None => "a run without an agent ends with its host; ask again when the host is back",
     };
     // A waiting caller must not delay the shutdown. The run itself is stored and goes on after the next start.
+    let run = async {
+        match news {
+            Some(news) => state.acts.run_once_watched(request, news).await,
+            None => state.acts.run_once(request).await,
+        }
+    };
     tokio::select! {
         biased;
-        outcome = state.acts.run_once(request) => Ok(Json(outcome?)),
+        outcome = run => Ok(outcome?),
         () = state.host.shutdown.cancelled() => Err(match state.acts.shutdown_error() {
             Error::ShuttingDown => Refusal::from(Error::ShuttingDown)
                 .without_retry()

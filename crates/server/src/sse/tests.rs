@@ -39,6 +39,7 @@ fn request(name: &str) -> StreamRequest {
         cursor: None,
         limit: 1,
         projection: Projection::Operator,
+        deltas: false,
         connection: None,
     }
 }
@@ -51,6 +52,7 @@ fn pump(engine: &TestEngine, name: &str, cursor: u64) -> (Pump, mpsc::Receiver<B
         host: host(1),
         request: request(name),
         cursor,
+        deltas: None,
         chunks,
     };
     (pump, received)
@@ -108,7 +110,7 @@ async fn a_reader_who_leaves_makes_room_for_another() {
 #[tokio::test]
 async fn only_news_of_its_own_agent_that_it_has_not_sent_wakes_a_stream() {
     let engine = TestEngine::start().await;
-    let (pump, _received) = pump(&engine, "main", 7);
+    let (mut pump, _received) = pump(&engine, "main", 7);
     for (told, wakes) in [
         (notice("dev", 9), false),
         (notice("main", 7), false),
@@ -129,7 +131,7 @@ async fn only_news_of_its_own_agent_that_it_has_not_sent_wakes_a_stream() {
 #[tokio::test]
 async fn news_that_was_lost_counts_as_news() {
     let engine = TestEngine::start().await;
-    let (pump, _received) = pump(&engine, "main", 7);
+    let (mut pump, _received) = pump(&engine, "main", 7);
     let (sender, mut notices) = broadcast::channel(4);
     for _ in 0..20 {
         sender.send(notice("dev", 9)).unwrap();
@@ -161,4 +163,95 @@ async fn an_engine_that_fails_ends_the_stream_with_its_reason() {
         "{words}"
     );
     assert!(words.contains("\"code\":\"agent_not_found\""), "{words}");
+}
+
+fn delta(name: &str, text: &str) -> Arc<AssistantDelta> {
+    Arc::new(AssistantDelta {
+        agent_id: agent(name),
+        turn_index: 1,
+        round: 1,
+        effect: 9,
+        offset: 0,
+        text: text.to_owned(),
+    })
+}
+
+/// Returns everything that a pump has sent.
+fn sent(received: &mut mpsc::Receiver<Bytes>) -> String {
+    let mut all = Vec::new();
+    while let Ok(chunk) = received.try_recv() {
+        all.extend_from_slice(&chunk);
+    }
+    String::from_utf8(all).unwrap()
+}
+
+#[tokio::test]
+async fn deltas_of_its_own_agent_go_before_the_events_that_were_read_after_them() {
+    let engine = TestEngine::start().await;
+    let cursor = engine.newest("main").await;
+    engine.record_events("main", 1).await;
+    let (mut pump, mut received) = pump(&engine, "main", cursor);
+    let (sender, deltas) = broadcast::channel(8);
+    pump.deltas = Some(deltas);
+    for one in [
+        delta("main", "Half"),
+        delta("dev", "no"),
+        delta("main", " a word"),
+    ] {
+        sender.send(one).unwrap();
+    }
+    pump.follow().await.ok().unwrap();
+    let text = sent(&mut received);
+    let names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("event: "))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "assistant_delta",
+            "assistant_delta",
+            "agent_model_override_set"
+        ]
+    );
+    assert!(text.starts_with("event: assistant_delta\ndata: {\"agent_id\":\"main\""));
+    assert!(!text.contains("\"dev\""), "{text}");
+}
+
+#[tokio::test]
+async fn a_reader_that_lags_loses_deltas_and_no_event() {
+    let engine = TestEngine::start().await;
+    let cursor = engine.newest("main").await;
+    engine.record_events("main", 3).await;
+    let (mut pump, mut received) = pump(&engine, "main", cursor);
+    let (sender, deltas) = broadcast::channel(2);
+    pump.deltas = Some(deltas);
+    for number in 0..9 {
+        sender
+            .send(delta("main", &format!("piece-{number}")))
+            .unwrap();
+    }
+    pump.follow().await.ok().unwrap();
+    let text = sent(&mut received);
+    assert_eq!(text.matches("event: assistant_delta").count(), 2, "{text}");
+    assert_eq!(text.matches("\nid: ").count(), 3, "{text}");
+    assert!(
+        text.contains("piece-8") && !text.contains("piece-0"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_delta_is_sent_while_nothing_is_committed() {
+    let engine = TestEngine::start().await;
+    let (mut pump, mut received) = pump(&engine, "main", 7);
+    let (sender, deltas) = broadcast::channel(4);
+    pump.deltas = Some(deltas);
+    let (committed, mut notices) = broadcast::channel(4);
+    sender.send(delta("main", "word")).unwrap();
+    let waiting = tokio::spawn(async move { pump.wait_for_notice(&mut notices).await.is_ok() });
+    let chunk = received.recv().await.unwrap();
+    assert!(chunk.starts_with(b"event: assistant_delta\ndata: "));
+    committed.send(notice("main", 8)).unwrap();
+    assert!(waiting.await.unwrap());
 }

@@ -1,7 +1,8 @@
 //! Streams deliver every event once and in order, from any cursor, through every interruption.
 
 use crate::world::World;
-use holon_client::{Error as ClientError, EventStream};
+use holon_api::RunRequest;
+use holon_client::{Error as ClientError, EventStream, StreamItem};
 use holon_domain::limits::STREAM_LAG;
 use holon_testkit::engine::{TestEngine, agent};
 use tokio::io::Interest;
@@ -225,4 +226,112 @@ async fn streams_end_and_the_server_returns_when_the_host_goes_down() {
         "the body is ended, not cut: {text:?}"
     );
     assert!(world.serving.await.unwrap().is_ok());
+}
+
+/// Sends a prompt to an agent.
+async fn prompt(world: &World, name: &str) {
+    let request = holon_api::PromptRequest {
+        text: "hello".to_owned(),
+        priority: None,
+        max_turns: None,
+    };
+    world.local().prompt(&agent(name), &request).await.unwrap();
+}
+
+/// Describes the items of a stream up to the end of a turn: kinds of events, and texts of deltas.
+async fn take_turn(stream: &mut EventStream) -> Vec<String> {
+    let mut seen = Vec::new();
+    loop {
+        let item = match stream.next_item().await.unwrap() {
+            StreamItem::Event(envelope) => envelope.kind,
+            StreamItem::Delta(delta) => format!("{}:{}", delta.offset, delta.text),
+        };
+        seen.push(item);
+        if seen.last().is_some_and(|last| last == "turn_terminal") {
+            return seen;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_asks_for_deltas_gets_those_of_its_agent_before_the_recorded_round() {
+    let world = World::start().await;
+    let mut stream = world
+        .local()
+        .events_stream(agent("main"), None)
+        .with_deltas();
+    stream.open().await.unwrap();
+    let before = stream.cursor();
+    prompt(&world, "dev").await;
+    prompt(&world, "main").await;
+    let seen = take_turn(&mut stream).await;
+    let at = |what: &str| seen.iter().position(|one| one == what);
+    assert!(at("0:do").is_some() && at("0:do") < at("2:ne"), "{seen:?}");
+    assert!(at("2:ne") < at("assistant_round_recorded"), "{seen:?}");
+    let deltas = seen.iter().filter(|one| one.contains(':')).count();
+    assert_eq!(deltas, 2, "{seen:?}");
+    let events = (seen.len() - deltas) as u64;
+    assert_eq!(stream.cursor(), before.map(|before| before + events));
+}
+
+#[tokio::test]
+async fn a_delta_frame_has_no_id_and_only_those_who_ask_get_it() {
+    let world = World::start().await;
+    let mut asking = RawStream::open(&world, &format!("{STREAM}?deltas=true"), "").await;
+    let mut plain = RawStream::open(&world, STREAM, "").await;
+    asking.read_until("retry: 1000").await;
+    plain.read_until("retry: 1000").await;
+    prompt(&world, "main").await;
+    let text = asking.read_until("event: turn_terminal").await.to_owned();
+    assert!(
+        text.contains("\n\nevent: assistant_delta\ndata: {\"agent_id\":\"main\",\"turn_index\":1,\"round\":1,\"effect\":"),
+        "{text}"
+    );
+    let text = plain.read_until("event: turn_terminal").await;
+    assert!(!text.contains("assistant_delta"), "{text}");
+}
+
+/// Runs a request and describes its news.
+async fn watch_run(world: &World, request: &RunRequest) -> (String, Vec<String>) {
+    let mut seen = Vec::new();
+    let news = |item| {
+        seen.push(match item {
+            StreamItem::Event(envelope) => envelope.kind,
+            StreamItem::Delta(delta) => delta.text,
+        });
+    };
+    let answer = world.local().run_watched(request, news).await.unwrap();
+    (answer.final_text.clone(), seen)
+}
+
+#[tokio::test]
+async fn a_watched_run_tells_its_news_and_then_its_outcome_for_every_agent() {
+    let world = World::start().await;
+    for (agent_id, create_agent) in [(None, false), (Some("main"), false), (Some("fresh"), true)] {
+        let request = RunRequest {
+            text: "hello".to_owned(),
+            agent_id: agent_id.map(agent),
+            create_agent,
+            ..RunRequest::default()
+        };
+        let (answer, seen) = watch_run(&world, &request).await;
+        assert_eq!(answer, "done", "{agent_id:?}");
+        let at = |what: &str| seen.iter().position(|one| one == what);
+        assert!(at("do").is_some() && at("do") < at("ne"), "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_watched_run_that_is_refused_gets_a_plain_refusal() {
+    let world = World::start().await;
+    let request = RunRequest {
+        text: "hello".to_owned(),
+        agent_id: Some(agent("nobody")),
+        ..RunRequest::default()
+    };
+    let refused = world.local().run_watched(&request, |_| {}).await;
+    let Err(ClientError::Api { status, code, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!((status, code.as_deref()), (404, Some("agent_not_found")));
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// A prompt with this text is never answered.
 pub const ENDLESS: &str = "for ever";
 
-/// Answers "done" to everything except [`ENDLESS`]. Accepts every provider except `elsewhere`.
+/// Answers "done" in two pieces to everything except [`ENDLESS`]. Accepts every provider except `elsewhere`.
 #[derive(Debug)]
 pub(super) struct ObligingModel;
 
@@ -22,13 +22,15 @@ impl ModelClient for ObligingModel {
     async fn call(
         &self,
         request: ModelRequest,
-        _text: TextSink<'_>,
+        text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         let asked = request.frame.context_blocks.last();
         if asked.is_some_and(|block| block.text.contains(ENDLESS)) {
             cancel.cancelled().await;
         }
+        text("do");
+        text("ne");
         says("done")
     }
 

@@ -1,0 +1,153 @@
+//! The shown answer with every order of deltas, retries and records.
+
+use super::*;
+use holon_domain::AgentId;
+
+fn live() -> LiveAnswer {
+    LiveAnswer::new(LiveParts {
+        text: true,
+        waits: true,
+    })
+}
+
+fn delta(round: u32, effect: u64, offset: u64, text: &str) -> AssistantDelta {
+    AssistantDelta {
+        agent_id: AgentId::parse("main").unwrap(),
+        turn_index: 1,
+        round,
+        effect,
+        offset,
+        text: text.to_owned(),
+    }
+}
+
+fn event(kind: &str, payload: &serde_json::Value) -> Event {
+    Event::decode(kind, 1, &payload.to_string())
+}
+
+fn retry(round: u32) -> Event {
+    let payload = serde_json::json!({
+        "turn_index": 1, "round": round, "attempt": 1, "failure_kind": "server_error", "error": "it broke",
+        "backoff_ms": 2_000, "retry_at": "2026-11-14T23:46:40.123Z", "model_ref": "a/1",
+    });
+    event("provider_retry_scheduled", &payload)
+}
+
+/// Spells what is shown: text as it is, notes in brackets.
+fn spell(shown: Vec<Shown>) -> String {
+    let spelled = shown.into_iter().map(|one| match one {
+        Shown::Text(text) => text,
+        Shown::LineEnd => "\n".to_owned(),
+        Shown::Note(_) => "[note]".to_owned(),
+    });
+    spelled.collect()
+}
+
+#[test]
+fn an_answer_that_was_shown_whole_is_not_printed_again() {
+    let mut live = live();
+    let mut seen = spell(live.delta(&delta(1, 7, 0, "Hello ")));
+    seen += &spell(live.delta(&delta(1, 7, 6, "there.")));
+    seen += &spell(live.finish("Hello there.", true));
+    assert_eq!(seen, "Hello there.\n");
+}
+
+#[test]
+fn only_what_was_not_shown_is_added() {
+    let mut live = live();
+    let mut seen = spell(live.delta(&delta(1, 7, 0, "Hello ")));
+    // The piece at 6 is missing, so the one at 12 must wait.
+    seen += &spell(live.delta(&delta(1, 7, 12, " Bye.")));
+    assert_eq!(seen, "Hello ");
+    seen += &spell(live.finish("Hello there. Bye.", true));
+    assert_eq!(seen, "Hello there. Bye.\n");
+}
+
+#[test]
+fn a_reader_that_came_late_shows_nothing_before_the_record() {
+    let mut live = live();
+    assert_eq!(spell(live.delta(&delta(1, 7, 6, "there."))), "");
+    assert_eq!(spell(live.finish("Hello there.", true)), "Hello there.\n");
+}
+
+#[test]
+fn another_effect_voids_what_was_shown_of_its_round() {
+    let mut live = live();
+    let mut seen = spell(live.delta(&delta(1, 7, 0, "Half a")));
+    seen += &spell(live.delta(&delta(1, 8, 0, "Whole.")));
+    seen += &spell(live.finish("Whole.", true));
+    assert_eq!(seen, "Half a\n[note]Whole.\n");
+}
+
+#[test]
+fn a_retry_voids_once_and_tells_the_wait() {
+    let mut live = live();
+    let mut seen = spell(live.delta(&delta(1, 7, 0, "Half a")));
+    let told = live.event(&retry(1));
+    let Some(Shown::Note(wait)) = told.last() else {
+        panic!("{told:?}");
+    };
+    assert_eq!(
+        wait,
+        "waiting 2 s, then asking a/1 again: server_error (it broke)"
+    );
+    seen += &spell(told);
+    seen += &spell(live.delta(&delta(1, 8, 0, "Whole.")));
+    seen += &spell(live.finish("Whole.", true));
+    assert_eq!(seen, "Half a\n[note][note]Whole.\n");
+}
+
+#[test]
+fn the_next_round_begins_a_line_and_voids_nothing() {
+    let mut live = live();
+    let mut seen = spell(live.delta(&delta(1, 7, 0, "I look.")));
+    seen += &spell(live.event(&retry(2)));
+    seen += &spell(live.delta(&delta(2, 9, 0, "Seen.")));
+    seen += &spell(live.finish("Seen.", true));
+    assert_eq!(seen, "I look.\n[note]Seen.\n");
+}
+
+#[test]
+fn white_space_around_an_answer_does_not_make_it_another() {
+    let mut live = live();
+    let mut seen = spell(live.delta(&delta(1, 7, 0, "\n\nOne.")));
+    seen += &spell(live.delta(&delta(1, 7, 6, "Two.\n\n")));
+    seen += &spell(live.finish("One.\nTwo.", true));
+    assert_eq!(seen, "\n\nOne.Two.\n\n");
+}
+
+#[test]
+fn a_report_that_is_not_the_last_text_is_printed_whole() {
+    let mut live = live();
+    let mut seen = spell(live.delta(&delta(1, 7, 0, "I am done.")));
+    seen += &spell(live.finish("The report.", true));
+    assert_eq!(seen, "I am done.\nThe report.\n");
+}
+
+#[test]
+fn a_failed_run_voids_the_text_that_was_not_recorded() {
+    let recorded = serde_json::json!({ "turn_index": 1, "round": 1, "text_char_count": 4 });
+    for (is_recorded, expected) in [
+        (false, "Half\n[note]it failed\n"),
+        (true, "Half\nit failed\n"),
+    ] {
+        let mut live = live();
+        let mut seen = spell(live.delta(&delta(1, 7, 0, "Half")));
+        if is_recorded {
+            seen += &spell(live.event(&event("assistant_round_recorded", &recorded)));
+        }
+        seen += &spell(live.finish("it failed", false));
+        assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn without_a_terminal_on_standard_output_the_answer_comes_whole() {
+    let mut live = LiveAnswer::new(LiveParts {
+        text: false,
+        waits: true,
+    });
+    assert_eq!(live.delta(&delta(1, 7, 0, "Half")), []);
+    assert_eq!(spell(live.event(&retry(1))), "[note]");
+    assert_eq!(spell(live.finish("Whole.", true)), "Whole.\n");
+}

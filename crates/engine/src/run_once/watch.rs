@@ -1,0 +1,182 @@
+//! News of a run while it goes on: the text of its answers, and the events of its agent.
+
+use crate::acts::Acts;
+use crate::news::wait_for_news;
+use crate::reads::add_labels;
+use holon_domain::AgentId;
+use holon_domain::delta::AssistantDelta;
+use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord, FeedNotice};
+use holon_domain::limits::EVENT_PAGE;
+use std::convert::Infallible;
+use std::sync::Arc;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::{broadcast, mpsc};
+
+/// One piece of news of a run.
+#[derive(Debug, Clone)]
+pub enum RunNews {
+    /// The agent that answers is ready. Always the first news, and the request is not admitted yet.
+    Began(AgentId),
+    Delta(Arc<AssistantDelta>),
+    Event(Box<EventRecord>),
+}
+
+/// Passes the news of one run to its caller.
+pub(super) struct RunWatch<'a>(Option<Passing<'a>>);
+
+struct Passing<'a> {
+    acts: &'a Acts,
+    agent_id: AgentId,
+    /// Position of the last event that was passed.
+    cursor: u64,
+    deltas: broadcast::Receiver<Arc<AssistantDelta>>,
+    notices: broadcast::Receiver<FeedNotice>,
+    to: mpsc::Sender<RunNews>,
+}
+
+impl<'a> RunWatch<'a> {
+    /// Begins to watch an agent. Subscribes before it returns, so that no news of a request admitted later is missed.
+    pub(super) async fn begin(
+        acts: &'a Acts,
+        agent_id: &AgentId,
+        to: Option<mpsc::Sender<RunNews>>,
+    ) -> Self {
+        let Some(to) = to else { return Self(None) };
+        let began = RunNews::Began(agent_id.clone());
+        if to.send(began).await.is_err() {
+            return Self(None);
+        }
+        let mut passing = Passing {
+            acts,
+            agent_id: agent_id.clone(),
+            cursor: 0,
+            deltas: acts.shell().deltas.subscribe(),
+            notices: acts.shell().store.subscribe(),
+            to,
+        };
+        match passing.read(EventOrder::Descending, 1).await {
+            Some(page) => passing.cursor = page.newest_seq.unwrap_or(0),
+            None => return Self(None),
+        }
+        Self(Some(passing))
+    }
+
+    /// Waits for the answer and passes news meanwhile. A receiver that does not read never holds the answer up: it
+    /// misses the news that do not fit its queue.
+    pub(super) async fn beside<T>(mut self, answer: impl Future<Output = T>) -> T {
+        let news = async {
+            if let Some(passing) = &mut self.0 {
+                passing.pass().await;
+            }
+            std::future::pending::<Infallible>().await
+        };
+        let answer = tokio::select! {
+            answer = answer => answer,
+            never = news => match never {},
+        };
+        if let Some(passing) = &mut self.0 {
+            passing.flush().await;
+        }
+        answer
+    }
+}
+
+impl Passing<'_> {
+    /// Passes news until the receiver is gone or the host ends.
+    async fn pass(&mut self) {
+        loop {
+            let go_on = tokio::select! {
+                biased;
+                delta = self.deltas.recv() => match delta {
+                    Ok(delta) if delta.agent_id == self.agent_id => {
+                        self.to.send(RunNews::Delta(delta)).await.is_ok()
+                    }
+                    // A slow receiver misses pieces; their offsets tell it.
+                    Ok(_) | Err(RecvError::Lagged(_)) => true,
+                    Err(RecvError::Closed) => false,
+                },
+                heard = wait_for_news(&mut self.notices, &self.agent_id) => {
+                    heard.is_ok() && self.pass_events().await
+                }
+            };
+            if !go_on {
+                return;
+            }
+        }
+    }
+
+    /// Passes all new events. Deltas that came before them go first, so that a recorded round follows its own deltas.
+    async fn pass_events(&mut self) -> bool {
+        loop {
+            let Some(page) = self.read(EventOrder::Ascending, EVENT_PAGE).await else {
+                return false;
+            };
+            while let Some(delta) = self.ready_delta() {
+                if self.to.send(RunNews::Delta(delta)).await.is_err() {
+                    return false;
+                }
+            }
+            let Some(last) = page.events.last() else {
+                return true;
+            };
+            self.cursor = last.event_seq;
+            for record in page.events {
+                if self
+                    .to
+                    .send(RunNews::Event(Box::new(record)))
+                    .await
+                    .is_err()
+                {
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Passes the news that have come until the answer, as far as they fit the receiver's queue.
+    async fn flush(&mut self) {
+        let page = self.read(EventOrder::Ascending, EVENT_PAGE).await;
+        let mut fits = true;
+        while fits && let Some(delta) = self.ready_delta() {
+            fits = self.to.try_send(RunNews::Delta(delta)).is_ok();
+        }
+        for record in page.into_iter().flat_map(|page| page.events) {
+            if !fits {
+                return;
+            }
+            fits = self.to.try_send(RunNews::Event(Box::new(record))).is_ok();
+        }
+    }
+
+    /// Returns the next delta of the agent that has already come.
+    fn ready_delta(&mut self) -> Option<Arc<AssistantDelta>> {
+        loop {
+            match self.deltas.try_recv() {
+                Ok(delta) if delta.agent_id == self.agent_id => return Some(delta),
+                Ok(_) | Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// Reads events after the cursor, also those of a temporary agent. `None` if they cannot be read; the run reports
+    /// the reason.
+    async fn read(&self, order: EventOrder, limit: u64) -> Option<EventPage> {
+        let id = self.agent_id.clone();
+        let query = EventQuery {
+            after_seq: (order == EventOrder::Ascending).then_some(self.cursor),
+            before_seq: None,
+            limit,
+            order,
+        };
+        let read = self.acts.readers().read(move |reader| {
+            let Some((no, _)) = reader.agent(&id)? else {
+                return Ok(None);
+            };
+            let mut page = reader.events(no, query)?;
+            add_labels(reader, no, &mut page.events)?;
+            Ok(Some(page))
+        });
+        read.await.ok().flatten()
+    }
+}
