@@ -79,14 +79,31 @@ impl Host {
         answer: Result<T, holon_client::Error>,
     ) -> Result<T, Failure> {
         answer.map_err(|error| match error {
-            holon_client::Error::Unreachable { .. } => Failure::new(
-                Exit::Unreachable,
-                "unreachable",
-                format!("no host is running on {}", self.home.display()),
-            )
-            .hint(format!("start it with: {}", self.start)),
+            holon_client::Error::Unreachable { .. } => self.unreachable(),
             other => other.into(),
         })
+    }
+
+    fn unreachable(&self) -> Failure {
+        let home = self.home.display();
+        let (message, hint) = match holon_daemon::owner_pid(&self.home) {
+            None => (
+                format!("no host is running on {home}"),
+                format!("start it with: {}", self.start),
+            ),
+            Some(pid) => (
+                format!(
+                    "holon (pid {pid}) runs on {home}, but its socket {} cannot be reached",
+                    holon_daemon::socket_path(&self.home).display()
+                ),
+                format!(
+                    "try again in a few seconds: a host creates its socket again; if that does not help, \
+                     remove what is in its place, or end the process and start a host with: {}",
+                    self.start
+                ),
+            ),
+        };
+        Failure::new(Exit::Unreachable, "unreachable", message).hint(hint)
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Commands {
     pub(crate) login: Login,
     hidden_env: Mutex<BTreeSet<String>>,
     pub(crate) registry: Registry,
-    claims: Claims,
+    pub(crate) claims: Claims,
     pub(crate) now: fn() -> Timestamp,
 }
 
@@ -96,7 +96,11 @@ impl Commands {
     /// Returns true if a command of this key was started, and also if that cannot be determined.
     pub async fn was_begun(&self, key: &CommandKey) -> bool {
         let entry = self.registry.entry(key);
-        let _no_start = entry.lock().await;
+        let slot = entry.lock().await;
+        // A command that this process follows was started, also if its directory was deleted since.
+        if slot.is_some() {
+            return true;
+        }
         match self.place(key).await.mark().await {
             Ok(PlaceMark::Empty | PlaceMark::Barred) => false,
             Ok(PlaceMark::Begun) | Err(_) => true,
@@ -208,8 +212,12 @@ impl Commands {
         let home = Path::new(&key.agent_home);
         let entry = self.registry.entry(key);
         let mut slot = entry.lock().await;
-        *slot = None;
+        let held = slot.take();
         let place = self.place(key).await;
+        if let (Some(task), Ok(PlaceMark::Empty)) = (held, place.mark().await) {
+            // Its directory was deleted, so only this process still knows the command.
+            drop(task.stop(sweep::GRACE).await);
+        }
         if !sweep::end_and_remove(&place, &key.name, key.call.as_str()).await {
             return;
         }

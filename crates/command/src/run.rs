@@ -13,7 +13,7 @@ use holon_domain::workspace::WorkspaceEntry;
 use holon_process::{
     Confinement, Error, Leftovers, NICENESS, ShimSpec, Task, TaskEnd, VERSION, WindowSize,
 };
-use holon_workspace::ExecutionRoot;
+use holon_workspace::{Claims, ExecutionRoot};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Commands {
                 }
             }
             None => Ok(CommandRun::Running(
-                running_command(order, &place, &task).await?,
+                self.running_command(order, &place, &task).await?,
             )),
         }
     }
@@ -144,7 +144,8 @@ impl Commands {
 
     async fn spec(&self, order: &CommandOrder, place: &Place) -> Result<ShimSpec, CommandFailure> {
         let (context, command) = (&order.context, &order.command);
-        let cwd = resolve_off_thread(&context.workspace, command.workdir.as_deref()).await?;
+        let workdir = command.workdir.as_deref();
+        let cwd = resolve_off_thread(&self.claims, &context.workspace, workdir).await?;
         let stdio = if command.tty {
             StdioKind::Terminal
         } else {
@@ -198,6 +199,34 @@ impl Commands {
         // A clock that was set back must not extend the wait.
         Duration::from_millis(left.min(yield_time_ms))
     }
+
+    async fn running_command(
+        &self,
+        order: &CommandOrder,
+        place: &Place,
+        task: &Task,
+    ) -> Result<RunningCommand, CommandFailure> {
+        let workspace = &order.context.workspace;
+        let requested = order.command.workdir.as_deref();
+        let workdir = match resolve_off_thread(&self.claims, workspace, requested).await {
+            Ok(found) => found,
+            // The directory was removed meanwhile; report the path it had.
+            Err(_) => Path::new(&workspace.cwd).join(requested.unwrap_or_default()),
+        };
+        let (stdout, stderr) = match report::output_so_far(task, COMMAND_STREAM_BYTES).await {
+            Ok(streams) => streams,
+            // The shim holds its lock but does not answer, for example because its disk is full. The command keeps
+            // running, and its output is read later.
+            Err(Error::Unreachable { .. }) => report::unread_streams(place, order.command.tty),
+            Err(error) => return Err(report::lost_failure(place, &error.to_string()).await),
+        };
+        Ok(RunningCommand {
+            workdir: workdir.to_string_lossy().into_owned(),
+            started_at: task.identity().started_at,
+            stdout,
+            stderr,
+        })
+    }
 }
 
 /// Waits for a command that has a timeout. Its shim enforces the timeout, also while no host runs. If the shim fails
@@ -221,39 +250,14 @@ async fn full_output(ended: &TaskEnd) -> CommandOutput {
     report::output(ended, COMMAND_STREAM_BYTES).await
 }
 
-async fn running_command(
-    order: &CommandOrder,
-    place: &Place,
-    task: &Task,
-) -> Result<RunningCommand, CommandFailure> {
-    let workspace = &order.context.workspace;
-    let requested = order.command.workdir.as_deref();
-    let workdir = match resolve_off_thread(workspace, requested).await {
-        Ok(found) => found,
-        // The directory was removed meanwhile; report the path it had.
-        Err(_) => Path::new(&workspace.cwd).join(requested.unwrap_or_default()),
-    };
-    let (stdout, stderr) = match report::output_so_far(task, COMMAND_STREAM_BYTES).await {
-        Ok(streams) => streams,
-        // The shim holds its lock but does not answer, for example because its disk is full. The command keeps
-        // running, and its output is read later.
-        Err(Error::Unreachable { .. }) => report::unread_streams(place, order.command.tty),
-        Err(error) => return Err(report::lost_failure(place, &error.to_string()).await),
-    };
-    Ok(RunningCommand {
-        workdir: workdir.to_string_lossy().into_owned(),
-        started_at: task.identity().started_at,
-        stdout,
-        stderr,
-    })
-}
-
 async fn resolve_off_thread(
+    claims: &Claims,
     workspace: &WorkspaceEntry,
     workdir: Option<&str>,
 ) -> Result<PathBuf, CommandFailure> {
-    let (workspace, workdir) = (workspace.clone(), workdir.map(str::to_owned));
-    let work = move || resolve(&workspace, workdir.as_deref());
+    let (claims, workspace) = (claims.clone(), workspace.clone());
+    let workdir = workdir.map(str::to_owned);
+    let work = move || resolve(&claims, &workspace, workdir.as_deref());
     match tokio::task::spawn_blocking(work).await {
         Ok(resolved) => resolved,
         Err(stopped) => Err(CommandFailure::Spawn {
@@ -262,7 +266,17 @@ async fn resolve_off_thread(
     }
 }
 
-fn resolve(workspace: &WorkspaceEntry, workdir: Option<&str>) -> Result<PathBuf, CommandFailure> {
+fn resolve(
+    claims: &Claims,
+    workspace: &WorkspaceEntry,
+    workdir: Option<&str>,
+) -> Result<PathBuf, CommandFailure> {
+    if let Some(target) = claims.linked_target(Path::new(&workspace.execution_root)) {
+        return Err(CommandFailure::OutsideRoot {
+            workdir: target.display().to_string(),
+            execution_root: workspace.execution_root.clone(),
+        });
+    }
     let root = ExecutionRoot::open(Path::new(&workspace.execution_root)).map_err(|error| {
         CommandFailure::Spawn {
             reason: error.to_string(),

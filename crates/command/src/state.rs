@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) const NEVER_STARTED: &str = "it was never started";
 
 /// Reason reported for a command whose directory is gone but whose output files show that it ran.
-pub(crate) const DIRECTORY_LOST: &str = "what it was to be found by is gone";
+pub(crate) const DIRECTORY_LOST: &str = "what it was to be found by is gone, and it may still run";
 
 /// The state of a command, with the task to talk to or the full record of its end.
 pub(crate) type State = CommandState<Arc<Task>, Box<TaskEnd>>;

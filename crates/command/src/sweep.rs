@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// Grace period before such a command is killed.
-const GRACE: Duration = Duration::from_secs(1);
+pub(crate) const GRACE: Duration = Duration::from_secs(1);
 /// Prefixes of the ids of commands and of the calls that started them.
 const TASK: &str = "task_";
 const CALL: &str = "call_";

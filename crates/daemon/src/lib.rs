@@ -22,6 +22,7 @@ mod runtime;
 mod serve;
 mod setup;
 mod signal;
+mod socket_keeper;
 mod survey;
 
 pub use daemon_record::DaemonRecord;
@@ -37,3 +38,5 @@ pub use runtime::{run_runtime, serve_runtime};
 pub use serve::serve;
 pub use setup::SettingsReader;
 pub use survey::survey;
+
+pub use holon_store::owner_pid;

@@ -1,5 +1,4 @@
-//! The files that a host creates in `run/`: the token, the socket and the host record, each as soon as there is
-//! space.
+//! The files that a host creates in `run/`: the token and the host record, each as soon as there is space.
 //!
 //! On a full disk a host answers without them. The files that could not be written are retried.
 
@@ -10,8 +9,6 @@ use crate::port::wall_clock;
 use holon_config::Token;
 use holon_store::Home;
 use std::time::Duration;
-use tokio::net::UnixListener;
-use tokio::sync::oneshot;
 
 /// Interval of the retries.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
@@ -23,8 +20,6 @@ pub(crate) struct PendingFiles<'a> {
     endpoints: Endpoints,
     /// The token, as long as it is in memory only.
     token: Option<Token>,
-    /// Receiver side is the server, which waits for the socket.
-    socket: Option<oneshot::Sender<UnixListener>>,
     record: bool,
 }
 
@@ -47,17 +42,11 @@ pub(crate) fn token(home: &Home) -> Result<(Token, Option<Token>), Error> {
 
 impl<'a> PendingFiles<'a> {
     /// Creates the list of pending files. The host record is always pending until the host is up.
-    pub(crate) const fn new(
-        home: &'a Home,
-        endpoints: Endpoints,
-        token: Option<Token>,
-        socket: Option<oneshot::Sender<UnixListener>>,
-    ) -> Self {
+    pub(crate) const fn new(home: &'a Home, endpoints: Endpoints, token: Option<Token>) -> Self {
         Self {
             home,
             endpoints,
             token,
-            socket,
             record: true,
         }
     }
@@ -77,16 +66,6 @@ impl<'a> PendingFiles<'a> {
                 self.token = None;
             }
         }
-        if self.socket.is_some() {
-            let bound = holon_server::bind_unix(&self.endpoints.socket_path);
-            let bound = bound.map_err(Error::from).map(|socket| {
-                if let Some(waiting) = self.socket.take() {
-                    // A server that has ended needs no socket.
-                    drop(waiting.send(socket));
-                }
-            });
-            is_written(bound, "run/holon.sock")?;
-        }
         Ok(())
     }
 
@@ -95,7 +74,7 @@ impl<'a> PendingFiles<'a> {
     /// # Errors
     /// As for [`PendingFiles::write`].
     pub(crate) async fn write_all(&mut self) -> Result<(), Error> {
-        while self.record || self.token.is_some() || self.socket.is_some() {
+        while self.record || self.token.is_some() {
             tokio::time::sleep(RETRY_INTERVAL).await;
             self.write()?;
         }

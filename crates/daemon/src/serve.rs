@@ -11,6 +11,7 @@ use crate::port::ReloadableAdapters;
 use crate::run_files::{self, PendingFiles};
 use crate::setup::{HostSetup, SettingsReader};
 use crate::signal::{EndSignals, Hangup, Hangups};
+use crate::socket_keeper::SocketKeeper;
 use crate::{compose, no_space, open};
 use holon_config::Settings;
 use holon_domain::AgentId;
@@ -21,7 +22,7 @@ use holon_store::Home;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Interval of the retries to create the default agent on a full disk.
@@ -70,14 +71,15 @@ pub async fn serve(
     let setup = HostSetup::new(settings.clone(), reread, Arc::clone(&host), live);
     let setup = Arc::new(setup);
     let endpoints = bound.endpoints.clone();
-    let (later, unix_later) = channel_if(bound.unix.is_none());
+    let (later, unix_later) = mpsc::channel(1);
+    let socket = SocketKeeper::new(&home, bound.unix.is_some(), later);
     let config = ServerConfig {
-        unix_later,
+        unix_later: Some(unix_later),
         ..config(settings, &home, bound, token)
     };
     let server = holon_server::serve(config, doors(&host, &setup), shutdown.clone());
     let (up, is_up) = watch::channel(false);
-    let pending = PendingFiles::new(&home, endpoints.clone(), unsaved, later);
+    let pending = PendingFiles::new(&home, endpoints.clone(), unsaved);
     let coming_up = async {
         come_up(&host, settings.default_agent.value.clone()).await?;
         up.send_replace(true);
@@ -99,6 +101,7 @@ pub async fn serve(
         never = reload_on_hangup(&mut hangups, &setup, &shutdown) => match never {},
         never = note_leaving(&home, &host, &shutdown) => match never {},
         never = end_with_store(&host, &shutdown) => match never {},
+        never = socket.keep(&shutdown) => match never {},
     }
 }
 
@@ -128,11 +131,6 @@ fn doors(host: &Host, setup: &Arc<HostSetup>) -> HostPorts {
 
 fn log_early_end(signal: &str) {
     tracing::info!(signal, "asked to go down before the host was up");
-}
-
-/// Returns a channel for a socket that is bound later, if there is none yet.
-fn channel_if<T>(missing: bool) -> (Option<oneshot::Sender<T>>, Option<oneshot::Receiver<T>>) {
-    missing.then(oneshot::channel).unzip()
 }
 
 /// Recovers what the last process left and creates the default agent. Both wait for disk space.

@@ -2,8 +2,8 @@
 //!
 //! A provider may send a key back: in text, in the arguments of a call, in an error. The router cleans every outcome
 //! here before its caller sees it, so no key is stored, shown or sent on. A key is found if it is whole, behind JSON
-//! escapes of any depth, or split over consecutive text blocks. A changed key (encoded, reversed, split by other words)
-//! is not found.
+//! escapes of any depth, or split over consecutive text blocks or paragraphs of reasoning. A changed key (encoded,
+//! reversed, split by other words) is not found.
 
 use crate::search::{self, Needle};
 use holon_domain::limits::KNOWN_SECRETS;
@@ -17,6 +17,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Text that replaces a secret.
 pub(crate) const PLACEHOLDER: &str = "[secret]";
 
+/// Text that separates two paragraphs.
+const PARAGRAPH: &str = "\n\n";
 /// A text of at least this many bytes is always treated as a secret.
 const LONG: usize = 16;
 /// A text of at least this many bytes is treated as a secret if it contains a digit. Local servers are given words such
@@ -230,12 +232,37 @@ fn clean_reasoning(blocks: &mut [ReplyBlock], needles: &[Needle]) {
             seals.push(opaque);
         }
     }
-    let changed = clean_joined(texts, needles);
+    let changed = clean_paragraphs(texts, needles);
     for (seal, changed) in seals.into_iter().zip(changed) {
         if seal.as_mut().is_some_and(|seal| replace(seal, needles)) || changed {
             *seal = None;
         }
     }
+}
+
+/// Cleans texts like [`clean_joined`], and looks also past the blank lines between paragraphs: a codec joins the parts
+/// of a summary with them, and two parts may share a secret.
+fn clean_paragraphs(mut texts: Vec<&mut String>, needles: &[Needle]) -> Vec<bool> {
+    let whole = clean_joined(texts.iter_mut().map(|text| &mut **text).collect(), needles);
+    let split =
+        |text: &&mut String| -> Vec<String> { text.split(PARAGRAPH).map(str::to_owned).collect() };
+    let mut paragraphs: Vec<Vec<String>> = texts.iter().map(split).collect();
+    let parts = clean_joined(paragraphs.iter_mut().flatten().collect(), needles);
+    let mut parts = parts.into_iter();
+    let join = |((text, paragraphs), whole): ((&mut String, Vec<String>), bool)| {
+        let touched: Vec<bool> = parts.by_ref().take(paragraphs.len()).collect();
+        if !touched.contains(&true) {
+            return whole;
+        }
+        // A paragraph that held only the rest of a secret is empty now.
+        let kept = paragraphs.into_iter().zip(touched);
+        let kept = kept.filter(|(paragraph, touched)| !(*touched && paragraph.is_empty()));
+        let kept: Vec<String> = kept.map(|(paragraph, _)| paragraph).collect();
+        *text = kept.join(PARAGRAPH);
+        true
+    };
+    let all = texts.into_iter().zip(paragraphs).zip(whole);
+    all.map(join).collect()
 }
 
 /// Cleans texts as if they were one, and returns a flag for each that changed.

@@ -13,7 +13,7 @@ use holon_domain::limits::{DRAIN_MS, STREAMS};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -31,8 +31,8 @@ pub struct ServerConfig {
     pub tcp: Option<TcpListener>,
     /// Absent if the unix socket is not served yet; see [`crate::bind_unix`].
     pub unix: Option<UnixListener>,
-    /// Delivers the unix socket if it can be bound only after the start.
-    pub unix_later: Option<oneshot::Receiver<UnixListener>>,
+    /// Delivers unix sockets that are bound after the start. Each replaces the one before.
+    pub unix_later: Option<mpsc::Receiver<UnixListener>>,
     pub token: Token,
     /// Names and addresses that requests may be addressed to, beside loopback and the bound address.
     pub allowed_hosts: Vec<String>,
@@ -77,6 +77,7 @@ pub async fn serve(
         drain: shutdown,
         kill: CancellationToken::new(),
     };
+    // Returns the token that ends the listener without the others; its connections go on.
     let serve_on = |transport: Transport, listener: Listener| {
         let gate = Gate {
             transport,
@@ -96,20 +97,21 @@ pub async fn serve(
             manage: Arc::clone(&ports.manage),
         };
         let router = router(gate, read_state, act_state);
-        tasks.spawn(listen::accept(
-            listener,
-            router,
-            tasks.clone(),
-            signals.clone(),
-        ));
+        let replaced = CancellationToken::new();
+        let accepting = listen::accept(listener, router, tasks.clone(), signals.clone());
+        tasks.spawn(replaced.clone().run_until_cancelled_owned(accepting));
+        replaced
     };
-    for (transport, listener) in tcp.into_iter().chain(unix) {
+    if let Some((transport, listener)) = tcp {
         serve_on(transport, listener);
     }
-    if let Some(later) = config.unix_later {
-        let late = signals.drain.run_until_cancelled(later).await;
-        if let Some(Ok(listener)) = late {
-            serve_on(Transport::Unix, Listener::Unix(listener));
+    let mut unix = unix.map(|(transport, listener)| serve_on(transport, listener));
+    if let Some(mut later) = config.unix_later {
+        while let Some(Some(listener)) = signals.drain.run_until_cancelled(later.recv()).await {
+            let newest = serve_on(Transport::Unix, Listener::Unix(listener));
+            if let Some(replaced) = unix.replace(newest) {
+                replaced.cancel();
+            }
         }
     }
     signals.drain.cancelled().await;

@@ -77,8 +77,11 @@ impl Checkpointer {
     }
 
     /// Called between two batches: requests a checkpoint when one is due, and completes one that the thread has
-    /// finished.
+    /// finished. A lost store gets none: its files are no longer this process's to change.
     pub(crate) fn tend(&mut self, db: &Db) {
+        if db.lost.borrow().is_some() {
+            return;
+        }
         match self.stage {
             Stage::Rest if db.wal_frames.load(Ordering::Relaxed) >= FRAMES => {
                 if self.requests.send(()).is_ok() {
@@ -127,6 +130,24 @@ fn copy(path: &Path, held: &HeldFiles) -> Result<(i32, i32), Error> {
 mod tests {
     use super::*;
     use crate::samples::Scribe;
+
+    #[test]
+    fn a_lost_store_gets_no_checkpoint() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("s.sqlite3");
+        let db = Db::open(&path).expect("opens");
+        let mut checkpointer = Checkpointer::start(path.clone(), db.held.clone()).expect("starts");
+        db.wal_frames.store(FRAMES, Ordering::Relaxed);
+        std::fs::remove_file(&path).expect("removes");
+        db.check_held().expect_err("is lost");
+        checkpointer.tend(&db);
+        assert_eq!(checkpointer.stage, Stage::Rest, "none is requested");
+        let (copied, done) = mpsc::channel();
+        copied.send(()).expect("is kept");
+        (checkpointer.stage, checkpointer.done) = (Stage::Copying, done);
+        checkpointer.tend(&db);
+        assert_eq!(checkpointer.stage, Stage::Copying, "none is completed");
+    }
 
     #[test]
     fn after_a_checkpoint_the_log_starts_over_while_commits_go_on() {

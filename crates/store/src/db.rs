@@ -108,13 +108,7 @@ impl Db {
     }
 
     fn open_file(path: &Path, occupant: Occupant) -> Result<Self, Error> {
-        let before = PreviousNote::read(path);
-        if before.is_some_and(|before| before.has_foreign_log()) {
-            return Err(Error::ForeignLog {
-                path: path.to_owned(),
-                log: open::with_suffix(path, "-wal"),
-            });
-        }
+        let before = PreviousNote::check(path)?;
         let location = Location::File(path.to_owned());
         let opened =
             open::open_writable(path).and_then(|conn| Self::start(conn, location, occupant));

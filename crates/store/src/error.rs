@@ -52,6 +52,16 @@ pub enum Error {
         /// Log that does not belong to it.
         log: PathBuf,
     },
+    /// A file of the store is a symbolic link. SQLite keeps the log beside the file that the link leads to, so the
+    /// commits in a log beside the link would be lost.
+    #[error(
+        "{path} is a symbolic link to {to}, and its write-ahead log would be looked for beside that file. Both were left untouched. Remove the link and move {to} back to {path}; to keep the store on another disk, move the whole directory and link that"
+    )]
+    Linked {
+        path: PathBuf,
+        /// Target of the link as it is written there.
+        to: PathBuf,
+    },
     /// The store is no longer where this process opened it.
     #[error(transparent)]
     Lost(#[from] StoreLost),
@@ -156,6 +166,7 @@ impl Error {
             | Self::NewerSchema { .. }
             | Self::File { .. }
             | Self::ForeignLog { .. }
+            | Self::Linked { .. }
             | Self::Lost(_)
             | Self::OldSqlite { .. }
             | Self::AgentExists { .. }
@@ -200,6 +211,7 @@ impl Error {
             | Self::NewerSchema { .. }
             | Self::File { .. }
             | Self::ForeignLog { .. }
+            | Self::Linked { .. }
             | Self::Lost(_)
             | Self::OldSqlite { .. }
             | Self::AgentExists { .. }

@@ -31,9 +31,9 @@ impl FileId {
         }
     }
 
-    /// Identity of the file at `path`.
+    /// Identity of the file at `path` itself: a symbolic link is not followed.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
-        fs::metadata(path).map(|found| Self::of(&found))
+        fs::symlink_metadata(path).map(|found| Self::of(&found))
     }
 }
 
@@ -50,6 +50,8 @@ pub enum FileFate {
     Gone,
     /// Another file has taken its place.
     Replaced,
+    /// A symbolic link has taken its place. SQLite would look for the log beside the file that the link leads to.
+    Linked,
 }
 
 impl fmt::Display for FileFate {
@@ -59,6 +61,7 @@ impl fmt::Display for FileFate {
             Self::Moved { to } => write!(f, "was moved to {}", to.display()),
             Self::Gone => f.write_str("was deleted or moved"),
             Self::Replaced => f.write_str("was replaced by another file"),
+            Self::Linked => f.write_str("was replaced by a symbolic link"),
         }
     }
 }
@@ -136,8 +139,9 @@ pub(crate) fn has_moved(conn: &Connection) -> Result<bool, Error> {
 /// Checks one file. A file that cannot be examined counts as present, because an inaccessible directory has lost
 /// nothing.
 fn look(path: &Path, id: FileId) -> Option<StoreLost> {
-    match FileId::at(path) {
-        Ok(found) if found == id => None,
+    match fs::symlink_metadata(path) {
+        Ok(found) if FileId::of(&found) == id => None,
+        Ok(found) if found.is_symlink() => Some(lost(path, FileFate::Linked)),
         Ok(_) => Some(lost(path, FileFate::Replaced)),
         Err(error) if is_absence(&error) => Some(lost(path, fate_of(id))),
         Err(_) => None,
@@ -161,7 +165,8 @@ fn fate_of(id: FileId) -> FileFate {
     let Ok(open) = fs::read_dir("/proc/self/fd") else {
         return FileFate::Gone;
     };
-    let is_it = |path: &PathBuf| FileId::at(path).is_ok_and(|found| found == id);
+    // The entries of this directory are links to the open files.
+    let is_it = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| FileId::of(&found) == id);
     let found = open.flatten().map(|entry| entry.path()).find(is_it);
     match found.and_then(|path| fs::read_link(path).ok()) {
         Some(name) if name.to_string_lossy().ends_with(DELETED) => FileFate::Deleted,
@@ -213,6 +218,18 @@ mod tests {
             assert_eq!(place.lost(), None);
             fs::remove_file(&here).expect("removes");
             assert_eq!(place.lost(), Some((name.to_owned(), FileFate::Deleted)));
+        }
+    }
+
+    #[test]
+    fn a_link_to_the_moved_file_does_not_stand_for_the_file() {
+        for name in ["s.sqlite3", "s.sqlite3-wal", "s.sqlite3-shm"] {
+            let place = TestFiles::new();
+            let (here, away) = (place.path(name), place.path("away"));
+            fs::rename(&here, &away).expect("moves");
+            std::os::unix::fs::symlink(&away, &here).expect("links");
+            assert_eq!(place.lost(), Some((name.to_owned(), FileFate::Linked)));
+            assert!(!place.db.held.lacks_only(&here), "its place is not free");
         }
     }
 

@@ -4,6 +4,7 @@
 //! inside. The lock file is never deleted, because the lock is on the file and not on its existence. If another program
 //! deletes it, the lock on the store's directory still keeps a second owner out.
 
+use crate::held_files::FileId;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{
@@ -121,6 +122,13 @@ impl Home {
         lock_path(&self.root)
     }
 
+    /// Returns true if the lock file is still in its place. If it is not, the path may be another process's home.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        let (held, found) = (self.lock.metadata(), FileId::at(&self.lock_path()));
+        held.is_ok_and(|held| found.is_ok_and(|found| found == FileId::of(&held)))
+    }
+
     pub(crate) const fn lock_file(&self) -> &File {
         &self.lock
     }
@@ -222,7 +230,7 @@ fn check(path: &Path) -> Result<(), HomeError> {
     Ok(())
 }
 
-fn lock_path(home: &Path) -> PathBuf {
+pub(crate) fn lock_path(home: &Path) -> PathBuf {
     home.join("run").join("holon.lock")
 }
 
@@ -282,7 +290,7 @@ fn lock(home: &Path) -> Result<File, HomeError> {
 }
 
 /// Reads the owner's pid from the lock file, and if it is about to exit. The pid is for people only; the lock decides.
-fn owner_named_in(file: &mut File) -> (Option<u32>, bool) {
+pub(crate) fn owner_named_in(file: &mut File) -> (Option<u32>, bool) {
     let mut text = String::new();
     if file.read_to_string(&mut text).is_err() {
         return (None, false);

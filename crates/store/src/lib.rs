@@ -33,6 +33,7 @@ mod migrate;
 mod model_limits;
 mod note;
 mod open;
+mod owner;
 #[cfg(test)]
 mod plans;
 mod queue;
@@ -68,6 +69,7 @@ pub use exit::{LastExit, Occupant};
 pub use held_files::{FileFate, StoreLost};
 pub use home::{Home, HomeError};
 pub use ledger::Ledger;
+pub use owner::owner_pid;
 pub use reader::{HistoryItem, Reader};
 pub use readers::Readers;
 pub use row::AgentNo;

@@ -79,8 +79,28 @@ pub(crate) struct PreviousNote {
 }
 
 impl PreviousNote {
-    /// Reads the note that the last process left at `path`; `None` after a clean exit.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
+    /// Reads the note that the last process left at `path`, and checks that the files there can be opened together.
+    /// `None` after a clean exit.
+    ///
+    /// # Errors
+    /// `Linked` if a file is a symbolic link, `ForeignLog` if the log belongs to another file.
+    pub(crate) fn check(path: &Path) -> Result<Option<Self>, Error> {
+        for suffix in ["", "-wal", "-shm"] {
+            let path = open::with_suffix(path, suffix);
+            if let Ok(to) = std::fs::read_link(&path) {
+                return Err(Error::Linked { path, to });
+            }
+        }
+        match Self::read(path) {
+            Some(before) if before.has_foreign_log() => Err(Error::ForeignLog {
+                path: path.to_owned(),
+                log: open::with_suffix(path, "-wal"),
+            }),
+            before => Ok(before),
+        }
+    }
+
+    fn read(path: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(open::with_suffix(path, "-held")).ok()?;
         let note = serde_json::from_str(&text).ok()?;
         let wal = std::fs::metadata(open::with_suffix(path, "-wal")).ok();
@@ -94,7 +114,7 @@ impl PreviousNote {
 
     /// Returns true if the log belongs to the last process's file, and another file has taken its place. Opening them
     /// together would mix two databases.
-    pub(crate) fn has_foreign_log(&self) -> bool {
+    fn has_foreign_log(&self) -> bool {
         let has_other_file = self.file.is_some_and(|file| file != self.note.file);
         has_other_file && self.log == Some(self.note.log)
     }
@@ -122,10 +142,13 @@ impl PreviousNote {
                 ));
             }
             None if found.is_empty() => {}
-            None => found.push(
-                "nothing is missing of what had been noted; of the last seconds nobody knows"
-                    .to_owned(),
-            ),
+            None => found.push(self.note.progress.map_or_else(
+                || format!("what the last process wrote may be missing from {path}: it had noted no progress yet"),
+                |then| {
+                    let then = then.at();
+                    format!("what the last process wrote after {then} may be missing from {path}")
+                },
+            )),
         }
         found
     }

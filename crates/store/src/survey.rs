@@ -20,15 +20,9 @@ const NAMED: usize = 20;
 /// # Errors
 /// When the store cannot be read.
 pub fn survey(db_path: &Path, agents_dir: &Path) -> Result<Vec<String>, Error> {
+    let before = PreviousNote::check(db_path)?;
     if !db_path.exists() {
         return Ok(Vec::new());
-    }
-    let before = PreviousNote::read(db_path);
-    if before.is_some_and(|before| before.has_foreign_log()) {
-        return Err(Error::ForeignLog {
-            path: db_path.to_owned(),
-            log: open::with_suffix(db_path, "-wal"),
-        });
     }
     let conn = open::open_readable(db_path)?;
     let mut found = match before {

@@ -67,6 +67,12 @@ impl Attachment {
         }
     }
 
+    /// Returns the path of the recorded directory, as the operator named it.
+    #[must_use]
+    pub fn root(&self) -> Option<PathBuf> {
+        self.load().map(|attached| attached.root)
+    }
+
     /// Opens `root` if it is still the directory the agent was attached to: `seen`, if the path was named since the
     /// record was written, otherwise the recorded one. If neither is known, the agent is attached to the current
     /// directory.

@@ -14,10 +14,15 @@ use std::path::{Path, PathBuf};
 
 /// Path of the agents' folders under the host's home.
 const TASKS: [&str; 2] = ["state", "tasks"];
+/// Directories under the host's home that no command or patch may work in.
+const RESERVED: [&str; 2] = ["state", "run"];
 
 /// The claim folders of all agents of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
+    /// Home of the host.
+    host: PathBuf,
+    /// Directory of the agents' folders.
     root: PathBuf,
 }
 
@@ -27,7 +32,23 @@ impl Claims {
     pub fn of_host(home: &Path) -> Self {
         let mut root = home.to_owned();
         root.extend(TASKS);
-        Self { root }
+        Self {
+            host: home.to_owned(),
+            root,
+        }
+    }
+
+    /// Returns the real path of an execution root that a link leads into, or around, the host's own directories; `None`
+    /// if no link leads there. The workspace was checked when it was named, and a link has taken its place since.
+    #[must_use]
+    pub fn linked_target(&self, execution_root: &Path) -> Option<PathBuf> {
+        let target = execution_root.canonicalize().ok()?;
+        let is_reached = |part: &str| {
+            let own = self.host.join(part);
+            let own = own.canonicalize().unwrap_or(own);
+            own.starts_with(&target) || target.starts_with(&own)
+        };
+        (target != execution_root && RESERVED.into_iter().any(is_reached)).then_some(target)
     }
 
     /// Returns the folder of the agent with this home, whose last component is the agent's id. It may not exist yet.
@@ -82,6 +103,32 @@ mod tests {
         }
         std::fs::write(dir.path().join("file"), "").unwrap();
         make_private_dir(&dir.path().join("file/below")).unwrap_err();
+    }
+
+    #[test]
+    fn only_a_link_to_the_hosts_own_directories_is_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        let host = dir.path().canonicalize().unwrap();
+        let claims = Claims::of_host(&host);
+        for part in ["state/tasks", "run", "project"] {
+            std::fs::create_dir_all(host.join(part)).unwrap();
+        }
+        let link = host.join("link");
+        for (target, is_reported) in [
+            ("state", true),
+            ("state/tasks", true),
+            ("run", true),
+            (".", true),
+            ("project", false),
+            ("missing", false),
+        ] {
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            let found = claims.linked_target(&link);
+            let real = is_reported.then(|| host.join(target).canonicalize().unwrap());
+            assert_eq!(found, real, "{target}");
+            std::fs::remove_file(&link).unwrap();
+        }
+        assert_eq!(claims.linked_target(&host.join("state")), None, "no link");
     }
 
     #[test]

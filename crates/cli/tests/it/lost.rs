@@ -236,6 +236,67 @@ fn files_that_only_help_others_to_find_the_host_may_go() {
 }
 
 #[test]
+fn a_host_whose_socket_is_deleted_or_moved_creates_it_again() {
+    let world = world();
+    let (served, _) = hosted(&world);
+    let socket = world.home().join("run/holon.sock");
+    let is_answered = || world.run(&["status"]).code == Some(0);
+    fs::remove_file(&socket).unwrap();
+    until("the host answers after the deletion", is_answered);
+    fs::rename(&socket, world.home().join("run/away")).unwrap();
+    until("the host answers after the move", is_answered);
+    let (code, log) = served.terminate();
+    assert_eq!(code, Some(0), "{log}");
+    let words = "the control socket was missing and is created again";
+    assert_eq!(log.matches(words).count(), 2, "{log}");
+}
+
+#[test]
+fn a_host_whose_socket_is_covered_is_not_called_absent() {
+    let world = world();
+    let (served, _) = hosted(&world);
+    let file = world.write("holon/run/precious", "kept");
+    let socket = world.home().join("run/holon.sock");
+    fs::rename(file, &socket).unwrap();
+    let refused = world.run(&["status"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let words = format!("holon (pid {}) runs on", served.pid());
+    assert!(refused.stderr.contains(&words), "{refused:?}");
+    assert!(refused.stderr.contains("next: "), "{refused:?}");
+    assert!(!refused.stderr.contains("no host"), "{refused:?}");
+    assert_eq!(fs::read_to_string(&socket).unwrap(), "kept");
+    fs::remove_file(&socket).unwrap();
+    until("the host answers again", || {
+        world.run(&["status"]).code == Some(0)
+    });
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_store_moved_behind_a_link_ends_its_host_and_opens_again_only_in_its_place() {
+    let world = world();
+    let (served, caller) = hosted(&world);
+    let one = caller.prompt("one").unwrap().taken().unwrap();
+    let (db, away) = (
+        world.home().join("state/holon.sqlite3"),
+        world.path().join("moved.sqlite3"),
+    );
+    fs::rename(&db, &away).unwrap();
+    std::os::unix::fs::symlink(&away, &db).unwrap();
+    let refused = caller.prompt("two").unwrap();
+    assert_eq!(refused.body["code"], "store_lost", "{refused:?}");
+    assert_ended(served, &db, "was");
+    let words = "is a symbolic link to";
+    let refused = world.run(&["serve", "--port", "0"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains(words), "{refused:?}");
+    let doctor = world.run(&["config", "doctor"]);
+    assert!(doctor.stdout.contains(words), "{doctor:?}");
+    fs::rename(&away, &db).unwrap();
+    assert_kept(&world, &[one]);
+}
+
+#[test]
 fn a_home_that_became_read_only_costs_nothing_that_was_acknowledged() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = world();

@@ -1,8 +1,12 @@
 //! Forgetting a command once its outcome is on record, and sweeping orphaned commands.
 
 use crate::runner::tests;
-use crate::world::{World, after, everything, expect_end, is_alive};
+use crate::world::{World, after, everything, expect_end, is_alive, soon};
 use holon_domain::command::OutputRetention;
+use holon_domain::task::TaskReport;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::fs::File;
+use std::io::Read as _;
 
 tests! {
     a_command_whose_outcome_is_on_record_leaves_nothing,
@@ -10,6 +14,7 @@ tests! {
     offsets_of_a_flood_mean_the_same_when_its_directory_is_gone,
     forgetting_what_never_was_is_harmless,
     a_command_that_runs_is_not_forgotten_but_ended,
+    a_running_command_whose_directory_was_deleted_is_still_ended,
     a_sweep_ends_orphaned_commands_and_spares_the_rest,
 }
 
@@ -74,6 +79,33 @@ async fn offsets_of_a_flood_mean_the_same_when_its_directory_is_gone() {
         .await;
     let left = std::fs::read_dir(world.path().join("task-output")).unwrap();
     assert_eq!(left.count(), 0);
+}
+
+async fn a_running_command_whose_directory_was_deleted_is_still_ended() {
+    for is_stopped in [true, false] {
+        let (world, host) = World::with_host();
+        let alive = world.path().join("alive");
+        mknodat(CWD, &alive, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let cmd = "exec 3>alive; echo >&3; sleep 100";
+        world.begin(&host, "one", cmd).await;
+        let read = tokio::task::spawn_blocking(move || {
+            let mut alive = File::open(alive).unwrap();
+            alive.read_exact(&mut [0]).unwrap();
+            alive
+        });
+        let mut alive = soon(read).await.unwrap();
+        std::fs::remove_dir_all(world.tasks()).unwrap();
+        assert!(host.was_begun(&world.key("one")).await);
+        if is_stopped {
+            let report = world.stop(&host, "one").await;
+            assert!(matches!(report, TaskReport::Lost { .. }), "{report:?}");
+        } else {
+            soon(host.forget(&world.key("one"), OutputRetention::Kept)).await;
+        }
+        // Ends when no process of the command has the pipe open.
+        let ended = tokio::task::spawn_blocking(move || alive.read_to_end(&mut Vec::new()));
+        soon(ended).await.unwrap().unwrap();
+    }
 }
 
 async fn forgetting_what_never_was_is_harmless() {

@@ -3,6 +3,7 @@
 use crate::runner::tests;
 use crate::world::{HIDDEN, NEVER_MS, World, expect_end, expect_running, is_alive, run, soon};
 use holon_domain::command::{CommandEnd, CommandFailure, CommandRun, LatePolicy};
+use holon_domain::workspace::WorkspaceEntry;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use tokio_util::sync::CancellationToken;
@@ -85,6 +86,16 @@ async fn a_command_starts_inside_the_execution_root_only() {
     let refused = run(&host, order).await;
     assert!(matches!(refused, Err(CommandFailure::OutsideRoot { .. })));
     assert!(!host.was_begun(&world.key("two")).await);
+    let workspace = world.beside("workspace");
+    std::os::unix::fs::symlink(world.beside("state"), &workspace).unwrap();
+    let mut order = world.order("three", "pwd");
+    order.context.workspace = WorkspaceEntry::agent_home(workspace.to_str().unwrap());
+    let refused = run(&host, order).await;
+    assert!(
+        matches!(refused, Err(CommandFailure::OutsideRoot { .. })),
+        "{refused:?}"
+    );
+    assert!(!host.was_begun(&world.key("three")).await);
 }
 
 async fn a_command_that_is_late_goes_on() {

@@ -56,7 +56,15 @@ impl Attachments {
     /// Records the attachment of an agent that was created or started.
     pub(crate) fn record_start(&self, agent_home: &str) {
         let remembered = self.take(agent_home);
-        if let Err(error) = self.attachment(agent_home).renew(remembered) {
+        let attachment = self.attachment(agent_home);
+        let root = attachment.root();
+        if let Some(target) = root.and_then(|root| self.claims.linked_target(&root)) {
+            // The record stays, so that the agent goes on when its directory is put back.
+            tracing::warn!(agent_home, target = %target.display(), "a link leads the directory an agent works in \
+                 to the host's own; its commands and patches are refused until the directory is put back");
+            return;
+        }
+        if let Err(error) = attachment.renew(remembered) {
             tracing::warn!(%error, "the directory an agent works in could not be put on record");
         }
     }
@@ -68,6 +76,12 @@ impl Attachments {
         workspace: &WorkspaceEntry,
     ) -> Result<Tree, TreeError> {
         let root = Path::new(&workspace.execution_root);
+        if self.claims.linked_target(root).is_some() {
+            return Err(TreeError::Replaced {
+                path: workspace.execution_root.clone(),
+                found: "its path leads over a link to the host's own directories",
+            });
+        }
         if !is_home(workspace) {
             let remembered = self.take(agent_home);
             return self.attachment(agent_home).open(root, remembered);

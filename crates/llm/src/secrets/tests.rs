@@ -70,6 +70,27 @@ fn words_that_share_a_secret_are_cleaned_as_one_text() {
 }
 
 #[test]
+fn a_secret_that_two_paragraphs_of_reasoning_share_is_found() {
+    // A codec joins the summary parts of one reasoning item with a blank line.
+    let known = knowing(&[KEY]);
+    let blocks = vec![
+        reasoning("see sk-can\n\nary-8d1f0c\n\nend", "a"),
+        reasoning("last sk-canary\n\n-8d", "b"),
+        reasoning("1f0c\n\nover", "c"),
+        reasoning("two\n\nparagraphs", "d"),
+    ];
+    assert_eq!(
+        cleaned(&known, blocks),
+        [
+            reasoning("see [secret]\n\nend", ""),
+            reasoning("last [secret]", ""),
+            reasoning("over", ""),
+            reasoning("two\n\nparagraphs", "d"),
+        ]
+    );
+}
+
+#[test]
 fn reasoning_that_was_changed_loses_its_seal_and_other_reasoning_keeps_it() {
     let known = knowing(&[KEY]);
     let blocks = vec![

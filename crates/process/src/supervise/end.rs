@@ -82,17 +82,26 @@ impl Task {
         let limit = grace.saturating_add(AFTER_GRACE);
         let stopped = async {
             tokio::select! {
-                ended = self.ended() => ended,
+                biased;
+                ended = self.ended() => Some(ended),
                 never = self.request_stop(grace) => match never {},
+                () = self.wait_until_removed() => None,
             }
         };
-        if let Ok(ended) = tokio::time::timeout(limit, stopped).await {
+        if let Ok(Some(ended)) = tokio::time::timeout(limit, stopped).await {
             return ended;
         }
-        // The shim does not respond.
+        // The shim does not respond, or cannot be reached because its directory was deleted.
         kill_shim_and_session(&self.state_dir, self.birth_record.as_ref()).await;
         let ended = tokio::time::timeout(DEATH, self.ended()).await;
         ended.unwrap_or(Err(Error::Lost))
+    }
+
+    /// Returns when the directory of the task is gone. Without it no request can be sent.
+    async fn wait_until_removed(&self) {
+        while self.state_dir.try_exists().unwrap_or(true) {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// Requests a stop until the shim accepts it, and wakes a suspended shim meanwhile.

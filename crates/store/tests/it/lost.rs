@@ -178,6 +178,42 @@ fn a_log_is_not_mixed_with_a_file_that_took_the_place_of_its_own() {
     );
 }
 
+#[test]
+fn a_store_behind_a_symbolic_link_is_refused_with_the_next_step() {
+    for name in ["s.sqlite3", "s.sqlite3-wal", "s.sqlite3-shm"] {
+        let dir = StoreDir::new();
+        let path = dir.crashed(2);
+        let (here, away) = (dir.path(name), dir.path("away"));
+        fs::rename(&here, &away).expect("moves");
+        std::os::unix::fs::symlink(&away, &here).expect("links");
+        let error = Db::open(&path).map(drop).expect_err("is refused");
+        let text = error.to_string();
+        assert!(
+            text.contains(&format!(
+                "{} is a symbolic link to {}",
+                here.display(),
+                away.display()
+            )) && text.contains("move"),
+            "{text}"
+        );
+        assert_eq!(survey(&path, &dir.path("agents")), Err(error));
+        fs::rename(&away, &here).expect("moves back");
+        let db = Db::open(&path).expect("opens");
+        assert_eq!(pending(&db), 2, "{name}: nothing acknowledged is missing");
+    }
+}
+
+#[test]
+fn a_log_that_went_before_anything_was_noted_is_told_as_a_loss() {
+    let dir = StoreDir::new();
+    let path = dir.crashed(3);
+    fs::remove_file(dir.path("s.sqlite3-wal")).expect("removes");
+    let db = Db::open(&path).expect("opens");
+    assert_eq!(pending(&db), 0, "it was all in the log");
+    assert!(told(&db, "may be missing"), "{:?}", db.findings());
+    assert!(!told(&db, "nothing is missing"), "{:?}", db.findings());
+}
+
 fn directory(agents: &Path, name: &str) {
     fs::create_dir_all(agents.join(name)).expect("makes");
 }

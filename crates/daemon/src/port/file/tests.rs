@@ -460,6 +460,28 @@ fn a_root_that_was_replaced_before_the_first_patch_is_noticed_too() {
 }
 
 #[test]
+fn a_root_that_became_a_link_to_the_hosts_state_is_refused_even_after_a_start() {
+    let house = House::new();
+    let attachments = house.files().attachments;
+    attachments.remember(&house.home(), &house.workspace());
+    attachments.record_start(&house.home());
+    let state = house.dir.path().join("state");
+    fs::write(state.join("a.txt"), "one\n").expect("a file");
+    fs::rename(house.root(), house.dir.path().join("moved")).expect("it moves");
+    std::os::unix::fs::symlink("state", house.root()).expect("a link");
+    attachments.record_start(&house.home());
+    let refused = house.apply("call_1", PATCH).expect_err("it is a link");
+    assert_eq!(refused.kind, ToolErrorKind::ExecutionRootViolation);
+    assert_eq!(
+        fs::read_to_string(state.join("a.txt")).expect("a file"),
+        "one\n"
+    );
+    fs::remove_file(house.root()).expect("it goes");
+    fs::rename(house.dir.path().join("moved"), house.root()).expect("it moves back");
+    house.apply("call_2", PATCH).expect("it applies");
+}
+
+#[test]
 fn a_home_that_was_made_again_is_still_the_home_and_a_link_in_its_place_is_not() {
     let house = House::new();
     let home = WorkspaceEntry::agent_home(&house.home());
