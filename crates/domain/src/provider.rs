@@ -59,9 +59,7 @@ spelled! {
 spelled! {
     /// Wire protocol of a provider.
     Transport {
-        /// OpenAI's Responses API.
         OpenaiResponses = "openai_responses",
-        /// Anthropic's Messages API.
         AnthropicMessages = "anthropic_messages",
         /// The Responses API of the Codex backend: streamed, with extra fields.
         OpenaiCodexResponses = "openai_codex_responses",

@@ -192,7 +192,8 @@ async fn a_watched_run_that_breaks_off_is_a_failure_and_one_that_is_refused_says
     let host = Host::start(vec![stream("e", &delta(0, "word")), stream("e", error)]);
     let request = holon_api::RunRequest::default();
     let mut texts = Vec::new();
-    let broken = host.client().run_watched(&request, |item| {
+    let client = host.client();
+    let broken = client.run_watched(&request, |item| {
         if let StreamItem::Delta(delta) = item {
             texts.push(delta.text);
         }
