@@ -319,6 +319,8 @@ mod tests {
         let event = Event::CurrentRunAborted(CurrentRunAborted {
             run_id: RunId::from_stored("run_1"),
             reason: TerminalReason::OperatorAborted,
+            turn_index: None,
+            message_seq: None,
         });
         let sent = EventEnvelope::new(
             &main_agent(),
