@@ -8,6 +8,7 @@ use holon_domain::{AgentId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Response header of a stream: identity of the store its cursors belong to.
 pub const EPOCH_HEADER: &str = "holon-epoch";
@@ -34,10 +35,22 @@ pub enum Projection {
     LocalDebug,
 }
 
+impl Projection {
+    /// Returns the spelling on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::LocalDebug => "local_debug",
+        }
+    }
+}
+
 /// Description of the projection an event was shown with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectionInfo {
-    pub name: Projection,
+    /// Spelling of the projection. Text, so that a client reads the name of a projection that it does not know.
+    pub name: Cow<'static, str>,
     /// True if the payload holds raw diagnostics beyond the standard payload. No kind stores any, so it is false.
     pub raw_payload_included: bool,
     /// Names of fields that were removed. None are: secrets are not stored.
@@ -47,9 +60,9 @@ pub struct ProjectionInfo {
 impl ProjectionInfo {
     /// Returns the description of a projection.
     #[must_use]
-    pub const fn of(name: Projection) -> Self {
+    pub const fn of(projection: Projection) -> Self {
         Self {
-            name,
+            name: Cow::Borrowed(projection.as_str()),
             raw_payload_included: false,
             redactions: Vec::new(),
         }
@@ -169,6 +182,17 @@ pub enum PageOrder {
     Desc,
 }
 
+impl PageOrder {
+    /// Returns the spelling on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Asc => "asc",
+            Self::Desc => "desc",
+        }
+    }
+}
+
 impl From<PageOrder> for EventOrder {
     fn from(order: PageOrder) -> Self {
         match order {
@@ -193,7 +217,8 @@ pub struct EventsPage {
     pub has_older: bool,
     /// True if newer events exist than those in this page.
     pub has_newer: bool,
-    pub order: PageOrder,
+    /// Spelling of the order. Text, so that a client reads an order that it does not know.
+    pub order: Cow<'static, str>,
     /// Upper bound on the number of events in this page.
     pub limit: u64,
     /// Identity of the store the sequence numbers belong to.
@@ -225,7 +250,7 @@ impl EventsPage {
             newest_seq: page.newest_seq,
             has_older: page.has_older,
             has_newer: page.has_newer,
-            order: of.order,
+            order: Cow::Borrowed(of.order.as_str()),
             limit: of.limit,
             epoch: of.epoch.to_owned(),
         })
@@ -301,6 +326,16 @@ mod tests {
     }
 
     #[test]
+    fn projections_and_orders_are_sent_as_requests_spell_them() {
+        for projection in [Projection::Operator, Projection::LocalDebug] {
+            assert_eq!(json!(projection), projection.as_str());
+        }
+        for order in [PageOrder::Asc, PageOrder::Desc] {
+            assert_eq!(json!(order), order.as_str());
+        }
+    }
+
+    #[test]
     fn an_envelope_names_agent_position_kind_and_version() {
         let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
             turn_index: 3,
@@ -326,6 +361,8 @@ mod tests {
         let event = Event::CurrentRunAborted(CurrentRunAborted {
             run_id: RunId::from_stored("run_1"),
             reason: TerminalReason::OperatorAborted,
+            turn_index: None,
+            message_seq: None,
         });
         let sent = EventEnvelope::new(
             &main_agent(),
@@ -336,7 +373,7 @@ mod tests {
         let text = serde_json::to_string(&sent).expect("serialises");
         let got: EventEnvelope = serde_json::from_str(&text).expect("parses");
         assert_eq!(got.event(), event);
-        assert_eq!(got.projection.name, Projection::LocalDebug);
+        assert_eq!(got.projection.name, "local_debug");
         assert!(
             !got.projection.raw_payload_included,
             "it says that it holds nothing more"

@@ -225,6 +225,7 @@ impl Provenance {
             Event::ToolExecutionFailed(e) => Self::run(Some(&e.run_id)),
             Event::TurnTerminal(e) => Self::run(Some(&e.run_id)),
             Event::CurrentRunAborted(e) => Self::run(Some(&e.run_id)),
+            Event::ClosureDecided(e) => Self::run(e.run_id.as_ref()),
             Event::ControlApplied(e) => Self::run(e.aborted_run_id.as_ref()),
             Event::TaskCreated(e) => Self::task(&e.task_id, e.parent_message_id.as_ref()),
             Event::TaskStatusUpdated(e) => Self::task(&e.task_id, None),
@@ -236,7 +237,6 @@ impl Provenance {
             | Event::AgentModelOverrideSet(_)
             | Event::AgentModelOverrideCleared(_)
             | Event::AgentStateChanged(_)
-            | Event::ClosureDecided(_)
             | Event::WorkspaceUsed(_)
             | Event::TimerCreated(_)
             | Event::TimerCancelled(_)
@@ -428,6 +428,7 @@ pub(crate) mod tests {
             run_id: RunId::from_stored("run_1"),
             queue_wait_ms: 0,
             message_seq: None,
+            turn_index: None,
         });
         assert_eq!(
             serde_json::to_string(&of(event, None)).expect("serialises"),

@@ -1,8 +1,16 @@
 //! The parts of responses that this build decodes. Words of closed sets (a status, a kind, a reason) are text, as the
 //! host spells them. Fields that older hosts lack have a default.
 
+mod work;
+
+pub use work::{
+    Closure, ExplainedDecision, Explanation, PlanFile, PlannedWake, Report, Todo, UnservedInput,
+    Wake, WorkItem, WorkItemsPage,
+};
+
 use holon_domain::agent::ItemCounts;
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
+use holon_domain::{TimerId, WaitId};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -116,6 +124,9 @@ pub struct WakeHint {
     pub key: String,
     /// Text of the operator who woke the agent by hand.
     pub reason: Option<String>,
+    /// Number of hints from this source that were joined.
+    #[serde(default)]
+    pub count: u64,
 }
 
 /// Work items, waits and timers in an agent's status.
@@ -140,22 +151,41 @@ pub struct Item {
     pub id: String,
     pub objective: String,
     pub scheduling_state: String,
+    /// Relation of the item to the agent's focus.
+    #[serde(default)]
+    pub focus: String,
     pub blocked_by: Option<String>,
 }
 
-/// A wait that has not ended.
+/// A wait of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Wait {
-    pub id: String,
+    pub id: WaitId,
     pub kind: String,
+    #[serde(default)]
+    pub status: String,
+    /// Item that waits; absent if the agent itself waits.
+    pub work_item_id: Option<String>,
     pub waiting_for: String,
     /// Deadline at which the wait ends; absent if it has none.
     pub due_at: Option<String>,
 }
 
-/// A timer that will still fire.
+/// A timer of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Timer {
+    pub id: TimerId,
+    #[serde(default)]
+    pub status: String,
+    /// Milliseconds between two slots; absent for a timer that fires once and for a cron expression.
+    pub interval_ms: Option<u64>,
+    pub cron: Option<String>,
+    /// Zone in which the cron expression is evaluated.
+    pub time_zone: Option<String>,
+    /// Text of the tick that the agent reads.
+    pub summary: Option<String>,
+    #[serde(default)]
+    pub fire_count: u64,
     /// Time of the next slot.
     pub next_fire_at: Option<String>,
 }

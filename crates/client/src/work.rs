@@ -1,16 +1,14 @@
 //! Routes about an agent's work: items, waits, timers, wakes and the explanation.
 
+use crate::answer::Answer;
 use crate::client::{Client, control_path, with_query};
 use crate::error::Error;
+use crate::view::{Explanation, Timer, Wait, Wake, WorkItem, WorkItemsPage};
 use holon_api::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
-    WakeRequest, WakeResponse, WorkItemsResponse,
+    WakeRequest,
 };
-use holon_domain::explanation::Explanation;
 use holon_domain::intent::WorkItemFilter;
-use holon_domain::timer::TimerView;
-use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::WorkItemView;
 use holon_domain::{AgentId, TimerId, WaitId, WorkItemId};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -20,7 +18,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn explain(&self, agent_id: &AgentId) -> Result<Explanation, Error> {
+    pub async fn explain(&self, agent_id: &AgentId) -> Result<Answer<Explanation>, Error> {
         self.get(format!("/agents/{agent_id}/explain")).await
     }
 
@@ -33,7 +31,7 @@ impl Client {
         agent_id: &AgentId,
         filter: WorkItemFilter,
         limit: u64,
-    ) -> Result<WorkItemsResponse, Error> {
+    ) -> Result<Answer<WorkItemsPage>, Error> {
         self.get(list_path(agent_id, "work-items", &filter, limit))
             .await
     }
@@ -46,7 +44,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         id: &WorkItemId,
-    ) -> Result<WorkItemView, Error> {
+    ) -> Result<Answer<WorkItem>, Error> {
         let item = escape_segment(id.as_str());
         self.get(format!("/agents/{agent_id}/work-items/{item}"))
             .await
@@ -60,7 +58,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &CreateWorkItemRequest,
-    ) -> Result<WorkItemView, Error> {
+    ) -> Result<Answer<WorkItem>, Error> {
         self.post(control_path(agent_id, "work-items"), request)
             .await
     }
@@ -74,7 +72,7 @@ impl Client {
         agent_id: &AgentId,
         id: &WorkItemId,
         request: &UpdateWorkItemRequest,
-    ) -> Result<WorkItemView, Error> {
+    ) -> Result<Answer<WorkItem>, Error> {
         let item = escape_segment(id.as_str());
         self.post(
             control_path(agent_id, &format!("work-items/{item}")),
@@ -91,7 +89,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         id: &WorkItemId,
-    ) -> Result<WorkItemView, Error> {
+    ) -> Result<Answer<WorkItem>, Error> {
         let target = format!("work-items/{}/complete", escape_segment(id.as_str()));
         self.post(control_path(agent_id, &target), &EmptyRequest::default())
             .await
@@ -105,7 +103,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         id: &WorkItemId,
-    ) -> Result<WorkItemView, Error> {
+    ) -> Result<Answer<WorkItem>, Error> {
         let target = format!("work-items/{}/resume", escape_segment(id.as_str()));
         self.post(control_path(agent_id, &target), &EmptyRequest::default())
             .await
@@ -120,7 +118,7 @@ impl Client {
         agent_id: &AgentId,
         filter: ListFilter,
         limit: u64,
-    ) -> Result<Vec<WaitRecord>, Error> {
+    ) -> Result<Vec<Answer<Wait>>, Error> {
         self.get(list_path(agent_id, "waits", &filter, limit)).await
     }
 
@@ -128,7 +126,11 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn cancel_wait(&self, agent_id: &AgentId, id: &WaitId) -> Result<WaitRecord, Error> {
+    pub async fn cancel_wait(
+        &self,
+        agent_id: &AgentId,
+        id: &WaitId,
+    ) -> Result<Answer<Wait>, Error> {
         let target = format!("waits/{}/cancel", escape_segment(id.as_str()));
         self.post(control_path(agent_id, &target), &EmptyRequest::default())
             .await
@@ -143,7 +145,7 @@ impl Client {
         agent_id: &AgentId,
         filter: ListFilter,
         limit: u64,
-    ) -> Result<Vec<TimerView>, Error> {
+    ) -> Result<Vec<Answer<Timer>>, Error> {
         self.get(list_path(agent_id, "timers", &filter, limit))
             .await
     }
@@ -156,7 +158,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &CreateTimerRequest,
-    ) -> Result<TimerView, Error> {
+    ) -> Result<Answer<Timer>, Error> {
         self.post(control_path(agent_id, "timers"), request).await
     }
 
@@ -164,7 +166,11 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn cancel_timer(&self, agent_id: &AgentId, id: &TimerId) -> Result<TimerView, Error> {
+    pub async fn cancel_timer(
+        &self,
+        agent_id: &AgentId,
+        id: &TimerId,
+    ) -> Result<Answer<Timer>, Error> {
         let target = format!("timers/{}/cancel", escape_segment(id.as_str()));
         self.post(control_path(agent_id, &target), &EmptyRequest::default())
             .await
@@ -178,7 +184,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &WakeRequest,
-    ) -> Result<WakeResponse, Error> {
+    ) -> Result<Answer<Wake>, Error> {
         self.post(control_path(agent_id, "wake"), request).await
     }
 }

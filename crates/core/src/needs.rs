@@ -86,7 +86,14 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
         Intent::TaskStatus { task_id } | Intent::TaskStop { task_id } => {
             needs.tasks.insert(task_id.clone());
         }
-        Intent::AgentGet | Intent::TaskList => needs.active_tasks = true,
+        Intent::TaskList => needs.active_tasks = true,
+        Intent::AgentGet => {
+            let work = &agent.work;
+            needs.active_tasks = true;
+            needs.active_waits |= work.active_waits > 0;
+            needs.active_timers |= work.active_timers > 0;
+            needs.hints |= work.hints > 0;
+        }
         Intent::Work(
             WorkIntent::Pick { work_item_id, .. }
             | WorkIntent::Update { work_item_id, .. }

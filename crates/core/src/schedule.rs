@@ -11,7 +11,7 @@ use holon_domain::agent::WorkState;
 use holon_domain::closure::{ClosureDecision, WaitingReason};
 use holon_domain::continuation::ContinuationResolution;
 use holon_domain::event::{ContinuationResolved, Event, SchedulerChoice, SchedulerDecision};
-use holon_domain::message::{MessageEnvelope, MessageKind};
+use holon_domain::message::MessageKind;
 use holon_domain::queue::{QueueEntry, QueueStatus};
 
 /// Decides until a turn is open, the agent rests, or a fresh view is needed. Each pass but the last removes something
@@ -74,6 +74,7 @@ fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
         model_reentry: false,
         message_id: None,
         evidence,
+        message_seq: None,
     }));
 }
 
@@ -85,7 +86,7 @@ fn is_paced(draft: &Draft<'_>, head: &QueueEntry) -> bool {
 /// Takes up the head of the queue. Returns true if it was settled at once, so that the scheduler looks again.
 fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -> bool {
     if must_be_held(draft, &head) {
-        record_choice(draft, &head.envelope, "kept for the next turn", false);
+        record_choice(draft, &head, "kept for the next turn", false);
         draft.hold_queued(&head);
         return true;
     }
@@ -94,7 +95,7 @@ fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -
         return draft.agent.work.hints > 0;
     }
     let resolution = continuation::resolve(prior, Trigger::of(&head.envelope));
-    record(draft, &head.envelope, &resolution);
+    record(draft, &head, &resolution);
     let model_visible = resolution.model_visible;
     draft.agent.last_continuation = Some(resolution);
     if model_visible {
@@ -117,15 +118,15 @@ fn must_be_held(draft: &Draft<'_>, head: &QueueEntry) -> bool {
             || run_failed_since(&draft.agent, message.created_at))
 }
 
-fn record(draft: &mut Draft<'_>, message: &MessageEnvelope, resolution: &ContinuationResolution) {
+fn record(draft: &mut Draft<'_>, head: &QueueEntry, resolution: &ContinuationResolution) {
     let reason = if resolution.model_visible {
         "for a model"
     } else {
         "a sign of life"
     };
-    record_choice(draft, message, reason, resolution.model_visible);
+    record_choice(draft, head, reason, resolution.model_visible);
     draft.event(Event::ContinuationResolved(ContinuationResolved {
-        message_id: message.id.clone(),
+        message_id: head.envelope.id.clone(),
         trigger_kind: resolution.trigger_kind,
         class: resolution.class,
         prior_closure_outcome: resolution.prior_closure_outcome,
@@ -133,15 +134,11 @@ fn record(draft: &mut Draft<'_>, message: &MessageEnvelope, resolution: &Continu
         matched_waiting_reason: resolution.matched_waiting_reason,
         model_visible: Some(resolution.model_visible),
         evidence: resolution.evidence.clone(),
+        message_seq: Some(head.seq),
     }));
 }
 
-fn record_choice(
-    draft: &mut Draft<'_>,
-    message: &MessageEnvelope,
-    reason: &str,
-    model_reentry: bool,
-) {
+fn record_choice(draft: &mut Draft<'_>, head: &QueueEntry, reason: &str, model_reentry: bool) {
     let decision = if model_reentry {
         SchedulerChoice::StartModelTurn
     } else {
@@ -151,7 +148,8 @@ fn record_choice(
         decision,
         reason: reason.to_owned(),
         model_reentry,
-        message_id: Some(message.id.clone()),
+        message_id: Some(head.envelope.id.clone()),
         evidence: Vec::new(),
+        message_seq: Some(head.seq),
     }));
 }

@@ -167,9 +167,10 @@ events! {
     AssistantRoundRecorded = "assistant_round_recorded", v 1;
     /// An answer was cut off by the output limit, and the model is asked to continue.
     MaxOutputTokensRecovery = "max_output_tokens_recovery", v 1;
-    /// A command is about to be started for a tool call. Recorded in the commit that asks for it: once for each command
-    /// of a batch, and not again when a restart finds the command. If the command is then refused, skipped or already
-    /// running, the result of the call says so.
+    /// A call asks for a command. Recorded in the commit that begins the call, before the shell starts anything: once for
+    /// each command of a batch, and not again when a restart finds the command. It does not prove that the command ran.
+    /// The shell may refuse the command, skip it because an earlier one of its batch failed, or find it running already;
+    /// the result of the call says so.
     ProcessExecutionRequested = "process_execution_requested", v 1;
     /// A tool call ended with a result.
     ToolExecuted = "tool_executed", v 1;
@@ -296,6 +297,16 @@ pub struct ClosureDecided {
     /// Time at which the wait ends at the latest. Absent if no time ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
+    /// Run of the turn that ended. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Turn that ended. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_index: Option<u64>,
+    /// Queue position of the message that the turn answered. The API adds the id and the origin of that message. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// A wake-up by the runtime. See [`Event::SystemTickEmitted`].
@@ -333,6 +344,13 @@ pub struct CurrentRunAborted {
     pub run_id: RunId,
     /// Distinguishes an operator's abort from a stop of the agent.
     pub reason: TerminalReason,
+    /// Turn of the run. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_index: Option<u64>,
+    /// Queue position of the message that the turn answered. The API adds the id and the origin of that message. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// Workspace that became active. See [`Event::WorkspaceUsed`].

@@ -235,6 +235,8 @@ pub const WAKE_HINTS: u32 = 16;
 pub const HINT_BODY_BYTES: usize = 8 << 10;
 /// Most active timers of one agent. `CreateTimer` refuses more.
 pub const ACTIVE_TIMERS: u32 = 10_000;
+/// Active timers that a status and `AgentGet` show. `ListTimers` and the list of timers show the rest.
+pub const STATUS_TIMERS: usize = 50;
 /// Most queued timer ticks of one agent. At this many a slot of a repeating timer counts as missed; a timer that fires
 /// once always gets its tick.
 pub const TIMER_TICKS_QUEUED: u32 = 256;

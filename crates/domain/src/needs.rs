@@ -53,6 +53,8 @@ pub struct Needs {
     pub hints: bool,
     /// A page of the timers whose slot came while the agent was stopped.
     pub parked_timers: bool,
+    /// The first active timers, as many as a status shows.
+    pub active_timers: bool,
 }
 
 impl Needs {
@@ -74,6 +76,7 @@ impl Needs {
         self.timers.extend(more.timers);
         self.hints |= more.hints;
         self.parked_timers |= more.parked_timers;
+        self.active_timers |= more.active_timers;
     }
 
     /// Returns true if no row is asked for.
@@ -130,4 +133,6 @@ pub struct LoadedRows {
     pub timers: BTreeMap<TimerId, Option<TimerRecord>>,
     pub hints: Part<Vec<WakeHint>>,
     pub parked_timers: Part<Vec<TimerRecord>>,
+    /// Active timers, oldest first, at most [`crate::limits::STATUS_TIMERS`].
+    pub active_timers: Part<Vec<TimerRecord>>,
 }

@@ -15,7 +15,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs, Part};
-use holon_domain::{AgentId, Timestamp};
+use holon_domain::{AgentId, Timestamp, limits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// One open transaction. Its writes hold together or not at all.
@@ -125,6 +125,9 @@ impl Ledger for Tx<'_> {
             active_waits: part(needs.active_waits, || waits::active(conn, no))?,
             hints: part(needs.hints, || hints::pending(conn, no))?,
             parked_timers: part(needs.parked_timers, || timers::parked(conn, no))?,
+            active_timers: part(needs.active_timers, || {
+                timers::active(conn, no, limits::STATUS_TIMERS)
+            })?,
             generation,
             queue,
             queued_prompts,

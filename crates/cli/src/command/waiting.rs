@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
 use crate::render;
-use holon_api::{CreateTimerRequest, ListFilter, WakeDisposition, WakeRequest};
+use holon_api::{CreateTimerRequest, ListFilter, WakeRequest};
 use holon_domain::limits::LIST_PAGE_MAX;
 use holon_domain::{TimerId, WaitId};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) async fn explain(
     let host = Host::find(home, agent, output)?;
     let agent_id = host.agent_id().await?;
     let explanation = host.check_answer(host.client().explain(&agent_id).await)?;
-    output.answer(&explanation, render::explain::explanation);
+    output.answer(&explanation, |told| render::explain::explanation(told));
     Ok(Exit::Done)
 }
 
@@ -38,11 +38,10 @@ pub(super) async fn wake(
     let host = Host::find(home, Some(args.agent), output)?;
     let agent_id = host.agent_id().await?;
     let woken = host.check_answer(host.client().wake(&agent_id, &request).await)?;
-    output.answer(&woken, |woken| match woken.disposition {
-        WakeDisposition::Triggered => format!("agent {} is told", woken.agent_id),
-        WakeDisposition::Coalesced => {
-            format!("agent {} is told with a wake before it", woken.agent_id)
-        }
+    output.answer(&woken, |woken| match woken.disposition.as_str() {
+        "triggered" => format!("agent {} is told", woken.agent_id),
+        "coalesced" => format!("agent {} is told with a wake before it", woken.agent_id),
+        other => format!("agent {}: the wake is {other}", woken.agent_id),
     });
     Ok(Exit::Done)
 }
@@ -127,6 +126,7 @@ async fn create_timer(
     output.answer(&timer, |timer| {
         let first = timer
             .next_fire_at
+            .as_ref()
             .map_or_else(String::new, |at| format!(" at {at}"));
         format!("{} fires{first}", timer.id)
     });

@@ -7,9 +7,11 @@ use crate::host::Host;
 use crate::output::Output;
 use crate::render;
 use holon_api::{CreateWorkItemRequest, UpdateWorkItemRequest};
+use holon_client::Answer;
+use holon_client::view::WorkItem;
 use holon_domain::WorkItemId;
 use holon_domain::intent::WorkItemFilter;
-use holon_domain::work_item::{TodoItem, WorkItemView};
+use holon_domain::work_item::TodoItem;
 use std::path::PathBuf;
 
 /// Runs one subcommand of `work`.
@@ -63,14 +65,16 @@ async fn list(
 ) -> Result<Exit, Failure> {
     let agent_id = host.agent_id().await?;
     let items = host.client().work_items(&agent_id, filter, limit).await;
-    output.answer(&host.check_answer(items)?, render::work::items);
+    output.answer(&host.check_answer(items)?, |items| {
+        render::work::items(items)
+    });
     Ok(Exit::Done)
 }
 
 async fn show(host: &Host, id: &WorkItemId, output: &Output) -> Result<Exit, Failure> {
     let agent_id = host.agent_id().await?;
     let item = host.check_answer(host.client().work_item(&agent_id, id).await)?;
-    output.answer(&item, render::work::item);
+    output.answer(&item, |item| render::work::item(item));
     Ok(Exit::Done)
 }
 
@@ -119,7 +123,7 @@ async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Res
     answer(&item, &revision, output)
 }
 
-fn answer(item: &WorkItemView, what: &str, output: &Output) -> Result<Exit, Failure> {
-    output.answer(&item, |item| format!("{} {what}", item.id));
+fn answer(item: &Answer<WorkItem>, what: &str, output: &Output) -> Result<Exit, Failure> {
+    output.answer(item, |item| format!("{} {what}", item.id));
     Ok(Exit::Done)
 }

@@ -1,7 +1,7 @@
 //! Renders the explanation of an agent's state.
 
-use super::work::{self, word_of};
-use holon_domain::explanation::{ExplainedDecision, Explanation, UnservedInput};
+use super::work;
+use holon_client::view::{ExplainedDecision, Explanation, UnservedInput};
 
 /// Renders the whole explanation, most urgent fact first.
 pub(crate) fn explanation(explanation: &Explanation) -> String {
@@ -20,20 +20,21 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
         decisions,
     } = explanation;
     let mut lines = vec![
-        format!("agent      {agent_id} ({})", word_of(stands)),
+        format!("agent      {agent_id} ({stands})"),
         format!("why        {}", scheduling_posture.reason),
     ];
     if let Some(closure) = closure {
         let waiting = closure
             .waiting_reason
-            .map_or_else(String::new, |reason| format!(", {}", word_of(&reason)));
+            .as_ref()
+            .map_or_else(String::new, |reason| format!(", {reason}"));
         let evidence = closure.evidence.join("; ");
         lines.push(format!(
             "stands     {}{waiting} ({evidence})",
-            word_of(&closure.outcome)
+            closure.outcome
         ));
     }
-    if let Some(at) = scheduling_posture.wakes_at {
+    if let Some(at) = &scheduling_posture.wakes_at {
         lines.push(format!("wakes      {at}"));
     }
     lines.extend(
@@ -65,10 +66,7 @@ fn queue(pending: u64, oldest: Option<&UnservedInput>) -> String {
     match oldest {
         Some(oldest) => format!(
             "queue      {pending} waiting; oldest {} ({}) since {}: {}",
-            oldest.message_id,
-            word_of(&oldest.kind),
-            oldest.created_at,
-            oldest.preview
+            oldest.message_id, oldest.kind, oldest.created_at, oldest.preview
         ),
         None => "queue      nothing waits".to_owned(),
     }

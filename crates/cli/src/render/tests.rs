@@ -1,6 +1,7 @@
 //! Rendering of responses of a host that is newer than this program.
 
 use super::*;
+use holon_client::view::{Explanation, WorkItem};
 use serde_json::json;
 
 fn answer<T: serde::de::DeserializeOwned>(value: Value) -> Answer<T> {
@@ -55,4 +56,42 @@ fn a_status_of_a_newer_host_is_shown_with_its_words() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("confined"), "{shown}");
+}
+
+#[test]
+fn work_and_an_explanation_of_a_newer_host_are_shown_with_their_words() {
+    let item = json!({
+        "id": "work_1", "agent_id": "main", "objective": "rest", "state": "dormant", "plan_status": "whispered",
+        "scheduling_state": "hovering", "focus": "peripheral", "plan_artifact": { "path": "/p", "bytes": 3, "hash": "h" },
+        "todo_list": [{ "text": "nap", "state": "dreamed" }], "revision": 2, "updated_at": "then",
+    });
+    let one: Answer<WorkItem> = answer(item.clone());
+    let shown = work::item(&one);
+    assert!(shown.contains("todo       [dreamed] nap\n"), "{shown}");
+    let wait =
+        json!({ "id": "wait_1", "kind": "dawn", "status": "drowsing", "waiting_for": "light" });
+    assert_eq!(
+        work::waits(&[answer(wait.clone())]),
+        "wait_1  drowsing: light"
+    );
+    let timer = json!({ "id": "timer_1", "status": "melting", "fire_count": 0 });
+    assert_eq!(
+        work::timers(&[answer(timer)]),
+        "timer_1  melting: no summary"
+    );
+    let explained: Answer<Explanation> = answer(json!({
+        "agent_id": "main", "status": "levitating",
+        "scheduling_posture": { "posture": "daydreaming", "reason": "it dreams" },
+        "closure": { "outcome": "transcended", "waiting_reason": "awaiting_dawn", "evidence": ["stars"] },
+        "woken_by": ["the sun"], "pending": 0, "current_work_item": item, "waiting_intents": [wait],
+    }));
+    let told = explain::explanation(&explained);
+    for part in [
+        "agent      main (levitating)\nwhy        it dreams\n",
+        "stands     transcended, awaiting_dawn (stars)\n",
+        "current    work_1  hovering: rest\n",
+        "waits for  wait_1  drowsing: light",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
 }

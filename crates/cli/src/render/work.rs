@@ -1,34 +1,30 @@
 //! Renders work items, waits and timers.
 
 use super::LINE_BYTES;
-use holon_api::WorkItemsResponse;
-use holon_client::view::{State, Work};
+use holon_client::Answer;
+use holon_client::view::{Item, State, Timer, Wait, Work, WorkItem, WorkItemsPage};
 use holon_domain::agent::ItemCounts;
-use holon_domain::text;
-use holon_domain::timer::TimerView;
-use holon_domain::wait::{WaitRecord, WaitStatus};
-use holon_domain::work_item::{TodoState, WorkItemListEntry, WorkItemView};
-use serde::Serialize;
-use serde_json::Value;
-
-/// Returns a word of a closed set as it is spelled in JSON.
-pub(super) fn word_of(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(word)) => word,
-        Ok(other) => other.to_string(),
-        Err(_) => String::new(),
-    }
-}
+use holon_domain::{limits, text};
+use std::fmt::Display;
 
 /// Renders a page of items, one line each.
-pub(crate) fn items(page: &WorkItemsResponse) -> String {
+pub(crate) fn items(page: &WorkItemsPage) -> String {
     if page.work_items.is_empty() {
         return "no such work items; make one with: holon work create OBJECTIVE".to_owned();
     }
     let mut lines: Vec<String> = page
         .work_items
         .iter()
-        .map(|item| entry(&item.clone().list_entry()))
+        .map(|item| {
+            let (id, state, focus) = (&item.id, &item.scheduling_state, &item.focus);
+            line(
+                id,
+                state,
+                focus,
+                &item.objective,
+                item.blocked_by.as_deref(),
+            )
+        })
         .collect();
     if page.returned < page.total_matching {
         let (shown, all) = (page.returned, page.total_matching);
@@ -39,34 +35,46 @@ pub(crate) fn items(page: &WorkItemsResponse) -> String {
     lines.join("\n")
 }
 
-/// Renders one item in one line: id, state, objective.
-pub(super) fn entry(item: &WorkItemListEntry) -> String {
-    let blocker = item
-        .blocked_by
-        .as_ref()
-        .map_or_else(String::new, |blocker| format!(" (blocked by: {blocker})"));
-    let state = match item.focus {
-        holon_domain::work_item::Focus::Current => {
-            format!("{}, current", word_of(&item.scheduling_state))
-        }
-        _ => word_of(&item.scheduling_state),
-    };
-    let objective = text::preview(&item.objective, LINE_BYTES / 4);
-    format!("{}  {state}: {objective}{blocker}", item.id)
+/// Renders one item in one line.
+pub(super) fn entry(item: &Item) -> String {
+    let (id, state, focus) = (&item.id, &item.scheduling_state, &item.focus);
+    line(
+        id,
+        state,
+        focus,
+        &item.objective,
+        item.blocked_by.as_deref(),
+    )
+}
+
+/// Builds the line of an item: id, state, objective, blocker.
+fn line(
+    id: &impl Display,
+    state: &str,
+    focus: &str,
+    objective: &str,
+    blocked_by: Option<&str>,
+) -> String {
+    let current = if focus == "current" { ", current" } else { "" };
+    let objective = text::preview(objective, LINE_BYTES / 4);
+    let blocker = blocked_by.map_or_else(String::new, |blocker| {
+        let blocker = text::preview(blocker, limits::EVENT_PREVIEW_BYTES);
+        format!(" (blocked by: {blocker})")
+    });
+    format!("{id}  {state}{current}: {objective}{blocker}")
 }
 
 /// Renders one item with all its facts.
-pub(crate) fn item(item: &WorkItemView) -> String {
-    let focus = word_of(&item.focus);
+pub(crate) fn item(item: &WorkItem) -> String {
     let mut lines = vec![
-        format!("item       {} ({focus})", item.id),
+        format!("item       {} ({})", item.id, item.focus),
         format!("objective  {}", item.objective),
-        format!("state      {}", word_of(&item.scheduling_state)),
+        format!("state      {}", item.scheduling_state),
     ];
     if let Some(blocker) = &item.blocked_by {
         lines.push(format!("blocked    {blocker}"));
     }
-    if let Some(at) = item.recheck_at {
+    if let Some(at) = &item.recheck_at {
         lines.push(format!("reminder   {at}"));
     }
     let plan = &item.plan_artifact;
@@ -74,13 +82,14 @@ pub(crate) fn item(item: &WorkItemView) -> String {
         Some(_) => format!("{} bytes", plan.bytes),
         None => "not written yet".to_owned(),
     };
-    let status = word_of(&item.plan_status);
+    let status = &item.plan_status;
     lines.push(format!("plan       {status}, {size}: {}", plan.path));
     for todo in item.todo_list.iter().flatten() {
-        let mark = match todo.state {
-            TodoState::Completed => "[x]",
-            TodoState::InProgress => "[>]",
-            TodoState::Pending => "[ ]",
+        let mark = match todo.state.as_str() {
+            "completed" => "[x]".to_owned(),
+            "in_progress" => "[>]".to_owned(),
+            "pending" => "[ ]".to_owned(),
+            other => format!("[{other}]"),
         };
         lines.push(format!("todo       {mark} {}", todo.text));
     }
@@ -95,47 +104,46 @@ pub(crate) fn item(item: &WorkItemView) -> String {
 }
 
 /// Renders waits, one line each.
-pub(crate) fn waits(waits: &[WaitRecord]) -> String {
+pub(crate) fn waits(waits: &[Answer<Wait>]) -> String {
     if waits.is_empty() {
         return "no waits".to_owned();
     }
-    let lines: Vec<String> = waits.iter().map(wait).collect();
+    let lines: Vec<String> = waits.iter().map(|shown| wait(shown)).collect();
     lines.join("\n")
 }
 
 /// Renders one wait: id, kind or end, purpose.
-pub(super) fn wait(wait: &WaitRecord) -> String {
-    let state = match wait.status {
-        WaitStatus::Active => word_of(&wait.kind),
-        WaitStatus::Resolved | WaitStatus::Cancelled | WaitStatus::Expired => word_of(&wait.status),
-    };
+pub(super) fn wait(wait: &Wait) -> String {
+    let is_active = wait.status == "active";
+    let state = if is_active { &wait.kind } else { &wait.status };
     let item = wait
         .work_item_id
         .as_ref()
         .map_or_else(String::new, |item| format!(" ({item})"));
-    let until = match (wait.status, wait.due_at) {
-        (WaitStatus::Active, Some(at)) => format!(", until {at} at the latest"),
-        (_, _) => String::new(),
+    let until = match &wait.due_at {
+        Some(at) if is_active => format!(", until {at} at the latest"),
+        Some(_) | None => String::new(),
     };
     let waiting_for = text::preview(&wait.waiting_for, LINE_BYTES / 4);
     format!("{}  {state}{item}: {waiting_for}{until}", wait.id)
 }
 
 /// Renders timers, the next to fire first.
-pub(crate) fn timers(timers: &[TimerView]) -> String {
+pub(crate) fn timers(timers: &[Answer<Timer>]) -> String {
     if timers.is_empty() {
         return "no timers; set one with: holon timer create --after 10m".to_owned();
     }
-    let mut sorted: Vec<&TimerView> = timers.iter().collect();
-    sorted.sort_by_key(|timer| (timer.next_fire_at.is_none(), timer.next_fire_at));
+    let mut sorted: Vec<&Timer> = timers.iter().map(|timer| &**timer).collect();
+    // Times of a host are spelled alike, so their texts sort as they do.
+    sorted.sort_by_key(|timer| (timer.next_fire_at.is_none(), timer.next_fire_at.as_ref()));
     let lines: Vec<String> = sorted.into_iter().map(timer).collect();
     lines.join("\n")
 }
 
-fn timer(timer: &TimerView) -> String {
-    let next = match timer.next_fire_at {
+fn timer(timer: &Timer) -> String {
+    let next = match &timer.next_fire_at {
         Some(at) => format!("fires at {at}"),
-        None => word_of(&timer.status),
+        None => timer.status.clone(),
     };
     let again = match (&timer.cron, timer.interval_ms) {
         (Some(cron), _) => {

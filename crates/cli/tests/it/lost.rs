@@ -195,7 +195,9 @@ fn a_host_whose_home_or_run_directory_is_deleted_ends_by_itself() {
             _ => "run/holon.lock",
         };
         assert_ended(served, &world.home().join(lost), "was deleted");
-        assert!(!gone.join("holon.lock").exists() && !gone.join("state").exists());
+        for made in ["holon.lock", "state", "holon.sqlite3"] {
+            assert!(!gone.join(made).exists(), "{name}: {made}");
+        }
     }
 }
 

@@ -4,11 +4,11 @@
 use super::Draft;
 use holon_domain::decision::Fact;
 use holon_domain::needs::{LoadedRows, Part};
-use holon_domain::timer::TimerRecord;
+use holon_domain::timer::{TimerRecord, TimerStatus};
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
-use holon_domain::{TimerId, WorkItemId};
+use holon_domain::{TimerId, WorkItemId, limits};
 use std::collections::BTreeMap;
 
 /// The rows about work that a draft holds.
@@ -21,6 +21,7 @@ pub(crate) struct WorkRows {
     timers: BTreeMap<TimerId, Option<TimerRecord>>,
     hints: Part<Vec<WakeHint>>,
     parked_timers: Part<Vec<TimerRecord>>,
+    active_timers: Part<Vec<TimerRecord>>,
 }
 
 impl WorkRows {
@@ -34,6 +35,7 @@ impl WorkRows {
             timers: std::mem::take(&mut loaded.timers),
             hints: std::mem::take(&mut loaded.hints),
             parked_timers: std::mem::take(&mut loaded.parked_timers),
+            active_timers: std::mem::take(&mut loaded.active_timers),
         }
     }
 }
@@ -163,6 +165,30 @@ impl Draft<'_> {
                 Vec::new()
             }
         }
+    }
+
+    /// Returns the active timers, oldest first, at most `limits::STATUS_TIMERS`.
+    pub(crate) fn active_timers(&self) -> Vec<TimerRecord> {
+        let stored = match &self.work.active_timers {
+            Part::Loaded(timers) => timers.as_slice(),
+            Part::Missing if self.agent.work.active_timers == 0 => &[],
+            Part::Missing => {
+                self.missing.borrow_mut().active_timers = true;
+                &[]
+            }
+        };
+        let unchanged = stored
+            .iter()
+            .filter(|timer| !self.work.timers.contains_key(&timer.id));
+        let changed = self.work.timers.values().flatten();
+        let mut active: Vec<TimerRecord> = unchanged
+            .chain(changed)
+            .filter(|timer| timer.status == TimerStatus::Active)
+            .cloned()
+            .collect();
+        active.sort_by_key(|timer| timer.created_at);
+        active.truncate(limits::STATUS_TIMERS);
+        active
     }
 
     pub(crate) fn hints(&self) -> Vec<WakeHint> {

@@ -280,6 +280,7 @@ mod tests {
             model_reentry: decision == SchedulerChoice::StartModelTurn,
             message_id: Some(MessageId::from_stored(id)),
             evidence: Vec::new(),
+            message_seq: None,
         })
     }
 
@@ -293,6 +294,7 @@ mod tests {
             matched_waiting_reason: true,
             model_visible: Some(true),
             evidence: Vec::new(),
+            message_seq: None,
         })
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if completed && !turn.owes.is_empty() {
         acknowledge_work(draft, turn);
     }
-    record_closure(draft);
+    record_closure(draft, turn);
     draft.note_end_of_turn();
 }
 
@@ -215,6 +215,7 @@ fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
             run_id: Some(turn.run_id.clone()),
             reason: ending.reason,
             message_seq: Some(turn.message_seq),
+            turn_index: Some(turn.turn_index),
         }));
     }
 }
@@ -255,7 +256,7 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         rounds: turn.rounds,
         token_usage: turn.usage,
         message_seq: Some(turn.message_seq),
-        last_assistant_message: ending.words().map(str::to_owned),
+        last_assistant_message: last_words(turn, ending),
         task_id: turn.task_id.clone(),
     }));
     if turn.usage.total_tokens > 0 {
@@ -276,13 +277,22 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     }
 }
 
-fn record_closure(draft: &mut Draft<'_>) {
+/// Returns the beginning of the turn's last text. Turns of earlier builds did not keep it, but their last round may.
+fn last_words(turn: &OpenTurn, ending: &Ending) -> Option<String> {
+    let of_round = ending.words().map(str::to_owned);
+    of_round.or_else(|| turn.last_words.clone())
+}
+
+fn record_closure(draft: &mut Draft<'_>, turn: &OpenTurn) {
     let assessment = assess(draft.assessment_facts());
     if let Some(closure) = assessment.closure {
         draft.event(Event::ClosureDecided(ClosureDecided {
             outcome: closure.outcome,
             waiting_reason: closure.waiting_reason,
             until: assessment.posture.wakes_at,
+            run_id: Some(turn.run_id.clone()),
+            turn_index: Some(turn.turn_index),
+            message_seq: Some(turn.message_seq),
         }));
     }
 }
@@ -309,6 +319,8 @@ pub(crate) fn abort(
     draft.event(Event::CurrentRunAborted(CurrentRunAborted {
         run_id: run_id.clone(),
         reason,
+        turn_index: Some(turn.turn_index),
+        message_seq: Some(turn.message_seq),
     }));
     end(draft, &turn, Ending::called_off(reason, summary));
     Some(run_id)

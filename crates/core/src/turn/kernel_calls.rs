@@ -16,9 +16,12 @@ use holon_domain::intent::{HostAction, Intent};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
+use holon_domain::summary::WorkSummary;
 use holon_domain::task::{TaskListEntry, TaskRecord};
+use holon_domain::timer::TimerRecord;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::OpenTurn;
+use holon_domain::wait::WaitRecord;
 use holon_domain::{AgentId, TaskId, limits, text};
 use serde_json::json;
 
@@ -174,18 +177,39 @@ fn describe_agent(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEn
     let mut agent = draft.agent.clone();
     agent.open_turn = Some(turn.clone());
     let tasks = list_entries(draft);
-    let summary = summary::summarise(&agent, &draft.queue, tasks, draft.host);
+    let mut summary = summary::summarise(&agent, &draft.queue, tasks, draft.host);
+    let timers = draft.active_timers();
+    let work = WorkSummary {
+        // `ListWorkItems` shows the items; the summary has their counts.
+        work_items: Vec::new(),
+        waiting_intents: shown_waits(draft),
+        timers: timers.iter().map(TimerRecord::view).collect(),
+    };
+    summary::add_work(&mut summary, work, draft.hints());
     let text = format!(
         "{}: {}",
         summary.agent.id, summary.scheduling_posture.reason
     );
     match serde_json::to_value(&summary) {
-        Ok(value) => ToolEnvelope::success(&call.name, text, json!({ "agent": value })),
+        Ok(mut value) => {
+            // The status of the HTTP interface has the waits under this name too.
+            value["active_waiting_intents"] = json!(summary.work.waiting_intents);
+            ToolEnvelope::success(&call.name, text, json!({ "agent": value }))
+        }
         Err(error) => ToolEnvelope::failure(
             &call.name,
             ToolError::new(ToolErrorKind::ToolExecutionFailed, error.to_string()),
         ),
     }
+}
+
+/// Returns the active waits with shortened reasons: there may be many, and the result stays in the context.
+fn shown_waits(draft: &Draft<'_>) -> Vec<WaitRecord> {
+    let mut waits = draft.active_waits();
+    for wait in &mut waits {
+        wait.waiting_for = text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES);
+    }
+    waits
 }
 
 fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError> {

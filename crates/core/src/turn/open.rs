@@ -74,6 +74,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         patience: Patience::default(),
         closed_to_joining: false,
         speech: Speech::default(),
+        last_words: None,
         resume: ResumeMark::default(),
         ticked_item: work_item_id.clone(),
         work_item_id,
@@ -92,13 +93,14 @@ fn record_start(
     run_id: &RunId,
     model: Option<&ModelRef>,
 ) {
+    let turn_index = draft.agent.counters.turns;
     draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
         message_id: envelope.id.clone(),
         run_id: run_id.clone(),
         queue_wait_ms: draft.now.millis_since(envelope.created_at),
         message_seq: Some(seq),
+        turn_index: Some(turn_index),
     }));
-    let turn_index = draft.agent.counters.turns;
     draft.event(Event::TurnStarted(TurnStarted {
         message_id: envelope.id.clone(),
         message_kind: envelope.kind,

@@ -79,8 +79,10 @@ fn continue_turn(
         0
     };
     let has_calls = round.calls().next().is_some();
-    if !round.words().is_empty() {
+    let words = round.words();
+    if !words.is_empty() {
         turn.speech = Speech::Spoken;
+        turn.last_words = Some(words);
     }
     // The round limit applies to answers that need another round; a rest ends the turn by itself.
     if bound_reached && (cut_off || has_calls && !is_rest(round)) {
@@ -279,6 +281,7 @@ fn record_result(draft: &mut Draft<'_>, turn: &OpenTurn, entry: &QueueEntry) {
         run_id: turn.run_id.clone(),
         queue_wait_ms: draft.now.millis_since(entry.envelope.created_at),
         message_seq: Some(entry.seq),
+        turn_index: Some(turn.turn_index),
     }));
 }
 

@@ -1,4 +1,4 @@
-//! Tests of events: state signals, requested commands, and the ids that every turn event carries.
+//! Tests of events: state signals, requested commands, the ids that every turn event carries, and its last text.
 
 use crate::commands;
 use crate::make::{self, ModelAnswer};
@@ -7,7 +7,9 @@ use crate::world::World;
 use holon_core::Input;
 use holon_domain::agent::AgentStatus;
 use holon_domain::event::{Event, OperatorInterjectionAdmitted, ProcessExecutionRequested};
+use holon_domain::limits;
 use holon_domain::message::{Origin, Priority};
+use holon_domain::model::ModelFailureKind;
 use holon_domain::summary::Posture;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use serde_json::{Value, json};
@@ -143,6 +145,7 @@ fn every_event_of_a_turn_names_its_run_its_turn_and_its_message() {
     world.send(ModelAnswer::words("half").cut_off().to(&world));
     world.send(ModelAnswer::words("all of it").to(&world));
     for kind in [
+        "message_processing_started",
         "turn_started",
         "turn_context_built",
         "provider_round_completed",
@@ -152,6 +155,7 @@ fn every_event_of_a_turn_names_its_run_its_turn_and_its_message() {
         "tool_execution_failed",
         "max_output_tokens_recovery",
         "turn_terminal",
+        "closure_decided",
     ] {
         let payload = payload(&world, kind);
         assert_eq!(payload["run_id"], json!(run_id), "{kind}");
@@ -162,6 +166,130 @@ fn every_event_of_a_turn_names_its_run_its_turn_and_its_message() {
     assert_eq!(
         payload(&world, "turn_terminal")["last_assistant_message"],
         "all of it"
+    );
+}
+
+#[test]
+fn the_decisions_before_a_turn_name_its_message() {
+    let mut world = states::calling_model();
+    for kind in ["scheduler_decision", "continuation_resolved"] {
+        assert_eq!(payload(&world, kind)["message_seq"], 1, "{kind}");
+    }
+    let labelled = ["scheduler_decision", "continuation_resolved"];
+    let found = world
+        .events
+        .iter()
+        .filter(|event| labelled.contains(&event.kind()));
+    let positions: Vec<_> = found.map(Event::message_seq).collect();
+    assert_eq!(positions, [Some(1), Some(1)]);
+    world.send(ModelAnswer::words("done").to(&world));
+    let closed = world
+        .events
+        .iter()
+        .rfind(|event| event.kind() == "closure_decided");
+    assert_eq!(closed.and_then(Event::message_seq), Some(1));
+}
+
+#[test]
+fn an_abort_names_its_run_its_turn_and_its_message() {
+    let mut world = states::calling_model();
+    let turn = world.agent.open_turn.clone().expect("a turn is open");
+    world.send(Input::Stop);
+    for kind in [
+        "current_run_aborted",
+        "message_processing_aborted",
+        "closure_decided",
+    ] {
+        let payload = payload(&world, kind);
+        assert_eq!(payload["run_id"], json!(turn.run_id), "{kind}");
+        assert_eq!(payload["turn_index"], turn.turn_index, "{kind}");
+        assert_eq!(payload["message_seq"], turn.message_seq, "{kind}");
+    }
+    let aborted = world
+        .events
+        .iter()
+        .find(|event| event.kind() == "current_run_aborted");
+    assert_eq!(aborted.and_then(Event::message_seq), Some(turn.message_seq));
+}
+
+/// Returns an agent whose model has written text, and whose command runs.
+fn speaking() -> World {
+    let mut world = states::calling_model();
+    let answer = ModelAnswer {
+        words: "I will build it",
+        ..ModelAnswer::calls(vec![make::exec()])
+    };
+    world.send(answer.to(&world));
+    world
+}
+
+/// Returns the reason and the last text of the last turn.
+fn told_end(world: &World) -> (Value, Value) {
+    let told = payload(world, "turn_terminal");
+    (
+        told["reason"].clone(),
+        told["last_assistant_message"].clone(),
+    )
+}
+
+#[test]
+fn a_turn_that_is_stopped_tells_its_last_text() {
+    let mut world = speaking();
+    world.send(Input::Stop);
+    assert_eq!(
+        told_end(&world),
+        (json!("agent_stopped"), json!("I will build it"))
+    );
+    let mut silent = states::calling_model();
+    silent.send(Input::Stop);
+    assert_eq!(told_end(&silent), (json!("agent_stopped"), Value::Null));
+}
+
+#[test]
+fn a_turn_that_fails_after_a_restart_tells_its_last_text() {
+    let mut world = speaking();
+    world.send(make::tool_ok(world.stamp().expect("a tool runs")));
+    world.recover(false);
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(
+        ModelFailureKind::InvalidRequest,
+        stamp,
+        world.now,
+    ));
+    assert_eq!(
+        told_end(&world),
+        (json!("provider_failed"), json!("I will build it"))
+    );
+}
+
+#[test]
+fn a_turn_whose_last_rounds_had_no_text_tells_the_text_before_them() {
+    let mut world = speaking();
+    world.send(make::tool_ok(world.stamp().expect("a tool runs")));
+    let mute = ModelAnswer {
+        words: "",
+        ..ModelAnswer::calls(vec![make::exec()])
+    };
+    world.send(mute.to(&world));
+    world.send(Input::GiveUp {
+        message: "a fault".to_owned(),
+    });
+    assert_eq!(
+        told_end(&world),
+        (json!("runtime_fault"), json!("I will build it"))
+    );
+}
+
+#[test]
+fn a_turn_that_ends_at_the_output_limit_tells_its_last_text() {
+    let mut world = states::calling_model();
+    for _ in 0..limits::OUTPUT_LIMIT_RECOVERIES {
+        world.send(ModelAnswer::words("a part").cut_off().to(&world));
+    }
+    world.send(ModelAnswer::words("the last part").cut_off().to(&world));
+    assert_eq!(
+        told_end(&world),
+        (json!("output_limit"), json!("the last part"))
     );
 }
 

@@ -39,6 +39,10 @@ impl World {
             parked_timers: part(needs.parked_timers, || {
                 parked.take(limits::UNPARKED_AT_ONCE).collect()
             }),
+            active_timers: part(needs.active_timers, || {
+                let active = self.active_timers().cloned();
+                active.take(limits::STATUS_TIMERS).collect()
+            }),
             ..LoadedRows::default()
         }
     }

@@ -57,6 +57,9 @@ pub struct MessageProcessingStarted {
     /// Queue position of the message. The API adds the origin of the message. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
+    /// Turn that took up the message. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_index: Option<u64>,
 }
 
 /// End of the work on a message that was not finished. See
@@ -72,6 +75,9 @@ pub struct MessageProcessingAborted {
     /// Queue position of the message. The API adds the origin of the message. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
+    /// Turn that was aborted. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_index: Option<u64>,
 }
 
 /// Operator message that joined a running turn. See
@@ -127,6 +133,10 @@ pub struct SchedulerDecision {
     /// Facts that led to the decision, in a few words each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
+    /// Queue position of that message. The API adds the origin of the message. Absent when the agent rests, and in events
+    /// of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// Choices of the scheduler. The names are established and part of the wire format.
@@ -172,4 +182,7 @@ pub struct ContinuationResolved {
     /// Facts that led to the class: the prior closure and the kind of the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
+    /// Queue position of the message. The API adds the origin of the message. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }

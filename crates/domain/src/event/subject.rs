@@ -29,10 +29,12 @@ impl Event {
             Self::TurnTerminal(e) => e.message_seq,
             Self::RuntimeError(e) => e.message_seq,
             Self::BriefCreated(e) => e.message_seq,
+            Self::SchedulerDecision(e) => e.message_seq,
+            Self::ContinuationResolved(e) => e.message_seq,
+            Self::ClosureDecided(e) => e.message_seq,
+            Self::CurrentRunAborted(e) => e.message_seq,
             Self::AgentCreated(_)
             | Self::AgentPutAside(_)
-            | Self::SchedulerDecision(_)
-            | Self::ContinuationResolved(_)
             | Self::TerminalDeliveryRoundCompleted(_)
             | Self::ModelLimitLearned(_)
             | Self::AgentModelOverrideSet(_)
@@ -40,7 +42,6 @@ impl Event {
             | Self::TaskCreated(_)
             | Self::TaskStatusUpdated(_)
             | Self::TaskResultReceived(_)
-            | Self::ClosureDecided(_)
             | Self::AgentStateChanged(_)
             | Self::SessionStateChanged(_)
             | Self::SystemTickEmitted(_)
@@ -59,7 +60,6 @@ impl Event {
             | Self::TimerCancelled(_)
             | Self::WakeHintTriggered(_)
             | Self::ControlApplied(_)
-            | Self::CurrentRunAborted(_)
             | Self::WorkspaceUsed(_)
             | Self::EffectOutcomeDropped(_)
             | Self::Unknown { .. } => None,

@@ -18,8 +18,6 @@ use holon_store::{AgentNo, Reader};
 
 /// Open items shown with a status.
 const STATUS_ITEMS: usize = 20;
-/// Active timers shown with a status.
-const STATUS_TIMERS: usize = 50;
 /// Due entries shown in an explanation.
 const PLANNED: usize = 10;
 
@@ -162,7 +160,7 @@ pub(super) fn status_rows(
     };
     let timers = match work.active_timers {
         0 => Vec::new(),
-        _ => or_default_if_unreadable(reader.active_timers(no, STATUS_TIMERS))?,
+        _ => or_default_if_unreadable(reader.active_timers(no, limits::STATUS_TIMERS))?,
     };
     let hints = match work.hints {
         0 => Vec::new(),

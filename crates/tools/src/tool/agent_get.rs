@@ -17,8 +17,9 @@ struct Args {}
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Describe yourself: identity, status, what is queued, the model you run on, your tokens so far, \
-                      and the workspace your commands run in. Changes nothing."
+        description: "Describe yourself: identity, status, what is queued, your active waits and timers with their \
+                      ids, the model you run on, your tokens so far, and the workspace your commands run in. Changes \
+                      nothing."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

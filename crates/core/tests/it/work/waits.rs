@@ -419,3 +419,42 @@ fn an_agent_has_a_bounded_number_of_waits_and_replacing_one_needs_no_room() {
     assert_eq!(world.results().last().map(String::as_str), Some("ok"));
     assert_eq!(world.agent.work.active_waits, limits::ACTIVE_WAITS);
 }
+
+/// Returns the agent as the last `AgentGet` of the log showed it.
+fn shown_agent(world: &World) -> serde_json::Value {
+    let found = world.log.iter().rev().find_map(|(_, entry)| match entry {
+        holon_domain::log::LogEntry::ToolResult { envelope, .. }
+            if envelope.tool_name == "AgentGet" =>
+        {
+            Some(serde_json::to_value(envelope).expect("encodes"))
+        }
+        _ => None,
+    });
+    found.expect("AgentGet has a result")["result"]["agent"].clone()
+}
+
+#[test]
+fn an_agent_sees_its_waits_timers_and_item_counts() {
+    let external = WakeCondition::External {
+        source: Some("ci".to_owned()),
+    };
+    let (mut world, _) = waiting(vec![external]);
+    let wait_id = world.waits[0].id.clone();
+    let timer = new_timer(TimerSchedule::Once {
+        at: world.now.plus_millis(HOUR),
+    });
+    world.send(operator(WorkCommand::CreateTimer(timer)));
+    world.send(prompt());
+    call(&mut world, vec![make::agent_get()]);
+    let shown = shown_agent(&world);
+    for name in ["waiting_intents", "active_waiting_intents"] {
+        assert_eq!(shown[name][0]["id"], wait_id.as_str(), "{name}");
+        assert_eq!(shown[name].as_array().map(Vec::len), Some(1), "{name}");
+    }
+    assert_eq!(shown["timers"][0]["id"], world.timers[0].id.as_str());
+    assert_eq!(shown["active_timer_count"], 1);
+    assert_eq!(shown["work_item_counts"]["waiting_external"], 1);
+    call(&mut world, vec![cancel_wait(&wait_id), make::agent_get()]);
+    let shown = shown_agent(&world);
+    assert_eq!(shown["active_waiting_intents"], serde_json::json!([]));
+}
