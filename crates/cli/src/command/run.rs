@@ -151,9 +151,15 @@ impl Responder {
 }
 
 fn print_answer(response: &Answer<Run>, end_command: &str, settings: &Settings, output: &Output) {
-    output.answer(response, |response| response.final_text.clone());
     if output.format() == Format::Json {
+        output.answer(response, |response| response.final_text.clone());
         return;
+    }
+    // Standard output carries answers only. The text of a failed run tells of its failure.
+    if response.final_status == "failed" {
+        output.note(&response.final_text);
+    } else {
+        output.say(&response.final_text);
     }
     if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));
