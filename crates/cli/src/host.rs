@@ -31,7 +31,7 @@ impl Host {
             agent,
             ..Flags::default()
         };
-        let (settings, problem) = settings::load_for_client(&flags)?;
+        let (settings, problem) = settings::load_client(&flags)?;
         if let Some(problem) = problem {
             settings::warn_about_file(&problem, output);
         }

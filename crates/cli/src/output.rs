@@ -151,6 +151,36 @@ impl Output {
     }
 }
 
+/// Completes when the reader of standard output is gone, as in `holon tail --follow | head -1`. A command that prints
+/// only now and then would otherwise learn of it with its next line, which may never come.
+pub(crate) async fn reader_gone() {
+    let (told, gone) = tokio::sync::oneshot::channel();
+    // The thread ends with the process: a wait for the loss of a reader cannot be cancelled.
+    std::thread::spawn(move || {
+        if wait_for_loss() {
+            // The command may have ended meanwhile.
+            let _ = told.send(());
+        }
+    });
+    if gone.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Waits until standard output has lost its reader. Returns false if that cannot be watched.
+fn wait_for_loss() -> bool {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let stdout = io::stdout();
+    loop {
+        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut watched, None) {
+            Ok(_) => return true,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
 fn json<T: Serialize>(value: &T, spell: impl Fn(&T) -> serde_json::Result<String>) -> String {
     let spelled = spell(value)
         .unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":\"cannot be shown: {error}\"}}"));

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::path;
-use holon_config::{Env, Flags, Settings, Source, resolve};
+use holon_config::{ClientSettings, Env, FileSettings, Flags, Settings, Source, resolve};
 use holon_domain::model::ModelRef;
 use std::path::PathBuf;
 
@@ -19,6 +19,19 @@ pub(crate) fn load_home(home: Option<PathBuf>) -> Result<Settings, Failure> {
     load(&Flags {
         home,
         ..Flags::default()
+    })
+}
+
+/// Loads the home and the agent for a command that only talks to a running host. If the file is invalid, returns those
+/// of the command line and the environment together with the problem, because a running host does not depend on it.
+pub(crate) fn load_client(flags: &Flags) -> Result<(ClientSettings, Option<Failure>), Failure> {
+    let env = Env::from_process();
+    let bare = ClientSettings::resolve(&env, flags, None)?;
+    let read = FileSettings::load(&bare.home.value)
+        .and_then(|file| ClientSettings::resolve(&env, flags, file.as_ref()));
+    Ok(match read {
+        Ok(settings) => (settings, None),
+        Err(problem) => (bare, Some(problem.into())),
     })
 }
 
@@ -58,7 +71,7 @@ pub(crate) fn home_dir(home: Option<PathBuf>) -> Result<PathBuf, Failure> {
         home,
         ..Flags::default()
     };
-    let settings = resolve(&Env::from_process(), &flags, None)?;
+    let settings = ClientSettings::resolve(&Env::from_process(), &flags, None)?;
     Ok(settings.home.value)
 }
 

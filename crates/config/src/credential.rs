@@ -117,6 +117,10 @@ pub fn credential(
     home: &Path,
     now: Timestamp,
 ) -> Result<Found, CredentialError> {
+    if let Some(problem) = &entry.address_problem {
+        let next = "set that variable to an address of this provider, or unset it".to_owned();
+        return Err(unusable(&entry.spec.id, problem.clone(), next));
+    }
     match entry.auth.source {
         AuthSource::None => Ok(Found::NotNeeded),
         AuthSource::Env => from_variables(entry, env, home),

@@ -25,6 +25,8 @@ pub struct ProviderChange {
     pub transport: Option<String>,
     pub base_url: Option<String>,
     pub reasoning_effort: Option<String>,
+    /// Parts of a request that are left out; replaces those that were set.
+    pub omit: Option<Vec<String>>,
     pub auth_source: Option<String>,
     pub auth_kind: Option<String>,
     /// Variables, with commas between them.
@@ -83,12 +85,7 @@ pub fn unset(home: &Path, name: &str) -> Result<bool, Error> {
     let path = parse(name)?;
     let mut removed = false;
     change(home, &[], |document| {
-        let before = document.to_string();
-        removed = document::remove(document.as_table_mut(), path.segments());
-        // What does not parse with its comments is as good without them.
-        if let Ok(commented) = comments::kept(&before, &document.to_string()).parse() {
-            *document = commented;
-        }
+        removed = remove(document, &path);
         Ok(())
     })?;
     if !removed && key::find(&path).is_none() && !key::is_table(&path) {
@@ -102,10 +99,9 @@ pub fn unset(home: &Path, name: &str) -> Result<bool, Error> {
 /// # Errors
 /// When something of it cannot be used, or the settings would no longer work. Nothing changes then.
 pub fn set_provider(home: &Path, id: &str, wanted: &ProviderChange) -> Result<(), Error> {
-    let command = wanted
-        .auth_command
-        .as_ref()
-        .map(|argv| Value::List(argv.clone()).to_string());
+    let spelled = |items: &Vec<String>| Value::List(items.clone()).to_string();
+    let command = wanted.auth_command.as_ref().map(spelled);
+    let omit = wanted.omit.as_ref().map(spelled);
     let fields = [
         ("transport", "--transport", &wanted.transport),
         ("base_url", "--base-url", &wanted.base_url),
@@ -114,6 +110,7 @@ pub fn set_provider(home: &Path, id: &str, wanted: &ProviderChange) -> Result<()
             "--reasoning-effort",
             &wanted.reasoning_effort,
         ),
+        ("omit", "--omit", &omit),
         ("auth.source", "--credential-source", &wanted.auth_source),
         ("auth.kind", "--credential-kind", &wanted.auth_kind),
         ("auth.env", "--credential-env", &wanted.auth_env),
@@ -140,7 +137,7 @@ pub fn set_provider(home: &Path, id: &str, wanted: &ProviderChange) -> Result<()
     }
     change(home, &given, |document| {
         if wanted.auth_source.is_some() {
-            document::remove(document.as_table_mut(), table.join("auth").segments());
+            remove(document, &table.join("auth"));
         }
         let mut changes = given.iter().zip(&values);
         changes.try_for_each(|(given, value)| document::put(document, &given.path, value))
@@ -156,7 +153,7 @@ pub fn remove_provider(home: &Path, id: &str) -> Result<(), Error> {
     let path = KeyPath::of(&["providers", id]);
     let mut removed = false;
     change(home, &[], |document| {
-        removed = document::remove(document.as_table_mut(), path.segments());
+        removed = remove(document, &path);
         Ok(())
     })?;
     if removed {
@@ -173,6 +170,17 @@ pub fn remove_provider(home: &Path, id: &str) -> Result<(), Error> {
         )
     };
     Err(Error::NoSuchProvider { message })
+}
+
+/// Removes a key or table and keeps the comments above it. Returns true if it was there.
+fn remove(document: &mut DocumentMut, path: &KeyPath) -> bool {
+    let before = document.to_string();
+    let removed = document::remove(document.as_table_mut(), path.segments());
+    // What does not parse with its comments is as good without them.
+    if let Ok(commented) = comments::kept(&before, &document.to_string()).parse() {
+        *document = commented;
+    }
+    removed
 }
 
 fn parse(name: &str) -> Result<KeyPath, Error> {

@@ -27,6 +27,8 @@ pub fn clear(home: &Path, profile: &str) -> Vec<String> {
 }
 
 fn command(verb: &[&str], home: &Path, profile: &str) -> Vec<String> {
+    // One home has one name here, however the caller spells it: through a link, with `..` or with a slash at the end.
+    let home = std::fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
     let home = home.to_string_lossy();
     let attributes = ["service", "holon", "home", &home, "profile", profile];
     std::iter::once(&PROGRAM)
@@ -34,4 +36,22 @@ fn command(verb: &[&str], home: &Path, profile: &str) -> Vec<String> {
         .chain(&attributes)
         .map(|word| (*word).to_owned())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_has_one_entry_however_it_is_spelled() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        std::fs::create_dir(&home).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&home, &link).unwrap();
+        let roundabout = home.join("..").join("home").join("");
+        assert_eq!(lookup(&link, "p"), lookup(&home, "p"));
+        assert_eq!(lookup(&roundabout, "p"), lookup(&home, "p"));
+        assert_ne!(lookup(dir.path(), "p"), lookup(&home, "p"));
+    }
 }

@@ -7,6 +7,7 @@
 
 mod atomic;
 mod catalog;
+mod client;
 mod codex;
 mod credential;
 pub mod credentials;
@@ -29,6 +30,7 @@ mod token;
 mod url;
 
 pub use catalog::{Catalog, CatalogModel, ModelCapability, Price, UsdPerMillion};
+pub use client::ClientSettings;
 pub use credential::{CredentialState, Found, credential, state};
 pub use doctor::{
     DoctorReport, ModelAvailability, ProviderReport, RetryPolicy, Untried, doctor,

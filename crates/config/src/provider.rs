@@ -30,6 +30,8 @@ pub struct ProviderEntry {
     pub source: ProviderSource,
     /// True if its address can only mean this machine.
     pub loopback: bool,
+    /// Why the address that a variable gives cannot be used. The provider is then never asked; all others are.
+    pub address_problem: Option<String>,
 }
 
 /// The source of a provider's credential. Holds no secret.

@@ -127,7 +127,7 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
     })
 }
 
-fn resolve_home(env: &Env, flags: &Flags) -> Result<Sourced<PathBuf>, Error> {
+pub(crate) fn resolve_home(env: &Env, flags: &Flags) -> Result<Sourced<PathBuf>, Error> {
     let absolute = |path: &Path, place: Place, source: Source| {
         let value = match env.current_dir() {
             _ if path.is_absolute() => path.to_owned(),
@@ -155,7 +155,7 @@ fn resolve_home(env: &Env, flags: &Flags) -> Result<Sourced<PathBuf>, Error> {
     clippy::expect_used,
     reason = "a constant that a test reads on every run"
 )]
-fn resolve_agent(layers: Layers<'_>, flags: &Flags) -> Result<Sourced<AgentId>, Error> {
+pub(crate) fn resolve_agent(layers: Layers<'_>, flags: &Flags) -> Result<Sourced<AgentId>, Error> {
     let found = match flag("--agent", flags.agent.as_ref()) {
         Some(found) => Some(found),
         None => layers.find("agent.default_id")?,

@@ -229,6 +229,10 @@ pub struct AttemptRecord {
     /// Absent if the attempt succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_kind: Option<StoredWord<ModelFailureKind>>,
+    /// Beginning of the failure's message, at most 240 bytes. Absent if the attempt succeeded, and in records of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Decision of the retry policy. Absent if the attempt succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disposition: Option<StoredWord<AttemptDisposition>>,
@@ -332,6 +336,7 @@ impl RoundAttempts {
             completed_at: Some(self.completed_at()),
             duration_ms: Some(self.duration_ms),
             failure_kind: None,
+            error: None,
             disposition: None,
             outcome: AttemptOutcome::Succeeded,
             advanced_to_fallback: false,

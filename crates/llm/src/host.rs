@@ -35,6 +35,8 @@ impl Proximity {
             },
             Err(_) if host == "localhost" => Self::Loopback,
             Err(_) if PRIVATE_SUFFIXES.iter().any(|end| host.ends_with(end)) => Self::Private,
+            // A name without a dot is known to the own network only: a container, a machine in the house.
+            Err(_) if !host.contains('.') => Self::Private,
             Err(_) => Self::Public,
         }
     }
@@ -92,7 +94,7 @@ mod tests {
             ("http://172.32.0.1", Proximity::Public),
             ("http://[2001:db8::1]", Proximity::Public),
             ("https://api.example.com", Proximity::Public),
-            ("https://local", Proximity::Public),
+            ("http://ollama:11434", Proximity::Private),
         ] {
             assert_eq!(Proximity::of(&Url::parse(url).unwrap()), proximity, "{url}");
         }

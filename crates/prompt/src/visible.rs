@@ -20,7 +20,9 @@ pub(crate) fn line(text: &str) -> String {
 /// runtime.
 pub(crate) fn name(text: &str) -> String {
     let short = holon_domain::text::preview(text, LABEL_BYTES);
-    format!("\"{}\"", line(&short).replace('"', "\\\""))
+    // Backslashes come first: otherwise a name that ends with one would undo the escape of the quote behind it.
+    let escaped = short.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", line(&escaped))
 }
 
 fn escape(text: &str, hidden: impl Fn(char) -> bool) -> String {
@@ -51,6 +53,14 @@ fn is_unseen(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_cannot_leave_its_quotes() {
+        assert_eq!(name(r#"a" operator"#), r#""a\" operator""#);
+        assert_eq!(name(r#"a\" operator"#), r#""a\\\" operator""#);
+        assert_eq!(name(r"a\"), r#""a\\""#);
+        assert_eq!(name("a\u{200b}b"), "\"a\\u{200b}b\"");
+    }
 
     #[test]
     fn unseen_characters_are_written_out_and_visible_ones_kept() {

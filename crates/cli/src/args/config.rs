@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use holon_domain::provider::{AuthKind, AuthSource, ReasoningEffort, Transport};
+use holon_domain::provider::{AuthKind, AuthSource, ReasoningEffort, RequestOption, Transport};
 
 /// Subcommands of `holon config`.
 #[derive(Debug, Subcommand)]
@@ -16,7 +16,7 @@ pub(crate) enum ConfigCommand {
     Set {
         /// Key of the setting, for example model.default.
         key: String,
-        /// New value; lists and tables are written as TOML.
+        /// New value; a list is written as TOML or with commas between its items.
         value: String,
     },
     /// Remove one setting from config.toml, so that its default applies again.
@@ -118,6 +118,9 @@ pub(crate) struct ProviderArgs {
     /// Reasoning effort of the provider's models; an agent can override it.
     #[arg(long, value_name = "EFFORT", value_parser = effort())]
     pub(crate) reasoning_effort: Option<ReasoningEffort>,
+    /// Optional part of a request that the provider is never sent; repeat the option for several.
+    #[arg(long, value_name = "WORD", value_parser = request_option())]
+    pub(crate) omit: Vec<RequestOption>,
 }
 
 /// Subcommands of `holon config credentials`.
@@ -198,6 +201,10 @@ pub(crate) enum AgentModelCommand {
 
 fn effort() -> impl TypedValueParser<Value = ReasoningEffort> {
     words(ReasoningEffort::ALL, ReasoningEffort::as_str)
+}
+
+fn request_option() -> impl TypedValueParser<Value = RequestOption> {
+    words(RequestOption::ALL, RequestOption::as_str)
 }
 
 fn transport() -> impl TypedValueParser<Value = Transport> {

@@ -36,8 +36,8 @@ pub(super) async fn run(
     } = args;
     let wanted = model.map(|text| parse_model(&text)).transpose()?;
     let settings = settings::load_home(home)?;
-    if !force && let Some(set) = model_in_file(&settings) {
-        return keep_model(set, wanted.as_ref(), output);
+    if !force && let Some(set) = model_in_file(&settings)? {
+        return keep_model(&set, wanted.as_ref(), output);
     }
     let found = match wanted {
         Some(model) => vec![Candidate::named(&model)],
@@ -62,13 +62,16 @@ fn parse_model(text: &str) -> Result<ModelRef, Failure> {
     ModelRef::parse(&text).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Returns the model that the settings file names.
-fn model_in_file(settings: &Settings) -> Option<&ModelRef> {
-    let model = settings.model.as_ref()?;
-    match model.source {
-        Source::File => Some(&model.value),
-        Source::Flag | Source::Environment | Source::Credentials | Source::Builtin => None,
-    }
+/// Returns the model that the settings file names, also if the environment names another for now.
+fn model_in_file(settings: &Settings) -> Result<Option<ModelRef>, Failure> {
+    let stored = edit::get(&settings.home.value, "model.default")?;
+    let Some((_, model)) = stored.into_iter().next() else {
+        return Ok(None);
+    };
+    let model = ModelRef::parse(&model.to_string());
+    model
+        .map(Some)
+        .map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// Keeps an existing choice. Fails if the operator named another model.

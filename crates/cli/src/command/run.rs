@@ -241,13 +241,18 @@ fn print_answer(
     settings: &Settings,
     output: &Output,
 ) {
-    if live.parts.text {
+    if output.format() == Format::Json {
+        output.answer(response, |response| response.final_text.clone());
+        return;
+    }
+    // Standard output carries answers only. The text of a failed run tells of its failure.
+    if response.final_status == "failed" {
+        live.give_up();
+        output.note(&response.final_text);
+    } else if live.parts.text {
         live.finish(response);
     } else {
-        output.answer(response, |response| response.final_text.clone());
-    }
-    if output.format() == Format::Json {
-        return;
+        output.say(&response.final_text);
     }
     if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));

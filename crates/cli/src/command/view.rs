@@ -3,7 +3,7 @@
 use crate::args::{TailArgs, TranscriptArgs};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::render;
 use std::path::PathBuf;
 
@@ -60,8 +60,13 @@ async fn follow(host: &Host, limit: u64, output: &Output) -> Result<Exit, Failur
     let mut stream = host.client().events_stream(agent_id, None);
     host.check_answer(stream.open().await)?;
     let mut last = print_after(host, None, limit, output).await?;
+    let mut reader_gone = std::pin::pin!(output::reader_gone());
     loop {
-        let envelope = host.check_answer(stream.next().await)?;
+        let received = tokio::select! {
+            received = stream.next() => received,
+            () = &mut reader_gone => return Ok(Exit::Done),
+        };
+        let envelope = host.check_answer(received)?;
         if envelope.kind == BRIEF_CREATED {
             last = print_after(host, last, FOLLOW_PAGE, output).await?;
         }

@@ -42,9 +42,14 @@ pub(super) fn round_fallback_note(round: &Value) -> Option<String> {
     fallback_note(&Timeline::deserialize(timeline).ok()?)
 }
 
-/// Returns the remedy for the last failure, if one is known.
+/// Returns the remedy for the last failure of the model that was asked for, if one is known. If that model was never
+/// asked, the last failure counts.
 pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<String> {
-    let last = timeline.attempts.last()?;
+    let of_chosen = |attempt: &&Attempt| attempt.model_ref == timeline.requested_model_ref;
+    let mut newest_first = timeline.attempts.iter().rev();
+    let last = newest_first
+        .find(of_chosen)
+        .or_else(|| timeline.attempts.last())?;
     match last.failure_kind.as_deref()? {
         "auth" => renewal(providers.get(&last.provider)?),
         "connection" => {
@@ -61,7 +66,10 @@ pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<Strin
 fn renewal(entry: &ProviderEntry) -> Option<String> {
     let id = &entry.spec.id;
     match entry.auth.source {
-        AuthSource::None => None,
+        AuthSource::None => Some(format!(
+            "store a credential: holon config credentials set {id}, then: holon config providers set {id} \
+             --credential-profile {id}"
+        )),
         AuthSource::Env => {
             let names: Vec<&str> = entry.auth.env.iter().map(|one| one.name.as_str()).collect();
             Some(format!(
@@ -159,6 +167,12 @@ mod tests {
             assert_eq!(said(url, "connection"), Some(next));
         }
         assert_eq!(said("http://10.0.0.1:1/v1", "connection"), None);
+        let tries = json!([
+            failed("a/1", "connection", "http://127.0.0.1:9/v1"),
+            failed("b/1", "server_error", "https://b"),
+        ]);
+        let of_chosen = remedy(&timeline(&tries, None), &Providers::default());
+        assert!(of_chosen.is_some_and(|next| next.contains("127.0.0.1:9")));
         assert_eq!(said("http://127.0.0.1:1/v1", "server_error"), None);
     }
 }

@@ -73,6 +73,9 @@ fn facts(provider: &ProviderReport, untried: &str) -> String {
         format!("prompts     {}", provider.prompt_capabilities.join(", ")),
         format!("credential  {}", credential(provider, untried)),
     ];
+    if !provider.omit.is_empty() {
+        lines.push(format!("leaves out  {}", provider.omit.join(", ")));
+    }
     if let Some(model) = &provider.default_model {
         lines.push(format!("model       {model}"));
     }
@@ -115,8 +118,13 @@ pub(crate) fn providers(providers: &[ProviderReport]) -> String {
     let lines: Vec<String> = providers
         .iter()
         .map(|one| {
+            let omit = if one.omit.is_empty() {
+                String::new()
+            } else {
+                format!("  without {}", one.omit.join(", "))
+            };
             format!(
-                "{:ids$}  {:transports$}  {}  {}",
+                "{:ids$}  {:transports$}  {}  {}{omit}",
                 one.provider,
                 one.transport,
                 one.base_url,
@@ -241,8 +249,8 @@ fn retry(policy: &RetryPolicy) -> [String; 3] {
     let second = |growth: u64| seconds(most.min(policy.base_backoff_ms.saturating_mul(growth)));
     [
         format!(
-            "retries     {} per model, after about {} s and {} s ({} s while somebody waits), or when the provider says, \
-             but within {} s: {}",
+            "retries     {} per model, after about {} s and {} s ({} s in holon run), or when the provider says, but \
+             within {} s: {}",
             policy.max_retries_per_provider,
             seconds(policy.base_backoff_ms),
             second(policy.backoff_growth),
@@ -252,8 +260,8 @@ fn retry(policy: &RetryPolicy) -> [String; 3] {
         ),
         format!("no retry    {}", policy.fail_fast_failure_kinds.join(", ")),
         format!(
-            "suspended   a turn that nobody waits for, when no model answered; all are asked again after {} s, then \
-             after pauses that double up to {} s, for runtime.provider_patience_secs",
+            "suspended   a turn outside holon run, when no model answered; all are asked again after {} s, then after \
+             pauses that double up to {} s, for runtime.provider_patience_secs",
             seconds(policy.base_backoff_ms),
             seconds(policy.max_suspension_pause_ms),
         ),

@@ -371,3 +371,38 @@ fn the_doctor_does_not_call_ready_what_it_has_not_tried() {
         assert!(!asked.answer().contains("not tried, use"), "{asked:?}");
     }
 }
+
+#[test]
+fn parts_of_a_request_are_left_out_by_word() {
+    let world = world();
+    let set = ["config", "providers", "set", "mine"];
+    let good = [
+        set.as_slice(),
+        &["--base-url", "http://127.0.0.1:9/v1"],
+        &["--omit", "streaming", "--omit", "stream_usage"],
+    ]
+    .concat();
+    let ran = world.run(&good);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let shown = "leaves out  stream_usage, streaming\n";
+    let got = world.run(&["config", "providers", "get", "mine"]);
+    assert!(got.answer().contains(shown), "{got:?}");
+    let listed = world.run(&["config", "providers", "list"]);
+    let row = "without stream_usage, streaming";
+    assert!(listed.answer().contains(row), "{listed:?}");
+    let bad = [set.as_slice(), &["--omit", "store"]].concat();
+    assert_eq!(world.run(&bad).code, Some(2));
+}
+
+#[test]
+fn a_protocol_that_cannot_be_read_is_not_replaced() {
+    let world = world();
+    let file =
+        "[providers.mine]\ntransport = \"of_the_future\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
+    crate::models::configure(&world, file, &[]);
+    let set = ["config", "providers", "set", "mine", "--base-url"];
+    let ran = world.run(&[set.as_slice(), &["http://127.0.0.1:8/v1"]].concat());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let left = std::fs::read_to_string(world.home().join("config.toml")).unwrap();
+    assert_eq!(left, file);
+}

@@ -6,11 +6,12 @@ use holon_testkit::{ProgramOutput, World};
 
 /// Address without a listener: local servers of the machine that runs the tests must not be found.
 const UNUSED_ADDRESS: &str = "http://127.0.0.1:1/v1";
-const LOCAL: [&str; 4] = [
+const LOCAL: [&str; 5] = [
     "HOLON_OLLAMA_BASE_URL",
     "HOLON_LMSTUDIO_BASE_URL",
     "HOLON_LLAMACPP_BASE_URL",
     "HOLON_VLLM_BASE_URL",
+    "HOLON_LITELLM_BASE_URL",
 ];
 
 /// Runs the program with these variables.
@@ -134,4 +135,40 @@ fn a_choice_that_was_made_stays_until_it_is_to_be_replaced() {
     let forced = run(&world, &["init", "--model", &other, "--force"], &[]);
     assert_eq!(forced.code, Some(0), "{forced:?}");
     assert_eq!(default_model(&world).as_deref(), Some(other.as_str()));
+}
+
+#[test]
+fn a_running_litellm_is_found() {
+    let world = world();
+    let script = Script::of([Round::text("ok")]).models(&["gpt-4o"]);
+    let provider = Provider::start(script);
+    let url = provider.base_url();
+    let ran = run(
+        &world,
+        &["init", "--json"],
+        &[("HOLON_LITELLM_BASE_URL", &url)],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let model = default_model(&world).unwrap();
+    assert_eq!(model, "litellm/gpt-4o");
+    provider.finish();
+}
+
+#[test]
+fn a_chosen_model_stays_although_a_variable_names_another() {
+    let world = world();
+    let set = ["config", "set", "model.default", "ollama/mine"];
+    assert_eq!(run(&world, &set, &[]).code, Some(0));
+    let other = [("HOLON_MODEL", "ollama/other")];
+    let ran = run(
+        &world,
+        &["init", "--model", "ollama/third", "--no-probe"],
+        &other,
+    );
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stderr.contains("model.default is ollama/mine already"),
+        "{ran:?}"
+    );
+    assert_eq!(default_model(&world).as_deref(), Some("ollama/mine"));
 }

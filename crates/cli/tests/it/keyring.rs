@@ -88,3 +88,17 @@ fn without_a_keyring_nothing_is_stored_and_the_file_is_offered() {
     assert_output!(record(&world, &set, &ran));
     assert!(!world.home().join("credentials.json").exists());
 }
+
+#[test]
+fn a_refused_credential_leaves_the_stored_one() {
+    let world = with_keyring();
+    let set = ["config", "credentials", "set", "mine", "--stdin"];
+    let keep = [set.as_slice(), &["--keyring"]].concat();
+    assert_eq!(run(&world, &keep, SECRET).code, Some(0));
+    let refused = run(&world, &set, "sk-with-a-\u{7}-bell");
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    let kept = std::fs::read_to_string(world.path().join("bin/mine.kept")).unwrap();
+    assert_eq!(kept, SECRET);
+    assert_eq!(run(&world, &set, "sk-good").code, Some(0));
+    assert!(!world.path().join("bin/mine.kept").exists());
+}

@@ -42,6 +42,27 @@ fn a_prompt_is_on_disk_when_it_is_answered_and_its_outcome_is_told_once() {
 }
 
 #[test]
+fn following_ends_when_its_reader_is_gone() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));
+    let mut tail = world
+        .command()
+        .args(["tail", "--follow", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut reader = BufReader::new(tail.stdout.take().unwrap());
+    reader.read_line(&mut line).unwrap();
+    assert!(line.starts_with('{'), "{line}");
+    drop(reader);
+    // No further brief comes, so only the loss of the reader can end it.
+    assert_eq!(tail.wait().unwrap().code(), Some(0));
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn status_and_transcript_say_what_was_done_for_people_and_for_programs() {
     let world = world();
     let served = world.serve(&["--model", &doer(&world, "echo seen")]);

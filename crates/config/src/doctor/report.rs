@@ -102,6 +102,9 @@ pub struct ProviderReport {
     pub base_url: String,
     /// Prompt features (caching, reasoning) that requests to this provider may use.
     pub prompt_capabilities: Vec<&'static str>,
+    /// Optional parts of a request that the settings leave out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub omit: Vec<&'static str>,
     pub credential_source: &'static str,
     pub credential_kind: &'static str,
     /// Variables that are looked at for it, in this order.
@@ -157,6 +160,7 @@ impl ProviderReport {
             transport: entry.spec.transport.as_str(),
             base_url: entry.spec.base_url.clone(),
             prompt_capabilities: capabilities.iter().map(|one| one.as_str()).collect(),
+            omit: entry.spec.omit.iter().map(|one| one.as_str()).collect(),
             credential_source: entry.auth.source.as_str(),
             credential_kind: entry.auth.kind.as_str(),
             credential_env: entry

@@ -1,5 +1,6 @@
 //! Kinds of values: how each is written in the file, in a variable and on the command line, and what is no such value.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use toml::de::{DeInteger, DeValue};
 
@@ -148,10 +149,11 @@ fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// A JSON list, or items with commas between them. Empty brackets or no text at all are an empty list.
+/// A list as JSON or TOML writes it, or items with commas between them. Empty brackets or no text at all are an empty
+/// list.
 fn list(text: &str) -> Option<Vec<String>> {
     if text.starts_with('[') {
-        return serde_json::from_str(text).ok();
+        return serde_json::from_str(text).ok().or_else(|| toml_list(text));
     }
     let items = text.split(',').map(str::trim);
     Some(
@@ -160,6 +162,14 @@ fn list(text: &str) -> Option<Vec<String>> {
             .map(str::to_owned)
             .collect(),
     )
+}
+
+fn toml_list(text: &str) -> Option<Vec<String>> {
+    let parsed = toml::from_str::<BTreeMap<String, Vec<String>>>(&format!("list = {text}"));
+    let mut keys = parsed.ok()?;
+    let list = keys.remove("list");
+    // Further keys mean that the text was more than a list.
+    list.filter(|_| keys.is_empty())
 }
 
 /// A list of the file; a single text is a list of one.
@@ -204,6 +214,8 @@ mod tests {
         };
         assert_eq!(Kind::List.read(" a/b, c/d ,"), list(&["a/b", "c/d"]));
         assert_eq!(Kind::List.read(r#"["a/b","c"]"#), list(&["a/b", "c"]));
+        assert_eq!(Kind::List.read("['a/b', 'c',]"), list(&["a/b", "c"]));
+        assert!(Kind::List.read("['a']\nother = ['b']").is_err());
         assert_eq!(
             Kind::List.read("[1]"),
             Err("expected a list of texts, found \"[1]\"".to_owned())

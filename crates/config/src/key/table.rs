@@ -196,7 +196,7 @@ pub const KEYS: &[Key] = &[
         "runtime.provider_patience_secs",
         PATIENCE_SECONDS,
         "86400",
-        "Seconds for which a turn that nobody waits for on the line stays suspended and asks again by itself while its providers have trouble. Only pauses that ran to their end count. Then it waits for an operator.",
+        "Seconds for which a turn outside `holon run` stays suspended and asks again by itself while its providers have trouble. Only pauses that ran to their end count. Then it waits for an operator.",
     ),
     with_default(
         "runtime.provider_stream_idle_timeout_ms",
@@ -248,6 +248,12 @@ pub const KEYS: &[Key] = &[
         "providers.<id>.reasoning_effort",
         EFFORTS,
         "How hard its models think unless an agent says otherwise; `default` leaves it to the provider.",
+    ),
+    with_default(
+        "providers.<id>.omit",
+        Kind::List,
+        "[]",
+        "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`. Without `streaming`, answers come in one piece.",
     ),
     with_default(
         "providers.<id>.store_responses",

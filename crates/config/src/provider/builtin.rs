@@ -61,6 +61,7 @@ impl Builtin {
             auth: self.auth(),
             source: ProviderSource::BuiltIn,
             loopback: url::judge(&self.base_url).is_ok_and(|url| url.loopback),
+            address_problem: None,
         }
     }
 

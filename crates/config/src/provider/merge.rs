@@ -6,11 +6,11 @@ use crate::key::{self, KeyPath, Value};
 use crate::layer::{Found, Layers};
 use crate::provider::base_url_variable;
 use crate::source::Source;
-use crate::url;
+use crate::url::{self, BaseUrl};
 use holon_domain::provider::{
-    AuthSource, ContextManagement, ProviderSpec, ReasoningEffort, Transport,
+    AuthSource, ContextManagement, ProviderSpec, ReasoningEffort, RequestOption, Transport,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod auth;
 
@@ -152,21 +152,22 @@ impl<'a> Fields<'a> {
             spec: ProviderSpec {
                 id: id.to_owned(),
                 transport,
-                base_url: String::new(),
+                base_url: NO_ADDRESS.to_owned(),
                 store_responses: false,
                 context_management: None,
                 reasoning_effort: None,
-                omit: std::collections::BTreeSet::new(),
+                omit: BTreeSet::new(),
             },
             auth: AuthSpec::none(),
             source: ProviderSource::Config,
             loopback: false,
+            address_problem: None,
         };
         let auth = self.auth()?;
         self.apply(&mut entry, auth.as_ref().map(|auth| auth.source))?;
         match auth {
             Some(auth) => entry.auth = auth,
-            None if entry.loopback => {}
+            None if entry.loopback || entry.address_problem.is_some() => {}
             None => {
                 return Err(refuse(format!(
                     "a provider that is not on this machine needs a credential; store one with `holon config credentials set {id}` and add providers.{id}.auth.source = \"credential_profile\" and providers.{id}.auth.profile = \"{id}\", or name a variable with source \"env\", or say source \"none\" and kind \"none\""
@@ -182,14 +183,18 @@ impl<'a> Fields<'a> {
             entry.spec.transport = transport;
         }
         if let Some(found) = self.get("base_url") {
-            let url = found.judge_text(url::judge)?.value;
-            if let Some(host) = &url.in_the_clear
-                && source != Some(AuthSource::None)
-            {
-                return Err(found.refuse(format!("http:// would send the credential to {host} unencrypted; write https://, or say providers.{}.auth.source = \"none\" if it asks for none", self.id)));
+            match self.address(found, source) {
+                Ok(url) => {
+                    entry.spec.base_url = url.text;
+                    entry.loopback = url.loopback;
+                }
+                // Other programs set such variables too. One that is of no use here must not stop commands that never
+                // ask this provider.
+                Err(error) if found.source() == Source::Environment => {
+                    entry.address_problem = Some(error.to_string());
+                }
+                Err(error) => return Err(error),
             }
-            entry.spec.base_url = url.text;
-            entry.loopback = url.loopback;
         }
         if let Some(effort) = self.choice("reasoning_effort", effort)? {
             entry.spec.reasoning_effort = effort;
@@ -202,7 +207,19 @@ impl<'a> Fields<'a> {
             }
         }
         entry.spec.context_management = self.context_management(entry.spec.transport)?;
+        if let Some(found) = self.get("omit") {
+            entry.spec.omit = omitted(found)?;
+        }
         Ok(())
+    }
+
+    /// Judges the address. `source` is where the credential comes from, if the settings say so.
+    fn address(&self, found: &Found, source: Option<AuthSource>) -> Result<BaseUrl, Error> {
+        let url = found.judge_text(url::judge)?.value;
+        match &url.in_the_clear {
+            Some(host) if source != Some(AuthSource::None) => Err(found.refuse(format!("http:// would send the credential to {host} unencrypted; write https://, or say providers.{}.auth.source = \"none\" if it asks for none", self.id))),
+            Some(_) | None => Ok(url),
+        }
     }
 
     fn context_management(&self, transport: Transport) -> Result<Option<ContextManagement>, Error> {
@@ -252,10 +269,26 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// The address of a provider until the settings give it one. No host has a name that ends so.
+const NO_ADDRESS: &str = "https://address.invalid";
 /// From how many input tokens on old tool results are dropped, if they are.
 const TRIGGER_INPUT_TOKENS: u32 = 100_000;
 /// Number of the newest tool uses that context editing keeps.
 const KEEP_RECENT_TOOL_USES: u32 = 3;
+
+/// Reads the parts of a request that a provider is never sent.
+fn omitted(found: &Found) -> Result<BTreeSet<RequestOption>, Error> {
+    let parse = |word: &String| {
+        RequestOption::parse(word).ok_or_else(|| {
+            let all: Vec<&str> = RequestOption::ALL.iter().map(|one| one.as_str()).collect();
+            found.refuse(format!(
+                "{word:?} is no part of a request that can be left out; write any of {}",
+                all.join(", ")
+            ))
+        })
+    };
+    found.list()?.value.iter().map(parse).collect()
+}
 
 /// An effort, or that it is left to the provider.
 fn effort(text: &str) -> Option<Option<ReasoningEffort>> {

@@ -405,6 +405,34 @@ fn a_provider_is_added_changed_and_removed() {
 }
 
 #[test]
+fn removing_a_provider_keeps_the_comments_above_it() {
+    let home = Home::new();
+    let text = "# of the house\n[providers.mine]\n# of the table\ntransport = \"openai_chat_completions\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
+    fs::write(home.path().join("config.toml"), text).expect("writes");
+    edit::remove_provider(home.path(), "mine").expect("removes");
+    assert!(
+        content(&home).contains("# of the house"),
+        "{}",
+        content(&home)
+    );
+}
+
+#[test]
+fn parts_to_leave_out_are_written_and_judged() {
+    let home = Home::new();
+    let change = |words: &[&str]| ProviderChange {
+        omit: Some(words.iter().map(|&word| word.to_owned()).collect()),
+        ..ProviderChange::default()
+    };
+    edit::set_provider(home.path(), "openai", &change(&["streaming", "reasoning"])).expect("sets");
+    assert!(content(&home).contains("omit = [\"streaming\", \"reasoning\"]"));
+    let refused = edit::set_provider(home.path(), "openai", &change(&["store"]));
+    let said = refused.expect_err("is refused").to_string();
+    assert!(said.starts_with("--omit: \"store\" is no part"), "{said}");
+    assert!(content(&home).contains("omit = [\"streaming\", \"reasoning\"]"));
+}
+
+#[test]
 fn many_changes_at_once_lose_nothing() {
     let home = Home::new();
     std::thread::scope(|scope| {

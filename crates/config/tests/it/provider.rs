@@ -1,8 +1,10 @@
 //! How settings and variables change the providers of this build and add others, and what is refused.
 
-use crate::support::{Home, env};
-use holon_config::{AuthSpec, FileSettings, ProviderSource, resolve};
-use holon_domain::provider::{AuthKind, AuthSource, PromptCapability, ReasoningEffort, Transport};
+use crate::support::{Home, NOW, env};
+use holon_config::{AuthSpec, FileSettings, ProviderSource, credential, resolve};
+use holon_domain::provider::{
+    AuthKind, AuthSource, PromptCapability, ReasoningEffort, RequestOption, Transport,
+};
 use std::path::Path;
 
 fn refused(content: &str) -> String {
@@ -286,16 +288,6 @@ fn an_address_that_would_show_a_credential_on_its_way_is_refused() {
 fn a_variable_that_cannot_be_used_is_refused_by_name() {
     for (name, value, said) in [
         (
-            "OPENAI_BASE_URL",
-            "http://api.example?key=1",
-            "OPENAI_BASE_URL: an address ends with its path",
-        ),
-        (
-            "HOLON_OLLAMA_BASE_URL",
-            "here",
-            "HOLON_OLLAMA_BASE_URL: an address begins with https://",
-        ),
-        (
             "HOLON_OPENAI_CODEX_REASONING_EFFORT",
             "max",
             "HOLON_OPENAI_CODEX_REASONING_EFFORT: expected one of low, medium, high, xhigh, default, found \"max\"",
@@ -309,6 +301,56 @@ fn a_variable_that_cannot_be_used_is_refused_by_name() {
         let found = refused_with(&[(name, value)], "");
         assert!(found.starts_with(said), "{found}\n{said}");
     }
+}
+
+#[test]
+fn an_address_of_a_variable_is_judged_when_its_provider_is_asked_and_stops_nothing_else() {
+    let home = Home::new();
+    for (name, value, id, said) in [
+        (
+            "OPENAI_BASE_URL",
+            "http://api.example?key=1",
+            "openai",
+            "OPENAI_BASE_URL: an address ends with its path",
+        ),
+        (
+            "OPENAI_BASE_URL",
+            "http://proxy.example/v1",
+            "openai",
+            "OPENAI_BASE_URL: http:// would send the credential to proxy.example unencrypted",
+        ),
+        (
+            "HOLON_OLLAMA_BASE_URL",
+            "here",
+            "ollama",
+            "HOLON_OLLAMA_BASE_URL: an address begins with https://",
+        ),
+    ] {
+        let env = env(&[(name, value), ("OPENAI_API_KEY", "sk-canary")]);
+        let settings = home.settings(&env, "model.default = \"ollama/x\"");
+        let entry = settings.providers.get(id).expect("is there");
+        let refused = credential(entry, &env, home.path(), NOW).expect_err(value);
+        assert!(refused.to_string().contains(said), "{refused}");
+        assert!(!refused.to_string().contains("sk-canary"));
+        let other = settings.providers.get("vllm").expect("is there");
+        assert!(credential(other, &env, home.path(), NOW).is_ok());
+    }
+}
+
+#[test]
+fn parts_of_a_request_are_left_out_as_the_settings_say() {
+    let home = Home::new();
+    let content = "providers.openai.omit = [\"streaming\", \"prompt_cache_key\"]";
+    let openai = home.provider("openai", content);
+    let omitted: Vec<RequestOption> = openai.spec.omit.into_iter().collect();
+    assert_eq!(omitted.len(), 2);
+    assert!(omitted.contains(&RequestOption::Streaming));
+    assert!(omitted.contains(&RequestOption::PromptCacheKey));
+    assert!(home.provider("openai", "").spec.omit.is_empty());
+    let found = refused("providers.openai.omit = [\"store\"]");
+    let said = "/c:1: providers.openai.omit: \"store\" is no part of a request that can be left out; write any of ";
+    assert!(found.starts_with(said), "{found}");
+    assert!(found.contains("stream_usage") && found.contains("cache_marks"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::work_calls::asks_operator;
 use crate::input::CurrentRound;
-use holon_domain::attempt::AttemptTimeline;
+use holon_domain::attempt::{AttemptRecord, AttemptTimeline};
 use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
@@ -179,10 +179,9 @@ impl Failure {
         let summary = match failures(&timeline).as_slice() {
             [] | [_] => failure.message.clone(),
             many => format!(
-                "none of {} models could answer ({}); the last: {}",
+                "none of {} models could answer: {}",
                 many.len(),
-                many.join(", "),
-                failure.message
+                many.join("; ")
             ),
         };
         let mut this = Self::runtime(failure.kind.as_str(), &summary);
@@ -205,23 +204,32 @@ impl Failure {
     }
 }
 
-/// Lists the models that were asked, each with its last failure.
+/// Lists the models that were asked, each with the words of its last failure. The model that the round asked for comes
+/// first, because an operator wants to know why the chosen one did not answer.
 fn failures(timeline: &AttemptTimeline) -> Vec<String> {
-    let mut last: Vec<(&str, &str)> = Vec::new();
+    let mut last: Vec<&AttemptRecord> = Vec::new();
     for attempt in &timeline.attempts {
-        let kind = attempt
-            .failure_kind
-            .as_ref()
-            .map_or("", |kind| kind.as_str());
         match last
             .iter_mut()
-            .find(|(model, _)| *model == attempt.model_ref)
+            .find(|known| known.model_ref == attempt.model_ref)
         {
-            Some(known) => known.1 = kind,
-            None => last.push((&attempt.model_ref, kind)),
+            Some(known) => *known = attempt,
+            None => last.push(attempt),
         }
     }
-    last.iter()
-        .map(|(model, kind)| format!("{model}: {kind}"))
-        .collect()
+    // The sort is stable, so the others keep the order in which they were asked.
+    last.sort_by_key(|attempt| attempt.model_ref != timeline.requested_model_ref);
+    last.into_iter().map(describe).collect()
+}
+
+/// Names a model and its failure.
+fn describe(attempt: &AttemptRecord) -> String {
+    let kind = attempt
+        .failure_kind
+        .as_ref()
+        .map_or("", |kind| kind.as_str());
+    match &attempt.error {
+        Some(error) => format!("{} failed ({kind}): {error}", attempt.model_ref),
+        None => format!("{} failed ({kind})", attempt.model_ref),
+    }
 }

@@ -55,7 +55,7 @@ pub(super) fn failure_kinds(draft: &Draft<'_>) -> Vec<ModelFailureKind> {
 }
 
 /// Describes the model that decides the verdict on a chain: the first that failed for this reason, with its provider's
-/// message if it was asked last.
+/// message and that of the model that was asked last.
 fn decisive(
     draft: &Draft<'_>,
     turn: &OpenTurn,
@@ -69,20 +69,19 @@ fn decisive(
     let decides = |attempt: &AttemptRecord| match &attempt.failure_kind {
         Some(StoredWord::Known(kind)) => match patience::judge_chain(&[*kind]) {
             ChainVerdict::MayPass(of) | ChainVerdict::NeedsOperator(of) if of == reason => {
-                Some((attempt.model_ref.clone(), *kind))
+                let said = attempt.error.clone();
+                Some((
+                    attempt.model_ref.clone(),
+                    said.unwrap_or_else(|| kind.as_str().to_owned()),
+                ))
             }
             _ => None,
         },
         Some(StoredWord::Unknown(_)) | None => None,
     };
     match draft.attempts().iter().find_map(decides) {
-        Some((model_ref, kind)) if model_ref != last.model_ref => DecisiveFailure {
-            error: format!(
-                "{}; {} then said: {}",
-                kind.as_str(),
-                last.model_ref,
-                last.error
-            ),
+        Some((model_ref, said)) if model_ref != last.model_ref => DecisiveFailure {
+            error: format!("{said}; {} then said: {}", last.model_ref, last.error),
             model_ref,
         },
         Some(_) | None => last,

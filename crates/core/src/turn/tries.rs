@@ -8,6 +8,7 @@ use holon_domain::attempt::{
 };
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::turn::OpenTurn;
+use holon_domain::{limits, text};
 
 /// Returns the number of the current try of the turn's model, counted from 1.
 pub(crate) fn current_try(turn: &OpenTurn) -> u32 {
@@ -62,6 +63,7 @@ pub(super) fn attempt_record(
         completed_at: Some(timing.completed_at),
         duration_ms: Some(timing.provider_ms),
         failure_kind: Some(StoredWord::Known(failure.kind)),
+        error: Some(text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES)),
         disposition: Some(StoredWord::Known(verdict.stored())),
         outcome,
         advanced_to_fallback: false,

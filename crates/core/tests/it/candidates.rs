@@ -131,13 +131,14 @@ fn the_rest_of_the_turn_stays_on_the_model_that_won_and_the_next_turn_begins_ane
 }
 
 #[test]
-fn when_nobody_is_left_a_run_fails_once_and_says_how_many_were_asked() {
+fn when_no_model_is_left_a_run_fails_once_and_the_chosen_model_speaks_first() {
     let mut world = asking(DeliverySurface::RunOnce);
-    for _ in 0..3 {
-        fail_as(&mut world, ModelFailureKind::InvalidResponse);
+    let says = |words: &str| ModelFailure::new(ModelFailureKind::InvalidResponse, words);
+    for words in ["words of a", "words of b", "words of c"] {
+        fail(&mut world, says(words));
     }
     world.let_due_come();
-    fail_as(&mut world, ModelFailureKind::InvalidResponse);
+    fail(&mut world, says("again of c"));
     assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
     assert_eq!(world.briefs.len(), 1);
     let timeline = last_failure(&world);
@@ -145,8 +146,11 @@ fn when_nobody_is_left_a_run_fails_once_and_says_how_many_were_asked() {
     assert_eq!(timeline.active_model_ref.as_deref(), Some("c/1"));
     let failure = world.agent.last_failure.as_ref().expect("kept");
     let summary = &failure.failure_artifact.summary;
-    let each = "none of 3 models could answer (a/1: invalid_response, b/1: invalid_response, c/1: invalid_response)";
-    assert!(summary.starts_with(each), "{summary}");
+    assert_eq!(
+        summary,
+        "none of 3 models could answer: a/1 failed (invalid_response): words of a; b/1 failed (invalid_response): \
+         words of b; c/1 failed (invalid_response): again of c"
+    );
 }
 
 #[test]
@@ -298,7 +302,7 @@ fn an_effort_holds_for_the_model_it_was_chosen_with() {
         ("d/1".to_owned(), Some(ReasoningEffort::High))
     );
     fail_as(&mut world, ModelFailureKind::Auth);
-    assert_eq!(effort(&world), ("a/1".to_owned(), None));
+    assert_eq!(effort(&world), ("b/1".to_owned(), None));
 }
 
 #[test]

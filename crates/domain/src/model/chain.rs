@@ -63,7 +63,9 @@ impl ModelChain {
         own.or(self.default.as_ref())
     }
 
-    /// Returns the models that are asked after the first, each once.
+    /// Returns the models that are asked after the first, each once: only those the settings list as fallbacks. The
+    /// default is none of them, because it may follow from a credential that happens to be in the environment, and a
+    /// question for a chosen model must not reach a provider that was chosen for other questions.
     #[must_use]
     pub fn fallbacks_after(&self, own: Option<&ModelRef>) -> Vec<ModelRef> {
         let first = self.first(own);
@@ -71,7 +73,7 @@ impl ModelChain {
             return Vec::new();
         }
         let mut rest: Vec<ModelRef> = Vec::new();
-        for model in self.default.iter().chain(&self.fallbacks) {
+        for model in &self.fallbacks {
             if Some(model) != first && !rest.contains(model) {
                 rest.push(model.clone());
             }
@@ -89,9 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn an_own_choice_comes_first_then_the_default_then_the_fallbacks_and_nobody_twice() {
+    fn an_own_choice_falls_back_to_the_listed_models_only_each_once() {
         let chain = ModelChain {
-            fallbacks: vec![model("b/1"), model("a/1"), model("c/1"), model("b/1")],
+            fallbacks: vec![model("b/1"), model("c/1"), model("b/1")],
             ..ModelChain::only(model("a/1"))
         };
         let after = |own: Option<&ModelRef>| -> Vec<String> {
@@ -101,12 +103,14 @@ mod tests {
         assert_eq!(chain.first(None), Some(&model("a/1")));
         assert_eq!(after(None), ["b/1", "c/1"]);
         assert_eq!(chain.first(Some(&model("c/1"))), Some(&model("c/1")));
-        assert_eq!(after(Some(&model("c/1"))), ["a/1", "b/1"]);
-        assert_eq!(after(Some(&model("d/1"))), ["a/1", "b/1", "c/1"]);
+        assert_eq!(after(Some(&model("c/1"))), ["b/1"]);
+        assert_eq!(after(Some(&model("d/1"))), ["b/1", "c/1"]);
+        let unlisted = ModelChain::only(model("a/1"));
+        assert_eq!(unlisted.fallbacks_after(Some(&model("d/1"))), []);
     }
 
     #[test]
-    fn without_a_default_or_with_fallback_turned_off_nobody_is_made_up() {
+    fn without_a_default_or_with_fallback_turned_off_no_model_is_added() {
         let none = ModelChain {
             fallbacks: vec![model("b/1")],
             ..ModelChain::none()

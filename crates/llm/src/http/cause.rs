@@ -13,7 +13,7 @@ use std::io;
 pub(super) fn kind(error: &reqwest::Error, proximity: Proximity) -> Kind {
     // This comes first: to the client, a name lookup that took too long is also a timeout.
     if unknown_name(error).is_some() {
-        return unreachable(proximity);
+        return unresolved(proximity);
     }
     if error.is_timeout() {
         return Kind::Timeout;
@@ -40,6 +40,15 @@ const fn unreachable(proximity: Proximity) -> Kind {
     match proximity {
         Proximity::Loopback => Kind::Connection,
         Proximity::Private | Proximity::Public => Kind::Network,
+    }
+}
+
+/// Chooses the class of a name that could not be looked up. A name of the own network is unknown while its machine is
+/// off; the network may be fine, and waiting for it would keep the fallback from being asked.
+const fn unresolved(proximity: Proximity) -> Kind {
+    match proximity {
+        Proximity::Loopback | Proximity::Private => Kind::Connection,
+        Proximity::Public => Kind::Network,
     }
 }
 
@@ -174,6 +183,9 @@ mod tests {
             unknown_name(&deep).map(|failure| failure.name.as_str()),
             Some("api.example.com")
         );
+        assert_eq!(unresolved(Proximity::Private), Kind::Connection);
+        assert_eq!(unresolved(Proximity::Loopback), Kind::Connection);
+        assert_eq!(unresolved(Proximity::Public), Kind::Network);
     }
 
     #[test]

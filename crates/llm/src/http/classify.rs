@@ -4,7 +4,7 @@
 //! about statuses, the error body is examined first.
 
 use super::error_body::ErrorBody;
-use super::retry_after::{renewal_ms, stated_wait_ms, wait_ms};
+use super::retry_after::{LimitResets, renewal_ms, stated_wait_ms, wait_ms};
 use super::words::{Size, lacks_model, size};
 use holon_domain::limits::BACKOFF_MAX_MS;
 use holon_domain::model::ModelFailureKind as Kind;
@@ -83,14 +83,14 @@ pub(super) fn classify_refusal(
     error_body: &ErrorBody,
 ) -> Verdict {
     let waiting = |kind| Verdict {
-        wait_ms: wait_ms(headers, error_body),
+        wait_ms: wait_ms(headers, error_body, LimitResets::of(status)),
         ..Verdict::of(kind)
     };
     match status {
         400 | 413 | 422 => bad_request(headers, error_body),
         401 => Verdict::of(Kind::Auth),
-        402 => quota(headers, error_body),
-        403 if error_body.mentions(QUOTA) => quota(headers, error_body),
+        402 => quota(headers, error_body, LimitResets::Exhausted),
+        403 if error_body.mentions(QUOTA) => quota(headers, error_body, LimitResets::Exhausted),
         403 if error_body.mentions(NO_MODEL) => Verdict::of(Kind::ModelUnavailable),
         403 => Verdict::of(Kind::Auth),
         404 if error_body.mentions(NO_MODEL) || lacks_model(error_body) => {
@@ -133,7 +133,7 @@ fn bad_request(headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
     if let Some(size) = size(error_body) {
         too_large(size)
     } else if error_body.mentions(QUOTA) {
-        quota(headers, error_body)
+        quota(headers, error_body, LimitResets::Exhausted)
     } else if error_body.mentions(NO_ENTRY) {
         Verdict::of(Kind::Auth)
     } else if error_body.mentions(NO_MODEL) {
@@ -172,13 +172,13 @@ fn too_many(headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
     let rejected = headers
         .get("anthropic-ratelimit-unified-status")
         .is_some_and(|status| status == "rejected");
-    let used_up = quota(headers, error_body);
+    let used_up = quota(headers, error_body, LimitResets::Any);
     let passes = used_up.wait_ms.is_some_and(|wait| wait <= BACKOFF_MAX_MS);
     let wait_ms = match (rejected || error_body.mentions(QUOTA), passes) {
         (true, false) => return used_up,
         // A retry before the renewal would fail in the same way.
         (true, true) => used_up.wait_ms,
-        (false, _) => wait_ms(headers, error_body),
+        (false, _) => wait_ms(headers, error_body, LimitResets::Any),
     };
     Verdict {
         wait_ms,
@@ -186,9 +186,9 @@ fn too_many(headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
     }
 }
 
-fn quota(headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
+fn quota(headers: &HeaderMap, error_body: &ErrorBody, resets: LimitResets) -> Verdict {
     Verdict {
-        wait_ms: renewal_ms(headers, error_body),
+        wait_ms: renewal_ms(headers, error_body, resets),
         ..Verdict::of(Kind::Quota)
     }
 }

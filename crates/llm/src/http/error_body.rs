@@ -10,6 +10,9 @@ const CODES: [&str; 5] = ["code", "type", "status", "reason", "error_code"];
 /// Members that hold the message.
 const SENTENCES: [&str; 5] = ["message", "detail", "error_description", "msg", "error"];
 
+/// Error bodies inside the message of another that are opened at most.
+const NESTING: usize = 3;
+
 /// Message and codes of an error body.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ErrorBody {
@@ -21,12 +24,38 @@ pub(super) struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// Parses an error body.
+    /// Parses an error body. A message that is itself an error body, as gateways pass it on, is opened too.
     pub(super) fn read(body: &[u8]) -> Self {
-        serde_json::from_slice::<Value>(body)
-            .ok()
-            .and_then(Self::in_json)
-            .unwrap_or_else(|| Self::plain(&in_text(&String::from_utf8_lossy(body))))
+        Self::read_nested(body, NESTING)
+    }
+
+    /// Parses an error body with at most `depth` further ones inside its message.
+    fn read_nested(body: &[u8], depth: usize) -> Self {
+        let json = serde_json::from_slice::<Value>(body).ok();
+        let outer = json.and_then(Self::in_json).unwrap_or_else(|| {
+            let text = String::from_utf8_lossy(body);
+            Self::plain(&in_text(event_data(&text).unwrap_or(&text)))
+        });
+        match depth.checked_sub(1) {
+            Some(depth) => outer.opened(depth),
+            None => outer,
+        }
+    }
+
+    /// Replaces a JSON document inside the message by the message it holds. The words before it stay.
+    fn opened(self, depth: usize) -> Self {
+        let Some((before, inside)) = embedded(&self.message) else {
+            return self;
+        };
+        let inner = Self::read_nested(inside.as_bytes(), depth);
+        if inner.value.is_null() || inner.message.is_empty() {
+            return self;
+        }
+        Self {
+            message: format!("{before}{}", inner.message),
+            words: format!("{} {}", self.words, inner.words),
+            value: inner.value,
+        }
     }
 
     /// Wraps a message that came without a body.
@@ -82,6 +111,26 @@ impl ErrorBody {
                 .find_map(|detail| detail.get(name))
         })
     }
+}
+
+/// Returns the JSON object inside a message and the words before it.
+fn embedded(message: &str) -> Option<(&str, &str)> {
+    let (start, end) = (message.find('{')?, message.rfind('}')?);
+    let inside = message.get(start..=end)?;
+    // Parsed here so that words that merely contain braces stay as they are.
+    serde_json::from_str::<serde_json::Map<String, Value>>(inside).ok()?;
+    Some((message.get(..start)?, inside))
+}
+
+/// Returns the data of the first server-sent event, if the text is a stream of events.
+fn event_data(text: &str) -> Option<&str> {
+    let is_stream = ["data:", "event:"]
+        .iter()
+        .any(|field| text.trim_start().starts_with(field));
+    let mut lines = text.lines().filter(|_| is_stream);
+    lines
+        .find_map(|line| line.strip_prefix("data:"))
+        .map(str::trim)
 }
 
 /// Finds the object or text that holds the message: inside an array, inside `error`.
@@ -181,6 +230,19 @@ mod tests {
             (r#""just text""#, "just text"),
             (nested, "Provider returned error: too long"),
             ("plain words\n", "plain words"),
+            (
+                r#"{"error":{"message":"{\"error\":{\"message\":\"too long\",\"code\":\"c\"}}"}}"#,
+                "too long",
+            ),
+            (
+                r#"{"error":{"message":"BadRequestError: - {\"error\":{\"message\":\"no such tool\"}}"}}"#,
+                "BadRequestError: - no such tool",
+            ),
+            (
+                "event: error\ndata: {\"type\":\"error\",\"error\":{\"message\":\"busy\"}}\n\n",
+                "busy",
+            ),
+            (r#"{"message":"use {name} here"}"#, "use {name} here"),
             ("{\"error\":{\"mess", "{\"error\":{\"mess"),
             (
                 "<html><head><title> 502 Bad Gateway </title>",

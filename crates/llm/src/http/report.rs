@@ -107,7 +107,7 @@ impl ErrorContext<'_> {
                 )
             }
             Fault::Reported { kind, message } => {
-                let error_body = ErrorBody::plain(message);
+                let error_body = ErrorBody::read(message.as_bytes());
                 let verdict = classify_reported(*kind, &error_body);
                 let sentence = self.sentence(
                     "reports a failure in its answer",
@@ -244,6 +244,10 @@ impl ErrorContext<'_> {
             Kind::Auth if self.provider.transport == Transport::OpenaiCodexResponses => {
                 "; log in again with `codex login`".to_owned()
             }
+            Kind::Auth if self.secret.is_none() => format!(
+                "; it wants a credential and none is set: store one with `holon config credentials set {id}`, then run \
+                 `holon config providers set {id} --credential-profile {id}`"
+            ),
             Kind::Auth => format!(
                 "; renew the credential of {id} (`holon config doctor` shows where it comes from)"
             ),

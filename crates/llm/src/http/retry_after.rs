@@ -34,25 +34,55 @@ const LIMITS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Returns the wait before a retry, in milliseconds.
-pub(super) fn wait_ms(headers: &HeaderMap, error_body: &ErrorBody) -> Option<u64> {
+/// Limits whose reset headers count as a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LimitResets {
+    /// All of them: the request was refused because of a limit.
+    Any,
+    /// Only limits of which nothing remains. Providers send these headers with every response, so beside another
+    /// failure they say nothing about when to ask again.
+    Exhausted,
+}
+
+impl LimitResets {
+    /// Chooses by the status of the response.
+    pub(super) const fn of(status: u16) -> Self {
+        match status {
+            429 => Self::Any,
+            _ => Self::Exhausted,
+        }
+    }
+}
+
+/// Returns the wait before a retry, in milliseconds. A gateway passes the headers of its upstream provider on with a
+/// prefix (`llm_provider-`); its own headers count first.
+pub(super) fn wait_ms(
+    headers: &HeaderMap,
+    error_body: &ErrorBody,
+    resets: LimitResets,
+) -> Option<u64> {
     let now = date(headers);
-    let exact = text(headers, "retry-after-ms")
-        .and_then(|ms| ms.parse::<f64>().ok())
-        .and_then(bounded_millis);
-    exact
-        .or_else(|| millis_until(text(headers, RETRY_AFTER.as_str())?, now))
+    let exact = |name| bounded_millis(text(headers, name)?.parse::<f64>().ok()?);
+    let after = |name| millis_until(text(headers, name)?, now);
+    exact("retry-after-ms")
+        .or_else(|| after(RETRY_AFTER.as_str()))
+        .or_else(|| exact("llm_provider-retry-after-ms"))
+        .or_else(|| after("llm_provider-retry-after"))
         .or_else(|| stated_wait_ms(error_body))
         .or_else(|| body_reset(error_body, now))
-        .or_else(|| limit_reset(headers, now))
+        .or_else(|| limit_reset(headers, now, resets))
 }
 
 /// Returns the time until an exhausted quota is renewed, in milliseconds.
-pub(super) fn renewal_ms(headers: &HeaderMap, error_body: &ErrorBody) -> Option<u64> {
+pub(super) fn renewal_ms(
+    headers: &HeaderMap,
+    error_body: &ErrorBody,
+    resets: LimitResets,
+) -> Option<u64> {
     let now = date(headers);
     body_reset(error_body, now)
         .or_else(|| millis_until(text(headers, "anthropic-ratelimit-unified-reset")?, now))
-        .or_else(|| wait_ms(headers, error_body))
+        .or_else(|| wait_ms(headers, error_body, resets))
 }
 
 /// Reads a reset time from a member of the body.
@@ -78,13 +108,14 @@ pub(super) fn stated_wait_ms(error_body: &ErrorBody) -> Option<u64> {
         }
         (Some(number), unit) if unit.starts_with("min") => bounded_millis(number * 60_000.0),
         (Some(number), unit) if unit.starts_with("hour") => bounded_millis(number * 3_600_000.0),
+        (Some(number), unit) if unit.starts_with("day") => bounded_millis(number * 86_400_000.0),
         (Some(number), _) => bounded_millis(number * 1_000.0),
         (None, _) => parse_span(first),
     }
 }
 
-/// Returns the reset of the exhausted limits; if none is marked as exhausted, the soonest reset.
-fn limit_reset(headers: &HeaderMap, now: Option<i64>) -> Option<u64> {
+/// Returns the reset of the exhausted limits; if none is marked as exhausted, the soonest reset of those that count.
+fn limit_reset(headers: &HeaderMap, now: Option<i64>, counted: LimitResets) -> Option<u64> {
     let resets = || {
         LIMITS.iter().filter_map(|(remaining, reset)| {
             let wait = millis_until(text(headers, reset)?, now)?;
@@ -93,7 +124,10 @@ fn limit_reset(headers: &HeaderMap, now: Option<i64>) -> Option<u64> {
     };
     let spent = resets().filter(|(spent, _)| *spent);
     let latest = spent.map(|(_, wait)| wait).max();
-    latest.or_else(|| resets().map(|(_, wait)| wait).min())
+    match counted {
+        LimitResets::Any => latest.or_else(|| resets().map(|(_, wait)| wait).min()),
+        LimitResets::Exhausted => latest,
+    }
 }
 
 /// Returns the provider's own time, in milliseconds since the epoch.

@@ -133,10 +133,12 @@ async fn store(
 ) -> Result<(), Failure> {
     match place {
         Place::File => {
-            if is_in_keyring(home, profile)? {
+            // The new one is stored first, so that a refused secret leaves the old one as it is.
+            let replaces_keyring = is_in_keyring(home, profile)?;
+            credentials::set(home, profile, kind, secret)?;
+            if replaces_keyring {
                 holon_daemon::keyring::clear(home, profile).await?;
             }
-            credentials::set(home, profile, kind, secret)?;
         }
         Place::Keyring => {
             credentials::check_material(secret).map_err(Failure::usage)?;

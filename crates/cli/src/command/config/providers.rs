@@ -100,8 +100,9 @@ async fn set(home: Option<PathBuf>, args: ProviderArgs, output: &Output) -> Resu
     let home = settings::home_dir(home)?;
     let id = args.id.clone();
     let mut change = provider_change(args);
+    // Settings that cannot be read may hold a protocol for this provider, which must not be overwritten.
     let known = settings::load_home(Some(home.clone()))
-        .is_ok_and(|settings| settings.providers.get(&id).is_some());
+        .map_or(true, |settings| settings.providers.get(&id).is_some());
     if !known && change.transport.is_none() {
         change.transport = Some(Transport::OpenaiChatCompletions.as_str().to_owned());
     }
@@ -134,6 +135,12 @@ fn provider_change(args: ProviderArgs) -> ProviderChange {
         transport: args.transport.map(|one| one.as_str().to_owned()),
         base_url: args.base_url,
         reasoning_effort: args.reasoning_effort.map(|one| one.as_str().to_owned()),
+        omit: (!args.omit.is_empty()).then(|| {
+            args.omit
+                .iter()
+                .map(|one| one.as_str().to_owned())
+                .collect()
+        }),
         auth_source: source.map(|one| one.as_str().to_owned()),
         auth_kind: args.credential_kind.map(|one| one.as_str().to_owned()),
         auth_env: args.credential_env,

@@ -5,7 +5,7 @@ use crate::report::Candidate;
 use holon_config::{CredentialState, Env, ProviderEntry, Settings, state};
 
 /// Providers that usually run on the user's machine, in the order they are examined.
-const LOCAL: [&str; 4] = ["ollama", "lmstudio", "llamacpp", "vllm"];
+const LOCAL: [&str; 5] = ["ollama", "lmstudio", "llamacpp", "vllm", "litellm"];
 
 /// Finds all candidates. Only local servers are contacted.
 pub(super) async fn candidates(settings: &Settings) -> Result<Vec<Candidate>, Failure> {

@@ -36,6 +36,30 @@ fn told_with(transport: Transport, status: u16, headers: &HeaderMap, body: &str)
     context.status_failure(status, headers, &ErrorBody::read(body.as_bytes()))
 }
 
+#[test]
+fn a_server_that_wants_a_credential_where_none_is_set_is_told_as_such() {
+    let provider = provider(Transport::OpenaiChatCompletions);
+    let url = Url::parse("http://127.0.0.1:4000/v1/chat/completions").unwrap();
+    let context = ErrorContext {
+        provider: &provider,
+        model: None,
+        url: &url,
+        secret: None,
+        secrets: &Secrets::default(),
+    };
+    let failure = context.status_failure(
+        StatusCode::UNAUTHORIZED,
+        &HeaderMap::new(),
+        &ErrorBody::read(br#"{"error":{"message":"No api key passed in."}}"#),
+    );
+    assert_eq!(failure.kind, Kind::Auth);
+    assert_eq!(
+        failure.message,
+        "acme answered 401 Unauthorized: No api key passed in; it wants a credential and none is set: store one with \
+         `holon config credentials set acme`, then run `holon config providers set acme --credential-profile acme`"
+    );
+}
+
 fn message(status: u16, body: &str) -> String {
     told(Transport::OpenaiResponses, status, body).message
 }

@@ -75,9 +75,19 @@ fn every_way_to_ask_for_patience_is_read() {
             Some(60_000),
         ),
         (&[("x-ratelimit-reset", "7x")], None),
+        (&[("llm_provider-retry-after", "4")], Some(4_000)),
+        (
+            &[("llm_provider-retry-after", "4"), ("retry-after", "9")],
+            Some(9_000),
+        ),
+        (&[("llm_provider-retry-after-ms", "40")], Some(40)),
         (&[], None),
     ] {
-        assert_eq!(wait_ms(&headers(given), &nothing()), wait, "{given:?}");
+        assert_eq!(
+            wait_ms(&headers(given), &nothing(), LimitResets::Any),
+            wait,
+            "{given:?}"
+        );
     }
 }
 
@@ -108,7 +118,11 @@ fn words_are_read_where_headers_are_silent() {
         ),
     ] {
         assert_eq!(
-            wait_ms(&headers(&[]), &ErrorBody::read(body.as_bytes())),
+            wait_ms(
+                &headers(&[]),
+                &ErrorBody::read(body.as_bytes()),
+                LimitResets::Any
+            ),
             wait,
             "{body}"
         );
@@ -121,20 +135,69 @@ fn a_renewal_is_read_from_the_body_then_from_headers() {
     let in_body =
         error_body(r#"{"error":{"type":"usage_limit_reached","resets_in_seconds":3600}}"#);
     assert_eq!(
-        renewal_ms(&headers(&[("retry-after", "5")]), &in_body),
+        renewal_ms(
+            &headers(&[("retry-after", "5")]),
+            &in_body,
+            LimitResets::Any
+        ),
         Some(3_600_000)
     );
     let at = error_body(r#"{"error":{"type":"usage_limit_reached","resets_at":1767225610}}"#);
-    assert_eq!(renewal_ms(&headers(&[LATER]), &at), Some(10_000));
     assert_eq!(
-        renewal_ms(&headers(&[]), &at),
+        renewal_ms(&headers(&[LATER]), &at, LimitResets::Any),
+        Some(10_000)
+    );
+    assert_eq!(
+        renewal_ms(&headers(&[]), &at, LimitResets::Any),
         None,
         "a moment needs a clock to be a wait"
     );
     let unified = headers(&[LATER, ("anthropic-ratelimit-unified-reset", "1767229200")]);
-    assert_eq!(renewal_ms(&unified, &nothing()), Some(3_600_000));
     assert_eq!(
-        renewal_ms(&headers(&[("retry-after", "5")]), &nothing()),
+        renewal_ms(&unified, &nothing(), LimitResets::Any),
+        Some(3_600_000)
+    );
+    assert_eq!(
+        renewal_ms(
+            &headers(&[("retry-after", "5")]),
+            &nothing(),
+            LimitResets::Any
+        ),
         Some(5_000)
     );
+}
+
+#[test]
+fn outside_429_a_reset_counts_only_if_nothing_of_its_limit_remains() {
+    let left = headers(&[
+        ("x-ratelimit-remaining-requests", "99"),
+        ("x-ratelimit-reset-requests", "50m"),
+    ]);
+    let unknown = headers(&[("x-ratelimit-reset-requests", "50m")]);
+    let spent = headers(&[
+        ("x-ratelimit-remaining-requests", "0"),
+        ("x-ratelimit-reset-requests", "50m"),
+    ]);
+    let wait = |given: &HeaderMap, status| wait_ms(given, &nothing(), LimitResets::of(status));
+    for status in [500, 503, 408] {
+        assert_eq!(wait(&left, status), None, "{status}");
+        assert_eq!(wait(&unknown, status), None, "{status}");
+        assert_eq!(wait(&spent, status), Some(3_000_000), "{status}");
+    }
+    assert_eq!(wait(&left, 429), Some(3_000_000));
+}
+
+#[test]
+fn days_are_days() {
+    for (words, wait) in [
+        ("Please try again in 3 days.", 3 * 86_400_000),
+        ("try again in 1 day", 86_400_000),
+        ("try again in 2d", 2 * 86_400_000),
+    ] {
+        assert_eq!(
+            stated_wait_ms(&ErrorBody::plain(words)),
+            Some(wait),
+            "{words}"
+        );
+    }
 }
