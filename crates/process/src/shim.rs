@@ -88,6 +88,7 @@ fn run() -> StartResult<()> {
             // The host gets the failure also if the status cannot be written.
             StatusFile::reserve(claim.dir())
                 .and_then(|status| status.write(&outcome))
+                .or_else(|_full| claim.give_up())
                 .ok();
             return Err(failure);
         }

@@ -6,19 +6,20 @@
 
 use super::{StartResult, broken};
 use crate::spec::ShimSpec;
-use crate::wire::{CLAIMED, LOCK};
+use crate::wire::{CLAIMED, GIVEN_UP, LOCK};
 use holon_domain::command::CommandFailure;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
 
 /// A claimed spec. It is dropped when the shim exits.
 #[derive(Debug)]
 pub(super) struct Claim {
     dir: OwnedFd,
     /// The file is never opened a second time: closing any of its descriptors would release the lock.
-    _lock: File,
+    lock: File,
 }
 
 impl Claim {
@@ -28,8 +29,13 @@ impl Claim {
         let dir = rustix::fs::open(&spec.state_dir, flags, Mode::empty())
             .map_err(|error| broken("open the task's directory", &error.into()))?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let lock = rustix::fs::openat(&dir, LOCK, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|error| broken("open its lock", &error.into()))?;
+        let lock =
+            rustix::fs::openat(&dir, LOCK, flags, Mode::RUSR | Mode::WUSR).map_err(|error| {
+                // Without a lock the task cannot be marked. Removing the directory, which only works while it is
+                // empty, shows as well that nothing was started.
+                rustix::fs::rmdir(&spec.state_dir).ok();
+                broken("open its lock", &error.into())
+            })?;
         rustix::fs::fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_held| claimed(spec))?;
         let marked =
@@ -41,7 +47,13 @@ impl Claim {
         let mut lock = File::from(lock);
         lock.write_all(mark.as_bytes())
             .map_err(|error| broken("mark its lock", &error))?;
-        Ok(Self { dir, _lock: lock })
+        Ok(Self { dir, lock })
+    }
+
+    /// Replaces the mark by the one of a spec that will not run. For a command that could not be started while there
+    /// is no space to record that; the mark needs none.
+    pub(super) fn give_up(&self) -> io::Result<()> {
+        self.lock.write_all_at(GIVEN_UP.as_bytes(), 0)
     }
 
     pub(super) const fn dir(&self) -> &OwnedFd {

@@ -13,10 +13,14 @@ struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     fn at(path: PathBuf) -> Self {
+        Self::with_limit(path, &format!("size={DISK}"))
+    }
+
+    /// Mounts a file system with this mount option.
+    fn with_limit(path: PathBuf, limit: &str) -> Self {
         std::fs::create_dir(&path).unwrap();
-        let size = format!("size={DISK}");
         let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .args(["-t", "tmpfs", "-o", limit, "tmpfs"])
             .arg(&path)
             .output()
             .unwrap();
@@ -109,5 +113,47 @@ fn on_a_disk_that_is_full_before_the_start_nothing_runs_unrecorded() {
             start(&image(), spec).await.expect_err("it was given up");
         }
         assert!(!place.path().join("ran").exists());
+    });
+}
+
+#[test]
+fn without_room_for_its_files_a_command_is_never_taken_for_started() {
+    let name = "without_room_for_its_files_a_command_is_never_taken_for_started";
+    inside(module_path!(), name, async {
+        for free in 0..=5 {
+            let place = Place::new();
+            let small = SmallDisk::with_limit(place.path().join("disk"), "nr_inodes=20");
+            let disk = &small.0;
+            let state_dir = disk.join("state");
+            std::fs::create_dir(&state_dir).unwrap();
+            let fillers = (0..).map(|number| disk.join(format!("fill{number}")));
+            let filled: Vec<PathBuf> = fillers
+                .take_while(|path| std::fs::write(path, "").is_ok())
+                .collect();
+            for path in filled.iter().take(free) {
+                std::fs::remove_file(path).unwrap();
+            }
+            let spec = ShimSpec {
+                state_dir: state_dir.clone(),
+                output_path: disk.join("out"),
+                stderr_path: Some(disk.join("err")),
+                ..place.spec("touch ran")
+            };
+            let ran = place.path().join("ran");
+            match start(&image(), spec).await {
+                Ok(task) => {
+                    end_of(&task).await;
+                    assert!(ran.exists(), "{free} left");
+                }
+                Err(failure) => {
+                    let found = attach(locator(&state_dir)).await;
+                    assert!(
+                        matches!(found, TaskState::NeverStarted | TaskState::Failed(_)),
+                        "{free} left: {failure}: {found:?}"
+                    );
+                    assert!(!ran.exists(), "{free} left");
+                }
+            }
+        }
     });
 }
