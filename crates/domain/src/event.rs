@@ -167,10 +167,10 @@ events! {
     AssistantRoundRecorded = "assistant_round_recorded", v 1;
     /// An answer was cut off by the output limit, and the model is asked to continue.
     MaxOutputTokensRecovery = "max_output_tokens_recovery", v 1;
-    /// A call asks for a command. Recorded in the commit that begins the call, before the shell starts anything: once for
-    /// each command of a batch, and not again when a restart finds the command. It does not prove that the command ran.
-    /// The shell may refuse the command, skip it because an earlier one of its batch failed, or find it running already;
-    /// the result of the call says so.
+    /// A call asks for a command. Recorded in the commit that begins the call, before the shell starts anything: once
+    /// for each command of a batch, and not again when a restart finds the command. It does not prove that the command
+    /// ran. The shell may refuse the command, skip it because an earlier one of its batch failed, or find it running
+    /// already; the result of the call says so.
     ProcessExecutionRequested = "process_execution_requested", v 1;
     /// A tool call ended with a result.
     ToolExecuted = "tool_executed", v 1;

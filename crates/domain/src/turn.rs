@@ -316,9 +316,9 @@ pub struct OpenTurn {
     pub closed_to_joining: bool,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub speech: Speech,
-    /// Beginning of the last text that a model wrote in the turn, at most `limits::EVENT_PREVIEW_BYTES`. Kept here because
-    /// the turn may end when the round is no longer at hand. Absent before the first text, and in turns of earlier
-    /// builds.
+    /// Beginning of the last text that a model wrote in the turn, at most `limits::EVENT_PREVIEW_BYTES`. Kept here
+    /// because the turn may end when the round is no longer at hand. Absent before the first text, and in turns of
+    /// earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
     #[serde(default)]
@@ -410,8 +410,8 @@ pub struct TerminalRecord {
     pub completed_at: Timestamp,
     /// Milliseconds from the start of the turn to its end.
     pub duration_ms: u64,
-    /// Log entry of the last assistant round, whose text is the turn's answer. Absent if a failure or an abort other than
-    /// the round bound ended the turn.
+    /// Log entry of the last assistant round, whose text is the turn's answer. Absent if a failure or an abort other
+    /// than the round bound ended the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_round_entry: Option<LogSeq>,
     pub usage: TokenUsage,

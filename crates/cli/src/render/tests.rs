@@ -62,7 +62,8 @@ fn a_status_of_a_newer_host_is_shown_with_its_words() {
 fn work_and_an_explanation_of_a_newer_host_are_shown_with_their_words() {
     let item = json!({
         "id": "work_1", "agent_id": "main", "objective": "rest", "state": "dormant", "plan_status": "whispered",
-        "scheduling_state": "hovering", "focus": "peripheral", "plan_artifact": { "path": "/p", "bytes": 3, "hash": "h" },
+        "scheduling_state": "hovering", "focus": "peripheral",
+        "plan_artifact": { "path": "/p", "bytes": 3, "hash": "h" },
         "todo_list": [{ "text": "nap", "state": "dreamed" }], "revision": 2, "updated_at": "then",
     });
     let one: Answer<WorkItem> = answer(item.clone());

@@ -133,8 +133,8 @@ pub struct SchedulerDecision {
     /// Facts that led to the decision, in a few words each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
-    /// Queue position of that message. The API adds the origin of the message. Absent when the agent rests, and in events
-    /// of earlier builds.
+    /// Queue position of that message. The API adds the origin of the message. Absent when the agent rests, and in
+    /// events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }

@@ -245,9 +245,9 @@ pub struct TurnTerminal {
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
-    /// Beginning of the last text that a model wrote in the turn, for a quick look; the transcript has the whole. Present
-    /// however the turn ended. Absent if no round of the turn had text. Readers also get `completed_at`, which is the
-    /// event's own time.
+    /// Beginning of the last text that a model wrote in the turn, for a quick look; the transcript has the whole.
+    /// Present however the turn ended. Absent if no round of the turn had text. Readers also get `completed_at`, which
+    /// is the event's own time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_assistant_message: Option<String>,
     /// Task whose result the turn answered. Absent when it answered anything else.
