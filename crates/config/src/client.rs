@@ -13,7 +13,6 @@ use std::path::PathBuf;
 /// Home of the host, and the agent that is meant when none is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// Absolute.
     pub home: Sourced<PathBuf>,
     pub default_agent: Sourced<AgentId>,
 }

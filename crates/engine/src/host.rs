@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::Ports;
-use crate::reads::Reads;
+use crate::reads::{LiveFeeds, Reads};
 use crate::request::CreateAgent;
 use crate::shell::{ClockWatch, Shell};
 use holon_core::HostFacts;
@@ -75,8 +75,10 @@ impl Host {
             Arc::clone(&shell.ports.model),
             epoch,
             shell.stalled.clone(),
-            shell.store.subscribe(),
-            shell.deltas.clone(),
+            LiveFeeds {
+                notices: shell.store.subscribe(),
+                deltas: shell.deltas.clone(),
+            },
         );
         let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self {

@@ -39,6 +39,12 @@ pub struct Reads {
     deltas: Deltas,
 }
 
+/// The sources of what subscribers learn while it happens.
+pub(crate) struct LiveFeeds {
+    pub(crate) notices: broadcast::Receiver<FeedNotice>,
+    pub(crate) deltas: Deltas,
+}
+
 impl Reads {
     pub(crate) fn new(
         readers: Readers,
@@ -46,8 +52,7 @@ impl Reads {
         model: Arc<dyn ModelClient>,
         epoch: String,
         stalled: StalledAgents,
-        feed: broadcast::Receiver<FeedNotice>,
-        deltas: Deltas,
+        feeds: LiveFeeds,
     ) -> Self {
         Self {
             readers,
@@ -55,8 +60,8 @@ impl Reads {
             model,
             epoch,
             stalled,
-            feed: Arc::new(feed),
-            deltas,
+            feed: Arc::new(feeds.notices),
+            deltas: feeds.deltas,
         }
     }
 

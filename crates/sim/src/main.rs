@@ -150,7 +150,7 @@ fn play_next(plans: &[Plan], next: &AtomicUsize) -> Result<Totals, Failure> {
             return Err(stop(Failure::Broke(plan.clone())));
         };
         // One in a hundred is played twice: a run that does not repeat itself cannot be trusted in anything.
-        if index % 100 == 0
+        if index.is_multiple_of(100)
             && play(plan, TraceDetail::Hash).map(|again| again.hash).ok() != Some(played.hash)
         {
             return Err(stop(Failure::Differed(plan.clone())));

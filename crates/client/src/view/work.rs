@@ -32,7 +32,6 @@ pub struct WorkItem {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PlanFile {
     pub path: String,
-    /// Size in bytes.
     #[serde(default)]
     pub bytes: u64,
     /// Absent if the file is not written yet.
@@ -114,7 +113,6 @@ pub struct Closure {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PlannedWake {
     pub at: String,
-    /// Description for people.
     pub what: String,
 }
 
@@ -132,7 +130,6 @@ pub struct UnservedInput {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ExplainedDecision {
     pub at: String,
-    /// Description for people.
     pub what: String,
     #[serde(default)]
     pub evidence: Vec<String>,

@@ -31,7 +31,7 @@ pub(super) enum ExchangeError {
     /// The provider answered with a status other than success.
     Refused {
         status: StatusCode,
-        headers: HeaderMap,
+        headers: Box<HeaderMap>,
         error_body: ErrorBody,
     },
     /// The provider answered with success, but not with a usable answer.
@@ -204,7 +204,7 @@ impl Exchange<'_> {
         if response.status().is_success() {
             return Ok(response);
         }
-        let (status, headers) = (response.status(), response.headers().clone());
+        let (status, headers) = (response.status(), Box::new(response.headers().clone()));
         let error_body = self.read_refusal(response).await;
         Err(ExchangeError::Refused {
             status,

@@ -15,7 +15,7 @@ pub(super) fn document(voice: &Voice<'_>) -> Value {
 
 /// The events of a stream, with the whole response in the last one.
 pub(super) fn events(voice: &Voice<'_>) -> Vec<Event> {
-    stream(voice, document(voice))
+    stream(voice, &document(voice))
 }
 
 /// The events of a stream whose last one omits the output, as the Codex backend may, because the events of the items
@@ -23,10 +23,10 @@ pub(super) fn events(voice: &Voice<'_>) -> Vec<Event> {
 pub(super) fn codex_events(voice: &Voice<'_>) -> Vec<Event> {
     let mut response = terminal(voice);
     response["output"] = json!([]);
-    stream(voice, response)
+    stream(voice, &response)
 }
 
-fn stream(voice: &Voice<'_>, response: Value) -> Vec<Event> {
+fn stream(voice: &Voice<'_>, response: &Value) -> Vec<Event> {
     let mut events = vec![created(voice.mint)];
     for (place, item) in items(voice).into_iter().enumerate() {
         item_events(place, &item, &mut events);
