@@ -18,7 +18,7 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// Resolves both with the same precedence as [`resolve`](crate::resolve).
+    /// Resolves both with the same precedence as [`resolve`](crate::resolve()).
     ///
     /// # Errors
     /// When one of the two cannot be used; the error names where it stands.
