@@ -56,7 +56,7 @@ fn expected(fault: &Fault, protocol: Protocol, form: Form) -> Option<Kind> {
 
 /// Limits under which this fault shows soon and no other does.
 fn limits(fault: &Fault) -> HttpLimits {
-    let soon = Duration::from_millis(40);
+    let soon = Duration::from_millis(150);
     match fault {
         Fault::NoAnswer => impatient(),
         Fault::StallAfterHeaders | Fault::StallInBody => HttpLimits {

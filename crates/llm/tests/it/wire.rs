@@ -46,7 +46,7 @@ pub(crate) fn patient() -> HttpLimits {
 /// Limits that a silent server reaches soon.
 pub(crate) fn impatient() -> HttpLimits {
     HttpLimits {
-        first_byte: Duration::from_millis(40),
+        first_byte: Duration::from_millis(300),
         ..patient()
     }
 }
