@@ -6,9 +6,10 @@
 use crate::stats::Sample;
 use crate::world;
 use async_trait::async_trait;
+use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, ProviderSpec, Transport};
-use holon_engine::ports::{ModelClient, Ports, TextSink};
+use holon_engine::ports::{ModelClient, Ports};
 use holon_llm::{Credential, Credentials, HttpLimits, Router};
 use holon_testkit::ports::{FixedModel, WIDE_POLICY};
 use serde_json::{Value, json};

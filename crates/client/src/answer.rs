@@ -17,7 +17,7 @@ pub struct Answer<T> {
 }
 
 impl<T: DeserializeOwned> Answer<T> {
-    /// Decodes a response.
+    /// Decodes the fields this build knows and keeps the whole response beside them.
     ///
     /// # Errors
     /// When a required field is missing.

@@ -3,6 +3,9 @@
 use crate::id::AgentId;
 use serde::{Deserialize, Serialize};
 
+/// Receives the text of an answer in pieces while it arrives. It is provisional until the model call returns.
+pub type TextSink<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
 /// A piece of an assistant's text that is not stored yet.
 ///
 /// It is provisional. Pieces of one round belong together only while `effect` stays the same: another effect for the

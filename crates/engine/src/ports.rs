@@ -5,6 +5,7 @@
 use crate::request::WorkspaceChoice;
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, TaskStreams};
+use holon_domain::delta::TextSink;
 use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
@@ -22,9 +23,6 @@ pub use holon_domain::command::{
     AliveCommand, CommandContext, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal,
     LatePolicy, OutputRetention,
 };
-
-/// Receives the text of an answer in pieces while it arrives. It is provisional until the call returns.
-pub type TextSink<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
 /// Sends requests to model providers.
 #[async_trait]

@@ -26,4 +26,4 @@ pub(crate) use address::Provider;
 pub use limits::HttpLimits;
 #[cfg(test)]
 pub(crate) use names::Lookup;
-pub(crate) use provider::{Http, TextSink};
+pub(crate) use provider::Http;

@@ -4,9 +4,10 @@
 
 use crate::credential::Credentials;
 use crate::error::Error;
-use crate::http::{Http, HttpLimits, Provider, TextSink};
+use crate::http::{Http, HttpLimits, Provider};
 use crate::scripted::Scripted;
-use crate::secrets::Secrets;
+use crate::secrets::{Secrets, TextScreen};
+use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ProviderSpec;
 use holon_domain::text;
@@ -96,13 +97,19 @@ impl Router {
         cancel: &CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         let route = self.route(&request.model)?;
+        let screen = TextScreen::new(&self.secrets, text);
+        let screened = |piece: &str| screen.push(piece);
         let answer = async {
             match route {
-                Route::Script => self.scripted.play(request, text).await,
-                Route::Http(provider) => self.http.call(provider, request, text).await,
+                Route::Script => self.scripted.play(request, &screened).await,
+                Route::Http(provider) => self.http.call(provider, request, &screened).await,
             }
         };
-        self.secrets.clean(unless_cancelled(cancel, answer).await)
+        let answer = unless_cancelled(cancel, answer).await;
+        if answer.is_ok() {
+            screen.finish();
+        }
+        self.secrets.clean(answer)
     }
 
     /// Checks that a call to this model could work: a known provider with a usable base URL and, if it needs one, a

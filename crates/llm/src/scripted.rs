@@ -5,13 +5,13 @@
 //! fail again.
 
 use crate::error::Error;
-use crate::http::TextSink;
 use crate::placeholder::{self, IdKind, Placeholder};
 use crate::request_view::{
     current_input, estimate_tokens, input_texts, last_tool_result, newest_id,
 };
 use crate::script::{Expectation, Round, Script, ScriptedError};
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
+use holon_domain::delta::TextSink;
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};
 use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock, RequestedCall, StopReason,

@@ -6,13 +6,14 @@
 //! reversed, split by other words) is not found.
 
 use crate::search::{self, Needle};
+use holon_domain::delta::TextSink;
 use holon_domain::limits::KNOWN_SECRETS;
 use holon_domain::model::{ModelFailure, ModelReply, ReplyBlock, RequestedCall};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::mem;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Text that replaces a secret.
 pub(crate) const PLACEHOLDER: &str = "[secret]";
@@ -132,39 +133,44 @@ impl Secrets {
 /// Removes the secrets from a text that arrives in pieces. The end of what has arrived is held back while it may be the
 /// beginning of a secret.
 pub(crate) struct TextScreen<'a> {
-    needles: Vec<Needle>,
-    held: String,
-    sink: &'a (dyn Fn(&str) + Send + Sync),
+    secrets: &'a Secrets,
+    held: Mutex<String>,
+    sink: TextSink<'a>,
 }
 
 impl<'a> TextScreen<'a> {
     /// Starts a text that is passed on to `sink`.
-    pub(crate) fn new(secrets: &Secrets, sink: &'a (dyn Fn(&str) + Send + Sync)) -> Self {
+    pub(crate) const fn new(secrets: &'a Secrets, sink: TextSink<'a>) -> Self {
         Self {
-            needles: secrets.needles(),
-            held: String::new(),
+            secrets,
+            held: Mutex::new(String::new()),
             sink,
         }
     }
 
     /// Adds a piece and passes on what is certain.
-    pub(crate) fn push(&mut self, piece: &str) {
-        self.held.push_str(piece);
-        let until = readable_len(&self.held, &self.needles);
-        let rest = self.held.split_off(until);
-        let certain = mem::replace(&mut self.held, rest);
-        self.pass(&certain);
+    pub(crate) fn push(&self, piece: &str) {
+        let needles = self.secrets.needles();
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.push_str(piece);
+        let certain_len = readable_len(&held, &needles);
+        let rest = held.split_off(certain_len);
+        let certain = mem::replace(&mut *held, rest);
+        self.pass(&certain, &needles);
     }
 
     /// Passes on the rest of a text that is complete.
-    pub(crate) fn finish(mut self) {
-        let rest = mem::take(&mut self.held);
-        self.pass(&rest);
+    pub(crate) fn finish(self) {
+        let rest = self.held.into_inner();
+        let rest = rest.unwrap_or_else(PoisonError::into_inner);
+        if !rest.is_empty() {
+            (self.sink)(&self.secrets.hide(&rest));
+        }
     }
 
-    fn pass(&self, text: &str) {
+    fn pass(&self, text: &str, needles: &[Needle]) {
         if !text.is_empty() {
-            (self.sink)(&hide(text, &self.needles));
+            (self.sink)(&hide(text, needles));
         }
     }
 }

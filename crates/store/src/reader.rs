@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Reads one message.
+    /// Reads one message of an agent; `None` if its queue holds no entry of this number.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.

@@ -184,7 +184,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Reads one message.
+    /// Reads one message of an agent inside the transaction; `None` if its queue holds no entry of this number.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.

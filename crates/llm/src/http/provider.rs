@@ -19,7 +19,8 @@ use crate::codec::responses::Snapshot;
 use crate::codec::stream::Assembler;
 use crate::codec::{self, DecodedReply, Fault};
 use crate::credential::{Credential, Credentials};
-use crate::secrets::{Secrets, TextScreen};
+use crate::secrets::Secrets;
+use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest, StopReason};
 use holon_domain::provider::PromptCapability;
 use reqwest::{Client, Method, Request};
@@ -173,9 +174,6 @@ impl Http {
     }
 }
 
-/// Receives the text of an answer in pieces while it is streamed.
-pub(crate) type TextSink<'a> = &'a (dyn Fn(&str) + Send + Sync);
-
 /// A request and the receiver of its answer's text.
 #[derive(Clone, Copy)]
 struct Question<'a> {
@@ -294,9 +292,8 @@ impl<'a> Attempt<'a> {
         headers::accept_events(request.headers_mut());
         let client = self.client()?;
         let mut assembler = Assembler::new(transport, self.http.limits.answer_bytes);
-        let mut screen = TextScreen::new(&self.http.secrets, question.text);
         let take = |name: Option<&str>, data: &str| {
-            assembler.event(name, data, &mut |piece| screen.push(piece))
+            assembler.event(name, data, &mut |piece| (question.text)(piece))
         };
         let status = match self.exchange.fetch_events(client, request, take).await? {
             Answer::Streamed(status) => status,
@@ -304,7 +301,6 @@ impl<'a> Attempt<'a> {
         };
         let document = assembler.finish();
         let answer = document.and_then(|whole| codec::answer(transport, tools, &whole));
-        screen.finish();
         answer.map_err(|fault| ExchangeError::Faulty { fault, status })
     }
 

@@ -120,4 +120,10 @@ async fn a_script_says_no_secret_of_the_host_either() {
     );
     stage.router = router.unwrap().with_secrets(secrets);
     assert_eq!(stage.text(&request(0, 1)).await, "it is [secret]");
+    let shown = std::sync::Mutex::new(String::new());
+    let text = |piece: &str| shown.lock().unwrap().push_str(piece);
+    let cancel = CancellationToken::new();
+    let answer = stage.router.call(&request(0, 1), &text, &cancel).await;
+    assert!(answer.is_ok(), "{answer:?}");
+    assert_eq!(shown.into_inner().unwrap(), "it is [secret]");
 }

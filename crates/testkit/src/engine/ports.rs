@@ -3,10 +3,11 @@
 use crate::ports::{SMALL_POLICY, says};
 use async_trait::async_trait;
 use holon_domain::AgentId;
+use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_engine::ports::{HomeHost, ModelClient, TextSink};
+use holon_engine::ports::{HomeHost, ModelClient};
 use holon_engine::request::WorkspaceChoice;
 use tokio_util::sync::CancellationToken;
 

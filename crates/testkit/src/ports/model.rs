@@ -3,12 +3,13 @@
 use super::pending::CallQueue;
 use async_trait::async_trait;
 use holon_domain::attempt::TokenUsage;
+use holon_domain::delta::TextSink;
 use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
-use holon_engine::ports::{ModelClient, TextSink};
+use holon_engine::ports::ModelClient;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

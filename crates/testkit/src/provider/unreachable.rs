@@ -13,7 +13,7 @@ pub struct UnreachableAddress {
 }
 
 impl UnreachableAddress {
-    /// Reserves a port.
+    /// Reserves a loopback port at which every connection is refused.
     ///
     /// # Panics
     /// When none is available.

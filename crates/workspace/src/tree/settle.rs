@@ -39,7 +39,7 @@ pub fn settle(journal: &Path) -> Result<SettleOutcome, TreeError> {
 /// already told that the call failed: completing it now would change files unexpectedly for later calls.
 ///
 /// # Errors
-/// Fails like [`settle`].
+/// When the journal cannot be read or a file cannot be restored, as for [`settle`].
 pub fn take_back(journal: &Path) -> Result<SettleOutcome, TreeError> {
     let disk = Disk::new(&NoHook);
     let Some(place) = Journal::find(journal)? else {

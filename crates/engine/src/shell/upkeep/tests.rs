@@ -6,7 +6,7 @@ use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
     CommandRun, EntropySource, FileHost, HomeHost, InputRefusal, ModelClient, OutputRetention,
-    PlanHost, Ports, TextSink,
+    PlanHost, Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
@@ -19,6 +19,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::block::ToolCall;
 use holon_domain::command::{CapturedStream, CommandFailure, RunningCommand, TaskStreams};
 use holon_domain::consequence::Consequence;
+use holon_domain::delta::TextSink;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{ApplyPatch, HostAction, TaskInput, TaskOutput};

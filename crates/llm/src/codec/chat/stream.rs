@@ -77,7 +77,8 @@ impl Assembler {
             self.usage = Some(usage.clone());
         }
         let choices = members.get("choices").and_then(Value::as_array);
-        let is_first = |choice: &&Value| choice.get("index").and_then(Value::as_u64) != Some(1);
+        let index = |choice: &Value| choice.get("index").and_then(Value::as_u64);
+        let is_first = |choice: &&Value| index(choice).is_none_or(|index| index == 0);
         for choice in choices.into_iter().flatten().filter(is_first) {
             self.choice(choice, text)?;
         }

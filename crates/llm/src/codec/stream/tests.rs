@@ -305,7 +305,8 @@ fn what_a_stream_brings_is_bounded_in_sum() {
 #[test]
 fn a_second_answer_and_a_second_choice_count_for_nothing() {
     let first = chunk(&json!({"content": "one"}));
-    let other = json!({"choices": [{"index": 1, "delta": {"content": "two"}}]}).to_string();
+    let choice = |index: u64| json!({"index": index, "delta": {"content": "two"}});
+    let other = json!({"choices": [choice(1), choice(2)]}).to_string();
     let events = [
         first,
         other,
