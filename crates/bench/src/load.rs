@@ -112,7 +112,7 @@ impl Desk {
         let rows = admission_rows(&bare_db).await?;
         let host = world::host(&dir.join("holon.sqlite3"), FixedModel::Held).await?;
         let agent_id = world::agent(&host, "busy").await?;
-        host.acts().admit(&agent_id, world::prompt()).await?;
+        host.control().admit(&agent_id, world::prompt()).await?;
         Ok(Self {
             host,
             agents: [agent_id],

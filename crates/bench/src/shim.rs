@@ -47,7 +47,7 @@ impl Place {
             output_path: self.path().join("out"),
             stderr_path: Some(self.path().join("err")),
             output_cap_bytes: COMMAND_OUTPUT_BYTES,
-            state_dir: self.path().join("state"),
+            claim_dir: self.path().join("state"),
             timeout_ms: Some(LIFE_MS),
             leftovers: Leftovers::Kill,
             niceness: NICENESS,

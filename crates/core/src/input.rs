@@ -26,7 +26,7 @@ use holon_domain::{AgentId, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkI
 
 /// Facts about the host that no agent row holds.
 #[derive(Debug, Clone)]
-pub struct HostFacts {
+pub struct HostConditions {
     /// Default chain of models for agents without a choice of their own.
     pub models: ModelChain,
     /// Total time for which a suspended turn retries by itself while its provider names no end of the outage.
@@ -37,7 +37,7 @@ pub struct HostFacts {
     pub reserved: ReservedDirs,
 }
 
-impl HostFacts {
+impl HostConditions {
     /// Builds the facts of a host with these models and defaults for everything else.
     #[must_use]
     pub const fn new(models: ModelChain) -> Self {
@@ -152,7 +152,7 @@ pub enum Input {
         failure: ModelFailure,
         timing: RoundTiming,
         /// Messages that the failed request contained. They are still queued.
-        joined: Vec<QueueEntry>,
+        interjected: Vec<QueueEntry>,
     },
     /// The running tool call ended.
     ToolFinished {

@@ -45,7 +45,7 @@ mod wait;
 mod work;
 
 pub use ingress::Ingress;
-pub use input::{AgentView, HostFacts, Input, Reply, RoundAnswer, Stamp};
+pub use input::{AgentView, HostConditions, Input, Reply, RoundAnswer, Stamp};
 pub use needs::needs;
 pub use rejection::Rejection;
 pub use step::{Step, StepError, step};

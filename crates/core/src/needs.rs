@@ -159,12 +159,12 @@ fn name_due(due: &DueAction, needs: &mut Needs) {
         DueAction::TimerFire { timer_id } => {
             needs.timers.insert(timer_id.clone());
         }
-        DueAction::Unpark => {
+        DueAction::CatchUp => {
             needs.active_waits = true;
-            needs.parked_timers = true;
+            needs.deferred_timers = true;
         }
         DueAction::RestOver { .. }
-        | DueAction::BackoffOver { .. }
+        | DueAction::ProviderPauseOver { .. }
         | DueAction::PaceOver
         | DueAction::RemovalRetry
         | DueAction::WorkTick => {}

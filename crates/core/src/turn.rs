@@ -11,6 +11,7 @@
 
 mod ask;
 mod calls;
+mod command_events;
 mod end;
 mod ending;
 mod failure;
@@ -18,7 +19,6 @@ mod finish;
 mod kernel_calls;
 pub(crate) mod notice;
 mod open;
-mod request;
 mod round;
 mod suspension;
 mod tries;
@@ -32,5 +32,7 @@ pub(crate) use failure::{FailedRound, handle_failure};
 pub(crate) use finish::{close_unfinished, error_result, take_over};
 pub(crate) use open::{handle_caller_left, open, rounds_left};
 pub(crate) use round::handle_answer;
-pub(crate) use suspension::{end_wait, handle_host_start, handle_model_choice, handle_pause_end};
+pub(crate) use suspension::{
+    end_provider_pause, handle_host_start, handle_model_choice, handle_provider_pause_end,
+};
 pub(crate) use tries::current_try;

@@ -4,13 +4,13 @@
 //! delivers the decision's sends, until every agent it touched rests or needs an effect. It has no side effect outside
 //! the transaction, so it can be run again. The simulation uses the same code.
 
+mod post_commit;
 mod transaction;
-mod work;
 
-pub use work::PostCommitWork;
+pub use post_commit::PostCommitWork;
 
 use self::transaction::Transaction;
-use crate::facts::SharedFacts;
+use crate::conditions::SharedConditions;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection, Reply, lifecycle};
 use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Handles inputs. Holds only facts of the host that no row contains.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    facts: SharedFacts,
+    facts: SharedConditions,
     sends_per_commit: usize,
 }
 
@@ -50,13 +50,13 @@ pub type HandleResult = Result<Result<HandledInput, Refusal>, Error>;
 impl Kernel {
     /// Creates the kernel of a host.
     #[must_use]
-    pub const fn new(facts: SharedFacts) -> Self {
+    pub const fn new(facts: SharedConditions) -> Self {
         Self::with_send_limit(facts, limits::SENDS_PER_COMMIT)
     }
 
     /// Creates a kernel with another limit of sends per commit, for tests of deferred sends.
     #[must_use]
-    pub const fn with_send_limit(facts: SharedFacts, sends_per_commit: usize) -> Self {
+    pub const fn with_send_limit(facts: SharedConditions, sends_per_commit: usize) -> Self {
         Self {
             facts,
             sends_per_commit,
@@ -65,7 +65,7 @@ impl Kernel {
 
     /// The shared facts of the host.
     #[must_use]
-    pub const fn facts(&self) -> &SharedFacts {
+    pub const fn facts(&self) -> &SharedConditions {
         &self.facts
     }
 

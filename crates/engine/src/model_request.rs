@@ -109,7 +109,7 @@ impl RoundRequest {
                 stamp,
                 failure,
                 timing,
-                joined: self.queued,
+                interjected: self.queued,
             },
         }
     }

@@ -137,7 +137,7 @@ impl Shell {
     pub(crate) fn remove_afterwards(&self, agent_id: AgentId) {
         let shell = self.clone();
         let removal = async move {
-            shell.commit_outcome(&agent_id, Input::Delete).await;
+            shell.submit_until_committed(&agent_id, Input::Delete).await;
             shell.wait_removed(&agent_id).await;
             shell.remove_if_aside(&agent_id).await;
         };

@@ -12,7 +12,7 @@ use holon_domain::agent::Lifecycle;
 use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
 use holon_engine::ports::Ports;
 use holon_engine::request::CreateAgent;
-use holon_engine::{Acts, Conduct, Host, HostConfig, Reads};
+use holon_engine::{Conduct, ControlHandle, Host, HostConfig, ReadHandle};
 use holon_store::Db;
 pub use ports::ENDLESS;
 use ports::{ObligingModel, TrustedHomes};
@@ -97,13 +97,13 @@ impl TestEngine {
 
     /// The engine's interface for reading.
     #[must_use]
-    pub fn reads(&self) -> Reads {
+    pub fn reads(&self) -> ReadHandle {
         self.host.reads()
     }
 
     /// The engine's interface for changes.
     #[must_use]
-    pub fn acts(&self) -> Acts {
+    pub fn acts(&self) -> ControlHandle {
         self.host.acts()
     }
 

@@ -1,11 +1,11 @@
 //! Runs the tool calls of a round in order, one at a time. The kernel answers some calls in the commit; a call that
 //! needs the host becomes an effect, and one that needs another agent a send. Every call gets exactly one result.
 
+use super::command_events;
 use super::end;
 use super::ending::{Ending, RestRequest};
 use super::finish::{finish_call, running_call};
 use super::kernel_calls::{self, CallRoute};
-use super::request;
 use super::round::{is_owed_words, rounds_so_far};
 use super::work_calls;
 use crate::draft::Draft;
@@ -70,7 +70,7 @@ pub(super) fn run_calls(
         match taken {
             CallRoute::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
             CallRoute::Act => {
-                request::record_commands(draft, &turn, call, planned);
+                command_events::record_commands(draft, &turn, call, planned);
                 return start_call(draft, turn, place);
             }
             CallRoute::Message {

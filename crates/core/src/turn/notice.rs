@@ -112,7 +112,7 @@ fn take_unacknowledged(
     let since = turn.patience.since.unwrap_or(draft.now);
     let owed = turn.owes.iter().map(|owed| (owed.seq, since, &owed.id));
     let joined = failed
-        .joined
+        .interjected
         .iter()
         .filter(|entry| entry.envelope.owes_outcome())
         .map(|entry| {
@@ -122,7 +122,12 @@ fn take_unacknowledged(
     let queued = draft.queued_prompts();
     let behind = queued
         .iter()
-        .filter(|prompt| failed.joined.iter().all(|entry| entry.seq != prompt.seq))
+        .filter(|prompt| {
+            failed
+                .interjected
+                .iter()
+                .all(|entry| entry.seq != prompt.seq)
+        })
         .map(|prompt| (prompt.seq, since.max(prompt.created_at), &prompt.id));
     let new = |seq: MessageSeq| !draft.agent.acknowledged.contains(&seq);
     let told: Vec<(MessageSeq, MessageId)> = owed

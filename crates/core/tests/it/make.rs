@@ -257,7 +257,7 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
         stamp,
         failure: ModelFailure::new(kind, "the provider said no"),
         timing: timing(at),
-        joined: Vec::new(),
+        interjected: Vec::new(),
     }
 }
 

@@ -41,7 +41,7 @@ impl Shell {
         };
         holon_fault::hit("effect.done");
         if let Some(input) = outcome {
-            self.commit_outcome(&agent_id, input).await;
+            self.submit_until_committed(&agent_id, input).await;
         }
         // The effect counts as running until its outcome is committed; that commit removes it first.
         self.lock_running().remove(&(agent_id, id));

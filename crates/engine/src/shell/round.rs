@@ -98,7 +98,7 @@ impl Shell {
             stamp,
             failure,
             timing,
-            joined: Vec::new(),
+            interjected: Vec::new(),
         }
     }
 

@@ -166,7 +166,7 @@ impl Shell {
     async fn recover_one(&self, agent_id: &AgentId, clean_exit: bool) {
         if let Ok(recovery) = self.recovery_of(agent_id, clean_exit).await {
             holon_fault::hit("recover.agent");
-            self.commit_outcome(agent_id, recovery).await;
+            self.submit_until_committed(agent_id, recovery).await;
         }
     }
 

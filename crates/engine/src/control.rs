@@ -18,7 +18,7 @@ use holon_store::Readers;
 
 /// Changes agents and their work. Cheap to clone. Every method returns after its commit is on disk.
 #[derive(Debug, Clone)]
-pub struct Acts {
+pub struct ControlHandle {
     shell: Shell,
     /// For answers to callers only; no effect depends on what is read here.
     readers: Readers,
@@ -26,7 +26,7 @@ pub struct Acts {
     default_agent: AgentId,
 }
 
-impl Acts {
+impl ControlHandle {
     pub(crate) const fn new(
         shell: Shell,
         readers: Readers,
@@ -79,7 +79,7 @@ impl Acts {
                 let agent_id = &agent.identity.agent_id;
                 drop(
                     self.shell
-                        .commit_outcome(agent_id, Input::ModelsChanged)
+                        .submit_until_committed(agent_id, Input::ModelsChanged)
                         .await,
                 );
             }
