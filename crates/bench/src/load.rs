@@ -12,7 +12,7 @@ use crate::stats::{Sample, round};
 use crate::world;
 use holon_domain::AgentId;
 use holon_engine::Host;
-use holon_process::{Image, NICENESS, ShimSpec, Task};
+use holon_process::{Image, NICENESS, ShimSpec, ShimmedCommand};
 use holon_testkit::ports::FixedModel;
 use serde_json::{Value, json};
 use std::error::Error;
@@ -150,7 +150,7 @@ fn build() -> String {
 }
 
 struct Load {
-    tasks: [Task; 2],
+    tasks: [ShimmedCommand; 2],
     niceness: u8,
     _places: [Place; 2],
 }

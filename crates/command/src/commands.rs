@@ -187,7 +187,7 @@ impl Commands {
         let source = match self.find(key, &paths).await {
             State::Running(task) => Source::Live(task),
             State::Ended(ended) => Source::Kept(ended.output),
-            State::Failed(_) | State::NeverStarted | State::Unknown(_) => {
+            State::StartFailed(_) | State::NeverStarted | State::Unknown(_) => {
                 let kept = paths.kept_output().await;
                 Source::Kept(kept.ok_or("its output is not kept, or not any more")?)
             }

@@ -32,7 +32,7 @@ pub(crate) async fn write_input(
     let task = match state {
         State::Running(task) => task,
         State::Ended(_) => return Err(refused(ENDED)),
-        State::Failed(failure) => return Err(refused(&failure.to_string())),
+        State::StartFailed(failure) => return Err(refused(&failure.to_string())),
         State::NeverStarted => return Err(refused(NEVER_STARTED)),
         State::Unknown(cause) => return Err(refused(&cause.to_string())),
     };
@@ -82,7 +82,7 @@ async fn refusal_reason(error: Error, key: &CommandKey, paths: &CommandPaths) ->
                 ShimmedState::Ended(_) | ShimmedState::NeverStarted => ENDED.to_owned(),
                 ShimmedState::Running(_)
                 | ShimmedState::Unknown(UnknownCause::SupervisorSilent) => SILENT.to_owned(),
-                ShimmedState::Failed(failure) => failure.to_string(),
+                ShimmedState::StartFailed(failure) => failure.to_string(),
                 ShimmedState::Unknown(
                     UnknownCause::SupervisorDied | UnknownCause::SupervisorKilled,
                 ) => Error::Lost.to_string(),

@@ -42,7 +42,7 @@ impl Commands {
         let task = match self.begin(order, cancel).await? {
             State::Running(task) => task,
             State::Ended(ended) => return Ok(CommandRun::Ended(full_output(&ended).await)),
-            State::Failed(failure) => return Err(failure),
+            State::StartFailed(failure) => return Err(failure),
             // The command was stopped before it could start.
             State::NeverStarted => return Err(CommandFailure::Cancelled),
             State::Unknown(cause) => {
@@ -102,10 +102,10 @@ impl Commands {
                 let paths = paths.for_new_start();
                 self.start(order, &paths, cancel, &mut slot).await
             }
-            begun
-            @ (State::Running(_) | State::Ended(_) | State::Failed(_) | State::Unknown(_)) => {
-                Ok(begun)
-            }
+            begun @ (State::Running(_)
+            | State::Ended(_)
+            | State::StartFailed(_)
+            | State::Unknown(_)) => Ok(begun),
         }
     }
 
@@ -138,7 +138,7 @@ impl Commands {
         };
         // The shim may have died after the command started, or a slow shim may have started it after all.
         Ok(match self.state(&order.key, paths, slot).await {
-            State::Failed(_) | State::NeverStarted => State::Failed(failure),
+            State::StartFailed(_) | State::NeverStarted => State::StartFailed(failure),
             begun @ (State::Running(_) | State::Ended(_) | State::Unknown(_)) => begun,
         })
     }

@@ -80,7 +80,7 @@ impl Commands {
                 report::report(paths, ended).await
             }
             State::Ended(ended) => report::report(paths, Ok(*ended)).await,
-            State::Failed(failure) => report::lost_without_output(&failure.to_string()),
+            State::StartFailed(failure) => report::lost_without_output(&failure.to_string()),
             // Output proves that it ran; its directory was removed since.
             State::NeverStarted if paths.kept_output().await.is_some() => {
                 report::lost(paths, DIRECTORY_LOST).await
@@ -116,7 +116,7 @@ impl Commands {
                     }
                     known @ (ShimmedState::Running(_)
                     | ShimmedState::Ended(_)
-                    | ShimmedState::Failed(_)
+                    | ShimmedState::StartFailed(_)
                     | ShimmedState::NeverStarted) => store_task(known, &mut slot),
                 }
             }

@@ -62,7 +62,7 @@ pub(crate) async fn end_and_remove(paths: &CommandPaths, name: &str, nonce: &str
     };
     match stop(locator, GRACE).await {
         StoppedState::Ended(_)
-        | StoppedState::Failed(_)
+        | StoppedState::StartFailed(_)
         | StoppedState::NeverStarted
         | StoppedState::Unknown(UnknownCause::SupervisorDied | UnknownCause::SupervisorKilled) => {}
         StoppedState::Unknown(UnknownCause::SupervisorSilent) => {

@@ -132,7 +132,7 @@ pub(crate) fn handle_due(
 pub(crate) fn catch_up(draft: &mut Draft<'_>) -> u32 {
     let deferred = draft.deferred_timers();
     let count = u32::try_from(deferred.len()).unwrap_or(u32::MAX);
-    for timer in parked {
+    for timer in deferred {
         let planned_at = timer.next_fire_at.unwrap_or(draft.now);
         let passed = passed(draft, &timer, planned_at);
         fire(draft, timer, planned_at, true, &passed);

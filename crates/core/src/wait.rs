@@ -172,7 +172,7 @@ pub(crate) fn catch_up(draft: &mut Draft<'_>) -> u32 {
     let deferred = draft.active_waits().into_iter().filter(is_deferred);
     let deferred: Vec<WaitRecord> = deferred.collect();
     let count = u32::try_from(deferred.len()).unwrap_or(u32::MAX);
-    for wait in parked {
+    for wait in deferred {
         let planned_at = wait.due_at.unwrap_or(draft.now);
         expire(draft, wait, planned_at);
     }

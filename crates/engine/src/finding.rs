@@ -54,7 +54,9 @@ pub fn judge_probes(probes: &[CommandProbe]) -> ProbeResult {
         match probe {
             CommandProbe::Running(_) => return ProbeResult::Alive { as_task: None },
             CommandProbe::Ended(()) => found = ProbeResult::Ended,
-            CommandProbe::NeverStarted | CommandProbe::Failed(_) | CommandProbe::Unknown(_) => {}
+            CommandProbe::NeverStarted
+            | CommandProbe::StartFailed(_)
+            | CommandProbe::Unknown(_) => {}
         }
     }
     found

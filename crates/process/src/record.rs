@@ -135,7 +135,7 @@ impl Outcome {
 pub struct Identity {
     /// Version of spec, protocol and status that the shim speaks.
     pub version: u32,
-    /// Id of the command whose command it runs.
+    /// Id of the command it runs.
     pub task_id: String,
     /// Process id of the direct child, for display only: no process may be signalled by it. 0 if the shim did not
     /// answer and has recorded none.

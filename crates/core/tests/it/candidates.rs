@@ -46,7 +46,7 @@ fn fail(world: &mut World, failure: ModelFailure) {
         stamp,
         failure,
         timing,
-        joined: world.interjections(),
+        interjected: world.interjections(),
     });
 }
 

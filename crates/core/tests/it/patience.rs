@@ -317,7 +317,7 @@ fn a_refused_request_is_asked_once_more_without_what_had_joined_it() {
     );
     assert_eq!(
         Some(&turn(&world).message_id),
-        joined.first().map(|entry| &entry.envelope.id),
+        interjected.first().map(|entry| &entry.envelope.id),
         "it gets a turn of its own"
     );
     fail(&mut world, ModelFailureKind::InvalidRequest);

@@ -91,7 +91,7 @@ mod tests {
         let failed = CommandFailure::Cancelled;
         for state in [
             State::NeverStarted,
-            State::Failed(failed),
+            State::StartFailed(failed),
             State::Unknown(UnknownCause::SupervisorDied),
             State::Ended(1),
         ] {

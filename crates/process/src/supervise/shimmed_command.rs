@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use tokio::process::Child;
 use tokio::sync::{Mutex, OnceCell};
 
-/// A command under its shim. All methods talk to the shim over its socket. Dropping the command does not affect the
+/// A command under its shim. All methods talk to the shim over its socket. Dropping this handle does not affect the
 /// command.
 #[derive(Debug)]
 pub struct ShimmedCommand {

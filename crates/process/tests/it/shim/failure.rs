@@ -45,7 +45,7 @@ async fn a_missing_directory_is_not_mistaken_for_a_missing_shell() {
     };
     assert_eq!(failure(spec).await, expected);
     let found = attach(place.locator()).await;
-    assert!(matches!(found, ShimmedState::Failed(failure) if failure == expected));
+    assert!(matches!(found, ShimmedState::StartFailed(failure) if failure == expected));
 }
 
 #[tokio::test]

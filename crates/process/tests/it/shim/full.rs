@@ -148,7 +148,10 @@ fn without_room_for_its_files_a_command_is_never_taken_for_started() {
                 Err(failure) => {
                     let found = attach(locator(&claim_dir)).await;
                     assert!(
-                        matches!(found, ShimmedState::NeverStarted | ShimmedState::Failed(_)),
+                        matches!(
+                            found,
+                            ShimmedState::NeverStarted | ShimmedState::StartFailed(_)
+                        ),
                         "{free} left: {failure}: {found:?}"
                     );
                     assert!(!ran.exists(), "{free} left");
