@@ -122,7 +122,8 @@ pub struct Finding {
 pub enum Input {
     /// A message is submitted for admission.
     Admit(Box<Ingress>),
-    /// An operator changes the workspace or the model, from the next turn on.
+    /// An operator changes the workspace or the model, from the next turn on. A suspended turn asks the new model at
+    /// once.
     Configure {
         /// New workspace; `None` leaves the current one unchanged.
         workspace: Option<WorkspaceEntry>,
@@ -146,8 +147,8 @@ pub enum Input {
         stamp: Stamp,
         answer: Box<RoundAnswer>,
     },
-    /// The model of the open round failed.
-    RoundFailed {
+    /// One attempt of the open round failed. The round goes on if a retry or another model may help.
+    AttemptFailed {
         stamp: Stamp,
         failure: ModelFailure,
         timing: RoundTiming,

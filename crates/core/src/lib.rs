@@ -32,7 +32,7 @@ pub mod patience;
 mod recovery;
 mod rejection;
 mod rest;
-mod resumption;
+mod restart_policy;
 mod schedule;
 mod step;
 mod subsystem;

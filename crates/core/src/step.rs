@@ -74,13 +74,13 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::HomePrepared { stamp, result } => Ok(home::handle_prepared(draft, *stamp, result)),
         Input::HomeRemoved { stamp, result } => Ok(home::handle_removed(draft, *stamp, result)),
         Input::RoundAnswered { stamp, answer } => Ok(turn::handle_answer(draft, *stamp, answer)),
-        Input::RoundFailed {
+        Input::AttemptFailed {
             stamp,
             failure,
             timing,
             interjected,
         } => {
-            let failed = turn::FailedRound {
+            let failed = turn::FailedAttempt {
                 failure,
                 timing: *timing,
                 interjected,

@@ -162,7 +162,7 @@ impl ControlHandle {
     /// Refuses a workspace from which a command could remove the host's own records. Only for workspaces that are new
     /// to their agent.
     pub(crate) fn check_reserved(&self, workspace: &WorkspaceEntry) -> Result<(), Error> {
-        let facts = self.shell.kernel.facts().now();
+        let facts = self.shell.kernel.conditions().now();
         match facts.reserved.find_overlap(workspace) {
             Some(reserved) => Err(Error::WorkspaceReserved {
                 workspace: workspace.execution_root.clone(),
@@ -263,7 +263,8 @@ impl ControlHandle {
         self.submit(agent_id, Input::Stop).await.map(|_| ())
     }
 
-    /// Sets the model an agent uses from its next turn on. An open turn keeps its model.
+    /// Sets the model an agent uses from its next turn on. An open turn keeps its model, except that a suspended
+    /// turn asks the new one at once.
     ///
     /// # Errors
     /// When the model cannot be asked, there is no such agent, or storage fails; then nothing changed.

@@ -1,5 +1,5 @@
 //! Maps probe results of the commands behind an open effect to a finding. Pure, shared by the shell and the simulation;
-//! `core::resumption` decides on the finding.
+//! `core::restart_policy` decides on the finding.
 
 use crate::ports::{AliveCommand, CommandKey, CommandProbe};
 use crate::tool_outcome::ToolRunOutcome;

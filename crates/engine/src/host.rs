@@ -155,7 +155,7 @@ impl Host {
     /// Replaces the models for turns that begin from now on. Suspended turns retry with them at once.
     pub fn set_models(&self, models: ModelChain) {
         let shell = self.control.shell();
-        shell.kernel.facts().set_models(models);
+        shell.kernel.conditions().set_models(models);
         let control = self.control.clone();
         shell.spawn(async move { control.resume_suspended().await });
     }

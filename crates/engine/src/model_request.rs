@@ -105,7 +105,7 @@ impl RoundRequest {
                 stamp,
                 answer: Box::new(self.answer(reply.without_repeats(), timing, entropy)),
             },
-            Err(failure) => Input::RoundFailed {
+            Err(failure) => Input::AttemptFailed {
                 stamp,
                 failure,
                 timing,

@@ -182,7 +182,7 @@ async fn check_model(
     request: &RunRequest,
     found: Option<&AgentRecord>,
 ) -> Result<(), Error> {
-    let facts = control.shell().kernel.facts().now();
+    let facts = control.shell().kernel.conditions().now();
     let own = found.and_then(|agent| agent.model_override.as_ref());
     let models = admission::models_for(&facts, request.model.as_ref(), own);
     control.check_any(&models).await

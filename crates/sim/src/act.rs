@@ -349,7 +349,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         Input::HomePrepared { stamp, .. }
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
-        | Input::RoundFailed { stamp, .. }
+        | Input::AttemptFailed { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
@@ -386,7 +386,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::HomePrepared { .. } => "home prepared",
         Input::HomeRemoved { .. } => "home removed",
         Input::RoundAnswered { .. } => "round answered",
-        Input::RoundFailed { .. } => "round failed",
+        Input::AttemptFailed { .. } => "round failed",
         Input::ToolFinished { .. } => "tool finished",
         Input::Received(_) => "received",
         Input::Deliver { .. } => "deliver",

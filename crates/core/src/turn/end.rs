@@ -3,8 +3,8 @@
 //! One brief settles every operator message that the turn owes, in the commit of the end. A failed turn leaves a
 //! failure brief, a log entry and an event. No call is left without a result.
 
+use super::call_results::{close_unfinished, error_result, take_over};
 use super::ending::{Ending, Failure};
-use super::finish::{close_unfinished, error_result, take_over};
 use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;

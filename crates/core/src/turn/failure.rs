@@ -36,7 +36,7 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
 }
 
 /// A failed request and its circumstances.
-pub(crate) struct FailedRound<'a> {
+pub(crate) struct FailedAttempt<'a> {
     pub(crate) failure: &'a ModelFailure,
     pub(crate) timing: RoundTiming,
     /// Messages that the request contained. They are still queued.
@@ -47,7 +47,7 @@ pub(crate) struct FailedRound<'a> {
 pub(crate) fn handle_failure(
     draft: &mut Draft<'_>,
     stamp: Stamp,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
 ) -> Reply {
     let failure = failed.failure;
     let awaited = awaited_answer(draft);
@@ -146,7 +146,7 @@ fn choose_action(
 }
 
 /// Handles the failure of every model. A turn with a waiting caller ends, any other is suspended.
-fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedRound<'_>) {
+fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedAttempt<'_>) {
     let kinds = suspension::failure_kinds(draft);
     let refused_by_one = kinds.iter().any(|kind| kind.refuses_request());
     if refused_by_one && may_drop_interjected(&turn, failed) {
@@ -181,13 +181,13 @@ fn as_refusal(draft: &Draft<'_>, failure: &ModelFailure) -> ModelFailure {
 }
 
 /// Returns true if a refused request can be repeated without the messages that had joined it.
-const fn may_drop_interjected(turn: &OpenTurn, failed: &FailedRound<'_>) -> bool {
+const fn may_drop_interjected(turn: &OpenTurn, failed: &FailedAttempt<'_>) -> bool {
     !turn.closed_to_joining && !failed.interjected.is_empty()
 }
 
 /// Handles a request that no model accepts. It is repeated once without the messages that had joined it, which get
 /// turns of their own; without such messages the turn fails.
-fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedRound<'_>) {
+fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedAttempt<'_>) {
     if !may_drop_interjected(&turn, failed) {
         return fail_turn(draft, &turn, &as_refusal(draft, failed.failure));
     }
@@ -225,7 +225,7 @@ fn next_renewal(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ModelRef, u64)> {
 fn park(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     model: ModelRef,
     wait_ms: u64,
 ) {
@@ -270,7 +270,7 @@ fn attempt_state(turn: &OpenTurn) -> AttemptState {
 fn back_off(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     backoff_ms: u64,
     cause: PauseCause,
 ) {

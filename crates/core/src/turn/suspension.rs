@@ -5,7 +5,7 @@
 //! messages stay queued, and the turn continues from its log.
 
 use super::ask::{ask, ask_from_first};
-use super::failure::FailedRound;
+use super::failure::FailedAttempt;
 use super::notice;
 use crate::draft::Draft;
 use crate::input::Reply;
@@ -22,7 +22,7 @@ use holon_domain::turn::{
 
 /// Plans the next pause of a turn whose chain has failed. `None` if its patience is used up.
 pub(super) fn plan(draft: &mut Draft<'_>, turn: &OpenTurn) -> Option<PlannedPause> {
-    let attempts = draft.attempts();
+    let attempts = last_failures(draft);
     let now = draft.now;
     let renewals = attempts.iter().filter_map(|attempt| attempt.renews_at);
     let outlook = Outlook {
@@ -45,13 +45,27 @@ fn may_pass_any_time(attempt: &AttemptRecord) -> bool {
     may_pass && attempt.renews_at.is_none()
 }
 
-/// Lists the failure of each model of the chain, in the order they were asked.
+/// Returns the last failed attempt of each model, in the order in which the models were first asked. An earlier failure
+/// of the same model says nothing about its prospects: a server error may come before a refused credential.
+fn last_failures(draft: &Draft<'_>) -> Vec<AttemptRecord> {
+    let mut last: Vec<AttemptRecord> = Vec::new();
+    for attempt in draft.attempts() {
+        let of_model = |known: &&mut AttemptRecord| known.model_ref == attempt.model_ref;
+        match last.iter_mut().find(of_model) {
+            Some(known) => *known = attempt,
+            None => last.push(attempt),
+        }
+    }
+    last
+}
+
+/// Lists the last failure of each model of the chain, in the order in which the models were asked.
 pub(super) fn failure_kinds(draft: &Draft<'_>) -> Vec<ModelFailureKind> {
     let kind = |attempt: &AttemptRecord| match &attempt.failure_kind {
         Some(StoredWord::Known(kind)) => Some(*kind),
         Some(StoredWord::Unknown(_)) | None => None,
     };
-    draft.attempts().iter().filter_map(kind).collect()
+    last_failures(draft).iter().filter_map(kind).collect()
 }
 
 /// Describes the model that decides the verdict on a chain: the first that failed for this reason, with its provider's
@@ -59,7 +73,7 @@ pub(super) fn failure_kinds(draft: &Draft<'_>) -> Vec<ModelFailureKind> {
 fn decisive(
     draft: &Draft<'_>,
     turn: &OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     reason: SuspensionReason,
 ) -> DecisiveFailure {
     let last = DecisiveFailure {
@@ -79,7 +93,7 @@ fn decisive(
         },
         Some(StoredWord::Unknown(_)) | None => None,
     };
-    match draft.attempts().iter().find_map(decides) {
+    match last_failures(draft).iter().find_map(decides) {
         Some((model_ref, said)) if model_ref != last.model_ref => DecisiveFailure {
             error: format!("{said}; {} then said: {}", last.model_ref, last.error),
             model_ref,
@@ -99,7 +113,7 @@ pub(super) struct DecisiveFailure {
 pub(super) fn suspend(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     reason: SuspensionReason,
     planned: Option<PlannedPause>,
 ) {
@@ -244,7 +258,7 @@ fn shorten_pause(draft: &mut Draft<'_>, mut turn: OpenTurn) {
 
 /// Asks the models once more after a host start, for a turn that only an operator could help: the host may have another
 /// credential.
-pub(crate) fn handle_host_start(draft: &mut Draft<'_>, turn: OpenTurn) {
+pub(crate) fn handle_recovery(draft: &mut Draft<'_>, turn: OpenTurn) {
     match turn.phase {
         Phase::Suspended { pause: None, .. } => {
             resume_asking(draft, turn, SuspensionEnd::HostStart)

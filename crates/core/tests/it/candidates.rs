@@ -42,7 +42,7 @@ fn without_fallbacks(mut world: World) -> World {
 fn fail(world: &mut World, failure: ModelFailure) {
     let stamp = world.stamp().expect("a model is asked");
     let timing = make::timing(world.now);
-    world.send(Input::RoundFailed {
+    world.send(Input::AttemptFailed {
         stamp,
         failure,
         timing,

@@ -53,7 +53,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
     } else {
         world.interjections()
     };
-    world.send(Input::RoundFailed {
+    world.send(Input::AttemptFailed {
         stamp,
         failure: ModelFailure::new(kind, "it failed."),
         timing,
@@ -251,6 +251,20 @@ fn what_will_not_pass_suspends_at_once_and_any_act_of_an_operator_asks_again() {
         world.send(ModelAnswer::words("here").after(waiting).to(&world));
         assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
     }
+}
+
+#[test]
+fn a_credential_that_is_refused_after_a_server_error_needs_the_operator_at_once() {
+    let mut world = asked();
+    for _model in 0..2 {
+        fail(&mut world, ModelFailureKind::ServerError);
+        world.let_due_come();
+        fail(&mut world, ModelFailureKind::Auth);
+    }
+    assert!(is_suspended(&world) && world.due.is_empty());
+    let brief = world.briefs.last().expect("the operator is told");
+    let action = brief.action_required.as_ref().expect("they have to act");
+    assert_eq!(action.code, ActionCode::ProviderAuth);
 }
 
 #[test]

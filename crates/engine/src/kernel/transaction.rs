@@ -22,7 +22,7 @@ type Delivery = (AgentId, AgentId, AgentSend);
 pub(super) struct Transaction<'a> {
     /// Agent whose input is handled. A fault in its own decisions fails the whole transaction.
     subject: &'a AgentId,
-    facts: &'a HostConditions,
+    conditions: &'a HostConditions,
     now: Timestamp,
     entropy: &'a mut dyn Entropy,
     work: PostCommitWork,
@@ -32,13 +32,13 @@ pub(super) struct Transaction<'a> {
 impl<'a> Transaction<'a> {
     pub(super) fn new(
         subject: &'a AgentId,
-        facts: &'a HostConditions,
+        conditions: &'a HostConditions,
         now: Timestamp,
         entropy: &'a mut dyn Entropy,
     ) -> Self {
         Self {
             subject,
-            facts,
+            conditions,
             now,
             entropy,
             work: PostCommitWork::default(),
@@ -126,7 +126,7 @@ impl<'a> Transaction<'a> {
                 loaded: load(ledger, no, agent, &wanted)?,
                 agent: agent.clone(),
             };
-            match step(view, input, self.facts, self.now, self.entropy) {
+            match step(view, input, self.conditions, self.now, self.entropy) {
                 Ok(step) => return Ok(Ok(step)),
                 Err(StepError::Rejected(rejection)) => return Ok(Err(rejection)),
                 Err(StepError::NeedsMore(more)) => wanted.extend(*more),

@@ -86,7 +86,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         Input::HomePrepared { stamp, .. }
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
-        | Input::RoundFailed { stamp, .. }
+        | Input::AttemptFailed { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }

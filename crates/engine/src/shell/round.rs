@@ -94,7 +94,7 @@ impl Shell {
             completed_at: now,
             provider_ms: 0,
         };
-        Input::RoundFailed {
+        Input::AttemptFailed {
             stamp,
             failure,
             timing,

@@ -65,7 +65,7 @@ impl Shell {
 
     /// Warns once per agent that its workspace reaches a directory of the host.
     fn warn_of_workspace(&self, run: &ToolRun) {
-        let facts = self.kernel.facts().now();
+        let facts = self.kernel.conditions().now();
         let Some(warning) = workspace_warning(&run.agent_id, &run.workspace, &facts) else {
             return;
         };

@@ -182,7 +182,7 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     let interjected = world.interjections();
     let failure = ModelFailure::new(ModelFailureKind::InvalidRequest, "no");
-    world.send(Input::RoundFailed {
+    world.send(Input::AttemptFailed {
         stamp: world.stamp().expect("a model is asked"),
         failure,
         timing: make::timing(world.now),
