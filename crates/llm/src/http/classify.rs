@@ -149,7 +149,7 @@ fn too_large(size: Size) -> Verdict {
             Kind::ContextLengthExceeded,
             LearnedLimits {
                 context_window_tokens: window,
-                max_output_tokens: None,
+                ..LearnedLimits::default()
             },
         ),
         Size::Output { most, window } => (
@@ -157,6 +157,7 @@ fn too_large(size: Size) -> Verdict {
             LearnedLimits {
                 context_window_tokens: window,
                 max_output_tokens: Some(most),
+                ..LearnedLimits::default()
             },
         ),
     };
