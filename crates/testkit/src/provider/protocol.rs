@@ -53,7 +53,7 @@ impl RequestKind {
     /// Detects it from the end of the path, so that a provider's address may contain a path.
     pub(super) fn of(path: &str, body: &Value) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
-        if DESCRIPTIONS.contains(&path) {
+        if DESCRIPTIONS.iter().any(|end| path.ends_with(end)) {
             Some(Self::Description)
         } else if path.ends_with("/models") {
             Some(Self::Models)

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Script {
     pub(super) source: Source,
     pub(super) listing: Listing,
-    /// By path. A path without an entry is not there.
+    /// By the end of the path. A path without an entry is not there.
     pub(super) descriptions: BTreeMap<String, Listing>,
     pub(super) key: Option<String>,
     pub(super) keeps_requests: bool,

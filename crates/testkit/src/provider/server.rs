@@ -207,9 +207,10 @@ impl RequestHandler {
                 (describe(&script.listing, request, &mint), AnswerGates::NONE)
             }
             Some(RequestKind::Description) => {
-                let found = script.descriptions.get(&request.path);
+                let is_asked = |(path, _): &(&String, &Listing)| request.path.ends_with(*path);
+                let found = script.descriptions.iter().find(is_asked);
                 let reaction = match found {
-                    Some(description) => describe(description, request, &mint),
+                    Some((_, description)) => describe(description, request, &mint),
                     None => Reaction::Answer(error_body::not_there()),
                 };
                 (reaction, AnswerGates::NONE)
