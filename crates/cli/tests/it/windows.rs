@@ -77,6 +77,7 @@ fn a_reload_asks_the_server_again() {
     follow(&world, "main", 1);
     assert_eq!(policy(&world)["source"], "unknown_fallback");
     let asked = provider.looks().len();
+    assert!(asked > 0);
     let set = ["config", "set", "model.fallbacks", "mine/other"];
     assert_eq!(world.run(&set).code, Some(0));
     assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));

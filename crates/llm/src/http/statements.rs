@@ -12,16 +12,14 @@ use std::time::Duration;
 
 /// All statements of a router. The model reference names the provider.
 #[derive(Debug, Default)]
-pub(super) struct Statements(Mutex<HashMap<(Url, ModelRef), Arc<tokio::sync::Mutex<Statement>>>>);
+pub(super) struct Statements(Mutex<HashMap<(Url, ModelRef), SharedStatement>>);
+
+/// A statement that is locked while its server is asked, so that rounds that begin at the same time ask once.
+type SharedStatement = Arc<tokio::sync::Mutex<Statement>>;
 
 impl Statements {
-    /// Returns the statement about a model. It is locked while its server is asked, so that rounds that begin at the
-    /// same time ask once. `None` if there is no room for another one.
-    pub(super) fn about(
-        &self,
-        url: &Url,
-        model: &ModelRef,
-    ) -> Option<Arc<tokio::sync::Mutex<Statement>>> {
+    /// Returns the statement about a model. `None` if there is no room for another one.
+    pub(super) fn about(&self, url: &Url, model: &ModelRef) -> Option<SharedStatement> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (url.clone(), model.clone());
         if known.len() >= PROVIDER_DESCRIPTIONS && !known.contains_key(&key) {

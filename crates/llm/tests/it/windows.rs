@@ -24,7 +24,7 @@ fn at(provider: &Provider, limits: HttpLimits) -> Router {
     router(spec(Protocol::Chat, &base), limits)
 }
 
-fn list(entry: Value) -> Value {
+fn list(entry: &Value) -> Value {
     json!({ "object": "list", "data": [{ "id": "other", "max_model_len": 1 }, entry] })
 }
 
@@ -40,7 +40,7 @@ fn looked(provider: &Provider) -> Vec<String> {
 async fn a_list_that_states_the_window_is_read_once_with_the_key() {
     for protocol in Protocol::ALL {
         let entry = json!({ "id": "m", "owned_by": "vllm", "max_model_len": 8_192 });
-        let script = Script::of([]).models_document(list(entry)).key(KEY);
+        let script = Script::of([]).models_document(list(&entry)).key(KEY);
         let provider = Provider::start(script);
         let router = router(spec(protocol, &provider.base_url()), patient());
         assert_eq!(router.stated_window(&model()).await, Some(8_192));
@@ -53,7 +53,7 @@ async fn a_list_that_states_the_window_is_read_once_with_the_key() {
 #[tokio::test]
 async fn two_rounds_that_begin_together_ask_once() {
     let entry = json!({ "id": "m", "context_length": 65_536 });
-    let provider = Provider::start(Script::of([]).models_document(list(entry)));
+    let provider = Provider::start(Script::of([]).models_document(list(&entry)));
     let router = at(&provider, patient());
     let model = model();
     let (one, other) = tokio::join!(router.stated_window(&model), router.stated_window(&model));
@@ -65,7 +65,7 @@ async fn two_rounds_that_begin_together_ask_once() {
 async fn llama_cpp_is_asked_for_its_properties() {
     let entry = json!({ "id": "m", "owned_by": "llamacpp", "meta": { "n_ctx_train": 8_192 } });
     let props = json!({ "default_generation_settings": { "n_ctx": 4_096 }, "total_slots": 1 });
-    let script = Script::of([]).models_document(list(entry));
+    let script = Script::of([]).models_document(list(&entry));
     let provider = Provider::start(script.description("/props", props));
     let router = at(&provider, patient());
     assert_eq!(router.stated_window(&model()).await, Some(4_096));
@@ -116,7 +116,7 @@ async fn ollama_is_asked_for_the_window_that_is_set_or_loaded() {
 #[tokio::test]
 async fn lm_studio_is_asked_for_its_own_list() {
     let own = list(
-        json!({ "id": "m", "state": "loaded", "max_context_length": 32_768, "loaded_context_length": 8_192 }),
+        &json!({ "id": "m", "state": "loaded", "max_context_length": 32_768, "loaded_context_length": 8_192 }),
     );
     let script = Script::of([]).models(&["m"]);
     let provider = Provider::start(script.description("/api/v0/models", own));
