@@ -43,7 +43,7 @@ pub(crate) async fn admission(
     };
     for n in 0..distinct {
         let agent_id = world::agent(&host, &format!("agent-{n}")).await?;
-        host.acts().admit(&agent_id, world::prompt()).await?;
+        host.control().admit(&agent_id, world::prompt()).await?;
         agents.push(agent_id);
     }
     let agents: Vec<AgentId> = agents.into_iter().cycle().take(callers).collect();
@@ -76,12 +76,12 @@ pub(crate) async fn block(
 ) -> Result<Sample, Box<dyn Error>> {
     let mut tasks = Vec::new();
     for agent_id in agents {
-        let (acts, agent_id) = (host.acts(), agent_id.clone());
+        let (control, agent_id) = (host.control(), agent_id.clone());
         tasks.push(tokio::spawn(async move {
             let mut sample = Sample::default();
             for _ in 0..each {
                 let began = Instant::now();
-                acts.admit(&agent_id, world::prompt()).await?;
+                control.admit(&agent_id, world::prompt()).await?;
                 sample.add(began.elapsed());
             }
             Ok::<_, holon_engine::Error>(sample)
@@ -98,9 +98,9 @@ pub(crate) async fn block(
 pub(crate) async fn admission_rows(path: &std::path::Path) -> Result<Rows, Box<dyn Error>> {
     let host = world::host(path, FixedModel::Held).await?;
     let agent_id = world::agent(&host, "learnt").await?;
-    host.acts().admit(&agent_id, world::prompt()).await?;
+    host.control().admit(&agent_id, world::prompt()).await?;
     let before = Rows::marks(path)?;
-    host.acts().admit(&agent_id, world::prompt()).await?;
+    host.control().admit(&agent_id, world::prompt()).await?;
     let rows = Rows::learn(path, &before)?;
     host.shut_down().await?;
     Ok(rows)
@@ -151,7 +151,7 @@ pub(crate) async fn history(last: usize) -> Result<Value, Box<dyn Error>> {
 pub(crate) async fn turn(host: &Host, agent_id: &AgentId) -> Result<Duration, Box<dyn Error>> {
     let mut news = host.reads().subscribe();
     let began = Instant::now();
-    let admitted = host.acts().admit(agent_id, world::prompt()).await?;
+    let admitted = host.control().admit(agent_id, world::prompt()).await?;
     loop {
         drop(news.recv().await);
         if host

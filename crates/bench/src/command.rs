@@ -22,7 +22,7 @@ use holon_engine::{Host, HostConfig};
 use holon_process::{Image, Shims, start_latencies};
 use holon_store::Db;
 use holon_testkit::ports::{FixedModel, WIDE_POLICY};
-use holon_workspace::Claims;
+use holon_workspace::ClaimFolders;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
@@ -38,7 +38,7 @@ const EACH: u32 = 25;
 
 pub(crate) async fn added(holon: &Path) -> Result<Value, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
-    let claims = Claims::of_host(dir.path());
+    let claims = ClaimFolders::of_host(dir.path());
     let commands = Commands::new(Image::of(holon)?, None, Vec::new(), claims);
     let commanding = |ports| Ports {
         command: Arc::new(commands),

@@ -12,7 +12,7 @@ use crate::stats::{Sample, round};
 use crate::world;
 use holon_domain::AgentId;
 use holon_engine::Host;
-use holon_process::{Image, NICENESS, ShimSpec, Task};
+use holon_process::{Image, NICENESS, ShimSpec, ShimmedCommand};
 use holon_testkit::ports::FixedModel;
 use serde_json::{Value, json};
 use std::error::Error;
@@ -112,7 +112,7 @@ impl Desk {
         let rows = admission_rows(&bare_db).await?;
         let host = world::host(&dir.join("holon.sqlite3"), FixedModel::Held).await?;
         let agent_id = world::agent(&host, "busy").await?;
-        host.acts().admit(&agent_id, world::prompt()).await?;
+        host.control().admit(&agent_id, world::prompt()).await?;
         Ok(Self {
             host,
             agents: [agent_id],
@@ -150,7 +150,7 @@ fn build() -> String {
 }
 
 struct Load {
-    tasks: [Task; 2],
+    tasks: [ShimmedCommand; 2],
     niceness: u8,
     _places: [Place; 2],
 }

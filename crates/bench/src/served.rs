@@ -136,8 +136,8 @@ pub(crate) async fn idle_agents(holon: &Path, count: usize, starts: usize) -> Fa
 
 fn fill(db: &Path, count: usize) -> Fallible<()> {
     let ports = world::ports(FixedModel::Text);
-    let facts = holon_core::HostFacts::new(holon_domain::model::ModelChain::none());
-    let kernel = holon_engine::kernel::Kernel::new(holon_engine::SharedFacts::new(facts));
+    let facts = holon_core::HostConditions::new(holon_domain::model::ModelChain::none());
+    let kernel = holon_engine::kernel::Kernel::new(holon_engine::SharedConditions::new(facts));
     let mut db = Db::open(db)?;
     let names: Vec<usize> = (0..count).collect();
     for group in names.chunks(500) {

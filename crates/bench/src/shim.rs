@@ -3,7 +3,7 @@
 use crate::memory;
 use crate::program::Fallible;
 use holon_domain::limits::COMMAND_OUTPUT_BYTES;
-use holon_process::{Confinement, Image, Leftovers, NICENESS, ShimSpec, Task, VERSION};
+use holon_process::{Confinement, Image, Leftovers, NICENESS, ShimSpec, ShimmedCommand, VERSION};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -47,7 +47,7 @@ impl Place {
             output_path: self.path().join("out"),
             stderr_path: Some(self.path().join("err")),
             output_cap_bytes: COMMAND_OUTPUT_BYTES,
-            state_dir: self.path().join("state"),
+            claim_dir: self.path().join("state"),
             timeout_ms: Some(LIFE_MS),
             leftovers: Leftovers::Kill,
             niceness: NICENESS,
@@ -56,16 +56,16 @@ impl Place {
     }
 }
 
-pub(crate) async fn start(image: &Image, spec: ShimSpec) -> Fallible<Task> {
+pub(crate) async fn start(image: &Image, spec: ShimSpec) -> Fallible<ShimmedCommand> {
     let started = holon_process::start(image, spec).await;
     started.map_err(|failure| failure.to_string().into())
 }
 
-pub(crate) fn command_pid(task: &Task) -> Fallible<u32> {
+pub(crate) fn command_pid(task: &ShimmedCommand) -> Fallible<u32> {
     Ok(u32::try_from(task.identity().pid)?)
 }
 
 /// The shim's process, while its command runs.
-pub(crate) fn shim_pid(task: &Task) -> Fallible<u32> {
+pub(crate) fn shim_pid(task: &ShimmedCommand) -> Fallible<u32> {
     memory::parent(command_pid(task)?)
 }

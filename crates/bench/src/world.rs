@@ -76,7 +76,7 @@ pub(crate) async fn agent(host: &Host, name: &str) -> Result<AgentId, Box<dyn st
         workspace: WorkspaceChoice::default(),
         model: None,
     };
-    host.acts().create_agent(request).await?;
+    host.control().create_agent(request).await?;
     loop {
         let status = host.reads().status(&agent_id).await?;
         if status.agent.lifecycle == holon_domain::agent::Lifecycle::Runnable {

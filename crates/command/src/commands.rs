@@ -4,7 +4,7 @@
 use crate::folders::Folders;
 use crate::input;
 use crate::login::Login;
-use crate::place::{Place, PlaceMark};
+use crate::paths::{CommandPaths, StartMark};
 use crate::printed::Source;
 use crate::prune;
 use crate::registry::Registry;
@@ -18,8 +18,8 @@ use holon_domain::command::{
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::limits::OUTPUT_KEPT_BYTES;
 use holon_domain::task::TaskReport;
-use holon_process::{Error, Image, Shims, Task, attach_within};
-use holon_workspace::Claims;
+use holon_process::{Error, Image, ShimmedCommand, Shims, attach_within};
+use holon_workspace::ClaimFolders;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct Commands {
     pub(crate) login: Login,
     hidden_env: Mutex<BTreeSet<String>>,
     pub(crate) registry: Registry,
-    pub(crate) claims: Claims,
+    pub(crate) claims: ClaimFolders,
     pub(crate) now: fn() -> Timestamp,
 }
 
@@ -60,7 +60,7 @@ impl Commands {
         image: Image,
         shell: Option<&OsStr>,
         hidden_env: Vec<String>,
-        claims: Claims,
+        claims: ClaimFolders,
         now: fn() -> Timestamp,
     ) -> Self {
         let shell = shell.and_then(usable_shell);
@@ -89,8 +89,8 @@ impl Commands {
     }
 
     /// Finds the files of a command. The caller has locked the command's slot, or does not start the command.
-    pub(crate) async fn place(&self, key: &CommandKey) -> Place {
-        Place::find(&self.claims, key).await
+    pub(crate) async fn paths(&self, key: &CommandKey) -> CommandPaths {
+        CommandPaths::find(&self.claims, key).await
     }
 
     /// Returns true if a command of this key was started, and also if that cannot be determined.
@@ -101,9 +101,9 @@ impl Commands {
         if slot.is_some() {
             return true;
         }
-        match self.place(key).await.mark().await {
-            Ok(PlaceMark::Empty | PlaceMark::Barred) => false,
-            Ok(PlaceMark::Begun) | Err(_) => true,
+        match self.paths(key).await.mark().await {
+            Ok(StartMark::Empty | StartMark::Barred) => false,
+            Ok(StartMark::Begun) | Err(_) => true,
         }
     }
 
@@ -129,37 +129,37 @@ impl Commands {
         let entry = self.registry.entry(key);
         let _no_start = entry.lock().await;
         // The slot is not used: a task that is held there may have ended without being waited for.
-        let place = self.place(key).await;
-        let state_dir = place.state_dir();
-        let attached = attach_within(locator(key, &state_dir), PROBE_PATIENCE);
+        let paths = self.paths(key).await;
+        let claim_dir = paths.claim_dir();
+        let attached = attach_within(locator(key, &claim_dir), PROBE_PATIENCE);
         let Ok(state) = tokio::time::timeout(PROBE_TIMEOUT, attached).await else {
             return CommandProbe::Unknown(UnknownCause::SupervisorSilent);
         };
         let path = |path: PathBuf| Some(path.to_string_lossy().into_owned());
         let state = state.map_running(|task| AliveCommand {
             started_at: task.identity().started_at,
-            output_path: path(place.output()),
-            stderr_path: path(place.errors()),
+            output_path: path(paths.output()),
+            stderr_path: path(paths.errors()),
         });
         state.map_ended(drop)
     }
 
     /// Waits for the end of a command that was started. Dropping the future does not affect the command.
     pub async fn watch(&self, key: &CommandKey) -> TaskReport {
-        let place = self.place(key).await;
-        let state = self.find(key, &place).await;
-        let follow = |task: Arc<Task>| async move { task.ended().await };
-        self.report(key, &place, state, follow).await
+        let paths = self.paths(key).await;
+        let state = self.find(key, &paths).await;
+        let follow = |task: Arc<ShimmedCommand>| async move { task.ended().await };
+        self.report(key, &paths, state, follow).await
     }
 
     /// Sends SIGTERM to every process of the command, SIGKILL after `grace_ms` to those that are left, and reports
     /// the end. A command that was not started yet can never start afterwards.
     pub async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport {
-        let place = self.place(key).await;
+        let paths = self.paths(key).await;
         let grace = Duration::from_millis(grace_ms);
-        let state = self.prepare_stop(key, &place, grace).await;
-        let follow = |task: Arc<Task>| async move { task.stop(grace).await };
-        self.report(key, &place, state, follow).await
+        let state = self.prepare_stop(key, &paths, grace).await;
+        let follow = |task: Arc<ShimmedCommand>| async move { task.stop(grace).await };
+        self.report(key, &paths, state, follow).await
     }
 
     /// Writes input to a command and returns the number of bytes that it accepted. Input is idempotent by its number:
@@ -168,9 +168,9 @@ impl Commands {
     /// # Errors
     /// Returns the reason the input was refused.
     pub async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefusal> {
-        let place = self.place(key).await;
-        let state = self.find(key, &place).await;
-        input::write_input(state, key, &place, input).await
+        let paths = self.paths(key).await;
+        let state = self.find(key, &paths).await;
+        input::write_input(state, key, &paths, input).await
     }
 
     /// Reads the part of a command's output that the query selects: at most `max_bytes` of each stream.
@@ -183,19 +183,19 @@ impl Commands {
         query: &TaskOutput,
         max_bytes: usize,
     ) -> Result<TaskStreams, String> {
-        let place = self.place(key).await;
-        let source = match self.find(key, &place).await {
+        let paths = self.paths(key).await;
+        let source = match self.find(key, &paths).await {
             State::Running(task) => Source::Live(task),
             State::Ended(ended) => Source::Kept(ended.output),
-            State::Failed(_) | State::NeverStarted | State::Unknown(_) => {
-                let kept = place.kept_output().await;
+            State::StartFailed(_) | State::NeverStarted | State::Unknown(_) => {
+                let kept = paths.kept_output().await;
                 Source::Kept(kept.ok_or("its output is not kept, or not any more")?)
             }
         };
         // Boxed, so that a future that reads output does not reserve space for both reads.
         let printed = match Box::pin(source.printed(query, max_bytes)).await {
             // The supervisor is alive but does not answer. The files can be read without it.
-            Err(error @ Error::Unreachable { .. }) => match place.kept_output().await {
+            Err(error @ Error::Unreachable { .. }) => match paths.kept_output().await {
                 Some(facts) => {
                     let source = Source::Growing(facts);
                     Box::pin(source.printed(query, max_bytes)).await
@@ -207,23 +207,23 @@ impl Commands {
         printed.map_err(|error| error.to_string())
     }
 
-    /// Removes the state directory of a command whose outcome is on record, and its output unless that is kept.
+    /// Removes the claim directory of a command whose outcome is on record, and its output unless that is kept.
     pub async fn forget(&self, key: &CommandKey, output: OutputRetention) {
         let home = Path::new(&key.agent_home);
         let entry = self.registry.entry(key);
         let mut slot = entry.lock().await;
         let held = slot.take();
-        let place = self.place(key).await;
-        if let (Some(task), Ok(PlaceMark::Empty)) = (held, place.mark().await) {
+        let paths = self.paths(key).await;
+        if let (Some(task), Ok(StartMark::Empty)) = (held, paths.mark().await) {
             // Its directory was deleted, so only this process still knows the command.
             drop(task.stop(sweep::GRACE).await);
         }
-        if !sweep::end_and_remove(&place, &key.name, key.call.as_str()).await {
+        if !sweep::end_and_remove(&paths, &key.name, key.call.as_str()).await {
             return;
         }
         let removed = match output {
-            OutputRetention::Dropped => place.remove_output().await,
-            OutputRetention::Kept if place.kept_output().await.is_none() => Ok(()),
+            OutputRetention::Dropped => paths.remove_output().await,
+            OutputRetention::Kept if paths.kept_output().await.is_none() => Ok(()),
             OutputRetention::Kept => {
                 let folders = Folders::of(&self.claims, home);
                 prune::prune(home, &folders, OUTPUT_KEPT_BYTES).await

@@ -59,7 +59,7 @@ pub(crate) fn last_lines(bytes: &[u8], lines: usize) -> usize {
         .enumerate()
         .rev()
         .filter(|(_, byte)| **byte == b'\n');
-    ends.nth(lines - 1).map_or(0, |(place, _)| place + 1)
+    ends.nth(lines - 1).map_or(0, |(paths, _)| paths + 1)
 }
 
 #[cfg(test)]

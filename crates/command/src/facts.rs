@@ -1,12 +1,12 @@
 //! Facts about an output file beyond its length: the part of the stream it lacks, and the offset of its tail.
 //!
-//! The shim knows them and writes them into the state directory. When that directory is removed, the facts that the
+//! The shim knows them and writes them into the claim directory. When that directory is removed, the facts that the
 //! length of a file does not show are saved in a file next to the output, so that stream offsets stay valid as long
 //! as the output exists.
 
 use crate::off_thread::off_thread;
 use holon_domain::command::MissingOutput;
-use holon_process::{Error, OutputFacts, StreamFacts, TaskLocator, TaskState, attach};
+use holon_process::{CommandLocator, Error, OutputRecord, ShimmedState, StreamRecord, attach};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -22,20 +22,20 @@ pub(crate) fn facts_path(output: &Path) -> PathBuf {
 }
 
 /// Saves the facts of an ended command that its output files alone do not show.
-pub(crate) async fn save_facts(state_dir: &Path) -> io::Result<()> {
+pub(crate) async fn save_facts(claim_dir: &Path) -> io::Result<()> {
     // The record of an ended command is read without comparing name and nonce.
-    let locator = TaskLocator {
-        state_dir,
+    let locator = CommandLocator {
+        claim_dir,
         task_id: "",
         nonce: "",
     };
-    let TaskState::Ended(ended) = attach(locator).await else {
+    let ShimmedState::Ended(ended) = attach(locator).await else {
         return Ok(());
     };
-    let OutputFacts { output, errors } = ended.output;
+    let OutputRecord { output, errors } = ended.output;
     off_thread(move || {
         let streams = [Some(output), errors];
-        let telling = |facts: &StreamFacts| facts.head_bytes != facts.total_bytes;
+        let telling = |facts: &StreamRecord| facts.head_bytes != facts.total_bytes;
         for facts in streams.into_iter().flatten().filter(telling) {
             if facts.path.exists() {
                 write(&facts)?;
@@ -46,7 +46,7 @@ pub(crate) async fn save_facts(state_dir: &Path) -> io::Result<()> {
     .await
 }
 
-fn write(facts: &StreamFacts) -> io::Result<()> {
+fn write(facts: &StreamRecord) -> io::Result<()> {
     let unfinished = facts.path.with_extension(UNFINISHED);
     let mut options = File::options();
     let options = options.write(true).create(true).truncate(true).mode(0o600);
@@ -57,9 +57,9 @@ fn write(facts: &StreamFacts) -> io::Result<()> {
 }
 
 /// Returns the saved facts if they match the file that was `found`, else `found` itself.
-pub(crate) fn prefer_saved(found: StreamFacts) -> StreamFacts {
+pub(crate) fn prefer_saved(found: StreamRecord) -> StreamRecord {
     let text = std::fs::read(facts_path(&found.path)).unwrap_or_default();
-    let Ok(kept) = serde_json::from_slice::<StreamFacts>(&text) else {
+    let Ok(kept) = serde_json::from_slice::<StreamRecord>(&text) else {
         return found;
     };
     let fits = match kept.tail_at {
@@ -71,7 +71,7 @@ pub(crate) fn prefer_saved(found: StreamFacts) -> StreamFacts {
         // The file was changed since the facts were saved.
         return found;
     }
-    StreamFacts {
+    StreamRecord {
         // The home may have been moved since.
         path: found.path,
         ..kept
@@ -79,7 +79,7 @@ pub(crate) fn prefer_saved(found: StreamFacts) -> StreamFacts {
 }
 
 /// Returns the part of its stream that a file does not hold.
-pub(crate) fn lacks(facts: &StreamFacts) -> MissingOutput {
+pub(crate) fn lacks(facts: &StreamRecord) -> MissingOutput {
     if facts.missing {
         return MissingOutput {
             missing: true,
@@ -99,7 +99,7 @@ pub(crate) fn lacks(facts: &StreamFacts) -> MissingOutput {
 }
 
 /// Returns the loss caused by an error while reading the file; `None` if the error is not about the file.
-pub(crate) fn unreadable(facts: &StreamFacts, error: &Error) -> Option<MissingOutput> {
+pub(crate) fn unreadable(facts: &StreamRecord, error: &Error) -> Option<MissingOutput> {
     let bytes = facts.total_bytes;
     match error {
         Error::OutputMissing { .. } => Some(MissingOutput {
@@ -126,8 +126,8 @@ pub(crate) fn unreadable(facts: &StreamFacts, error: &Error) -> Option<MissingOu
 mod tests {
     use super::*;
 
-    fn facts(path: &Path, head: u64, tail: u64, total: u64) -> StreamFacts {
-        StreamFacts {
+    fn facts(path: &Path, head: u64, tail: u64, total: u64) -> StreamRecord {
+        StreamRecord {
             path: path.to_owned(),
             total_bytes: total,
             head_bytes: head,
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(lacks(&facts(path, 10, 0, 10)), MissingOutput::default());
         // The shim still holds the tail in memory.
         assert_eq!(lacks(&facts(path, 10, 5, 15)).bytes, 5);
-        let ended = StreamFacts {
+        let ended = StreamRecord {
             tail_at: Some(12),
             ..facts(path, 10, 5, 100)
         };
@@ -155,7 +155,7 @@ mod tests {
                 ..MissingOutput::default()
             }
         );
-        let full = StreamFacts {
+        let full = StreamRecord {
             error: Some("No space left on device".to_owned()),
             ..facts(path, 10, 0, 100)
         };
@@ -164,7 +164,7 @@ mod tests {
             "lacks 90 bytes (No space left on device)"
         );
         // The whole stream was written in the end.
-        let late = StreamFacts {
+        let late = StreamRecord {
             error: full.error,
             ..facts(path, 10, 0, 10)
         };
@@ -176,11 +176,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("task_1.log");
         std::fs::write(&path, "head--tail").unwrap();
-        let kept = StreamFacts {
+        let kept = StreamRecord {
             tail_at: Some(6),
             ..facts(&path, 4, 4, 100)
         };
-        let moved = StreamFacts {
+        let moved = StreamRecord {
             path: dir.path().join("was/task_1.log"),
             ..kept.clone()
         };

@@ -1,16 +1,16 @@
-//! The folders that contain the state directories of one agent's commands.
+//! The folders that contain the claim directories of one agent's commands.
 //!
 //! New directories are created under the host's state, outside every workspace. An earlier build created them in the
 //! agent's home; a command that has its directory there, running or ended, is found there.
 
-use crate::place::path_exists;
-use holon_workspace::Claims;
+use crate::paths::path_exists;
+use holon_workspace::ClaimFolders;
 use std::path::{Path, PathBuf};
 
 /// Path of the earlier build's folder, relative to an agent's home.
 const FORMER: [&str; 3] = [".holon", "state", "tasks"];
 
-/// The folders that contain the state directories of one agent's commands.
+/// The folders that contain the claim directories of one agent's commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
     /// Folder of this build, in which new directories are created.
@@ -21,7 +21,7 @@ pub(crate) struct Folders {
 
 impl Folders {
     /// Returns the folders of the agent with this home.
-    pub(crate) fn of(claims: &Claims, home: &Path) -> Self {
+    pub(crate) fn of(claims: &ClaimFolders, home: &Path) -> Self {
         let mut former = home.to_owned();
         former.extend(FORMER);
         Self {
@@ -49,7 +49,7 @@ mod tests {
     fn a_command_is_looked_for_in_both_folders_and_a_new_one_belongs_to_the_own() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("agents/scout");
-        let folders = Folders::of(&Claims::of_host(dir.path()), &home);
+        let folders = Folders::of(&ClaimFolders::of_host(dir.path()), &home);
         assert_eq!(folders.own, dir.path().join("state/tasks/scout"));
         assert_eq!(folders.former, home.join(".holon/state/tasks"));
         for (folder, name) in [(&folders.own, "task_new"), (&folders.former, "task_old")] {

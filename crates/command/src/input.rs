@@ -2,11 +2,11 @@
 //!
 //! Invariant: a refusal describes the command, never the connection to its shim.
 
-use crate::place::Place;
+use crate::paths::CommandPaths;
 use crate::state::{NEVER_STARTED, State, locator};
 use holon_domain::command::{CommandKey, InputRefusal, UnknownCause};
 use holon_domain::intent::TaskInput;
-use holon_process::{Error, Task, TaskState, attach};
+use holon_process::{Error, ShimmedCommand, ShimmedState, attach};
 
 /// Refusal for a command that has ended.
 const ENDED: &str =
@@ -22,7 +22,7 @@ const SILENT: &str = "its supervisor did not answer, so it is not known whether 
 pub(crate) async fn write_input(
     state: State,
     key: &CommandKey,
-    place: &Place,
+    paths: &CommandPaths,
     input: &TaskInput,
 ) -> Result<u64, InputRefusal> {
     let refused = |reason: &str| InputRefusal {
@@ -32,14 +32,14 @@ pub(crate) async fn write_input(
     let task = match state {
         State::Running(task) => task,
         State::Ended(_) => return Err(refused(ENDED)),
-        State::Failed(failure) => return Err(refused(&failure.to_string())),
+        State::StartFailed(failure) => return Err(refused(&failure.to_string())),
         State::NeverStarted => return Err(refused(NEVER_STARTED)),
         State::Unknown(cause) => return Err(refused(&cause.to_string())),
     };
     match send(&task, input).await {
         Ok(taken) => Ok(taken),
         Err((error, taken)) => {
-            let reason = refusal_reason(error, key, place).await;
+            let reason = refusal_reason(error, key, paths).await;
             // A command that ended has closed its input too.
             if taken > 0 && reason == ENDED {
                 return Ok(taken);
@@ -51,7 +51,7 @@ pub(crate) async fn write_input(
 
 /// Writes the input and closes it if requested. An error carries the number of bytes accepted before it. Each of the
 /// two steps has its own number, so that a retry repeats neither.
-async fn send(task: &Task, input: &TaskInput) -> Result<u64, (Error, u64)> {
+async fn send(task: &ShimmedCommand, input: &TaskInput) -> Result<u64, (Error, u64)> {
     // Input numbers of a shim start at 1.
     let number = input.number.saturating_mul(2).saturating_add(2);
     let bytes = input.input.as_bytes();
@@ -72,19 +72,18 @@ async fn send(task: &Task, input: &TaskInput) -> Result<u64, (Error, u64)> {
 
 /// Finds the reason input was refused. A shim whose command has ended exits without answering pending requests, so
 /// the state of the command is looked up.
-async fn refusal_reason(error: Error, key: &CommandKey, place: &Place) -> String {
+async fn refusal_reason(error: Error, key: &CommandKey, paths: &CommandPaths) -> String {
     match error {
         Error::InputClosed => CLOSED.to_owned(),
         Error::Unreachable { .. } | Error::Lost => {
-            let state_dir = place.state_dir();
-            match attach(locator(key, &state_dir)).await {
+            let claim_dir = paths.claim_dir();
+            match attach(locator(key, &claim_dir)).await {
                 // It ran a moment ago, so a command without a trace has ended and its end is on record.
-                TaskState::Ended(_) | TaskState::NeverStarted => ENDED.to_owned(),
-                TaskState::Running(_) | TaskState::Unknown(UnknownCause::SupervisorSilent) => {
-                    SILENT.to_owned()
-                }
-                TaskState::Failed(failure) => failure.to_string(),
-                TaskState::Unknown(
+                ShimmedState::Ended(_) | ShimmedState::NeverStarted => ENDED.to_owned(),
+                ShimmedState::Running(_)
+                | ShimmedState::Unknown(UnknownCause::SupervisorSilent) => SILENT.to_owned(),
+                ShimmedState::StartFailed(failure) => failure.to_string(),
+                ShimmedState::Unknown(
                     UnknownCause::SupervisorDied | UnknownCause::SupervisorKilled,
                 ) => Error::Lost.to_string(),
             }

@@ -8,7 +8,7 @@ use crate::decode::{Continuation, REPLACED, cut_bytes, decode, last_lines};
 use crate::facts::{lacks, unreadable};
 use holon_domain::command::{StreamPart, TaskStreams};
 use holon_domain::intent::TaskOutput;
-use holon_process::{Error, OutputFacts, Slice, Stream, StreamFacts, Task};
+use holon_process::{Error, OutputRecord, ShimmedCommand, Slice, Stream, StreamRecord};
 use std::sync::Arc;
 
 /// Most bytes of one UTF-8 character. A smaller limit for a part could block on one character for ever.
@@ -18,11 +18,11 @@ const CHARACTER: usize = 4;
 #[derive(Debug)]
 pub(crate) enum Source {
     /// The shim of a running command.
-    Live(Arc<Task>),
+    Live(Arc<ShimmedCommand>),
     /// The files of an ended command, which are complete.
-    Kept(OutputFacts),
+    Kept(OutputRecord),
     /// The files of a command whose shim does not answer and may still write to them.
-    Growing(OutputFacts),
+    Growing(OutputRecord),
 }
 
 /// The part of one stream that a query asks for.
@@ -94,7 +94,7 @@ impl Source {
         })
     }
 
-    async fn facts(&self) -> Result<OutputFacts, Error> {
+    async fn facts(&self) -> Result<OutputRecord, Error> {
         match self {
             Self::Live(task) => task.output().await,
             Self::Kept(facts) | Self::Growing(facts) => Ok(facts.clone()),
@@ -106,11 +106,11 @@ impl Source {
 struct Reader<'a> {
     source: &'a Source,
     stream: Stream,
-    facts: &'a StreamFacts,
+    facts: &'a StreamRecord,
 }
 
 impl<'a> Reader<'a> {
-    const fn new(source: &'a Source, stream: Stream, facts: &'a StreamFacts) -> Self {
+    const fn new(source: &'a Source, stream: Stream, facts: &'a StreamRecord) -> Self {
         Self {
             source,
             stream,

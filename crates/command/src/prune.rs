@@ -2,7 +2,7 @@
 
 use crate::folders::Folders;
 use crate::off_thread::off_thread;
-use crate::place::{command_of_file, output_dir, remove_output};
+use crate::paths::{command_of_file, output_dir, remove_output};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,11 +111,11 @@ fn files(dir: &Path) -> io::Result<Vec<File>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holon_workspace::Claims;
+    use holon_workspace::ClaimFolders;
     use std::time::Duration;
 
     fn folders(home: &Path) -> Folders {
-        Folders::of(&Claims::of_host(&home.join("host")), home)
+        Folders::of(&ClaimFolders::of_host(&home.join("host")), home)
     }
 
     async fn prune(home: &Path, limit: u64) -> io::Result<()> {

@@ -4,13 +4,13 @@
 //! last user is gone and it holds no task.
 
 use holon_domain::command::CommandKey;
-use holon_process::Task;
+use holon_process::ShimmedCommand;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The running task of a key; `None` while no task is known.
-pub(crate) type Slot = Option<Arc<Task>>;
+pub(crate) type Slot = Option<Arc<ShimmedCommand>>;
 
 /// The slots in use, by command key.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Registry {
     }
 
     /// Releases a command that has ended. Later lookups read its end from its directory.
-    pub(crate) async fn release(&self, key: &CommandKey, task: &Arc<Task>) {
+    pub(crate) async fn release(&self, key: &CommandKey, task: &Arc<ShimmedCommand>) {
         let entry = self.entry(key);
         let mut slot = entry.lock().await;
         if slot.as_ref().is_some_and(|held| Arc::ptr_eq(held, task)) {

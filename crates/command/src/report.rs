@@ -1,19 +1,19 @@
 //! Reports on commands: the end or the reason it is unknown, with bounded captures of the output.
 
 use crate::facts::{lacks, unreadable};
-use crate::place::Place;
+use crate::paths::CommandPaths;
 use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput, MissingOutput};
 use holon_domain::limits::TASK_SUMMARY_BYTES;
 use holon_domain::task::TaskReport;
 use holon_domain::text;
-use holon_process::{Error, OutputFacts, Stream, StreamFacts, Task, TaskEnd};
+use holon_process::{EndRecord, Error, OutputRecord, ShimmedCommand, Stream, StreamRecord};
 use std::path::{Path, PathBuf};
 
 /// Size of a capture of which only the tail is shown; the tail is half of it.
 const SHORT_BYTES: usize = 2 * TASK_SUMMARY_BYTES;
 
 /// Builds the output of an ended command, with at most `bytes` of each stream.
-pub(crate) async fn output(ended: &TaskEnd, bytes: usize) -> CommandOutput {
+pub(crate) async fn output(ended: &EndRecord, bytes: usize) -> CommandOutput {
     let (stdout, stderr) = captures(&ended.output, bytes).await;
     CommandOutput {
         end: ended.end,
@@ -27,16 +27,16 @@ pub(crate) async fn output(ended: &TaskEnd, bytes: usize) -> CommandOutput {
 }
 
 /// Reports on a command that was followed to its end.
-pub(crate) async fn report(place: &Place, ended: Result<TaskEnd, Error>) -> TaskReport {
+pub(crate) async fn report(paths: &CommandPaths, ended: Result<EndRecord, Error>) -> TaskReport {
     match ended {
         Ok(ended) => TaskReport::Ended(output(&ended, SHORT_BYTES).await),
-        Err(error) => lost(place, &error.to_string()).await,
+        Err(error) => lost(paths, &error.to_string()).await,
     }
 }
 
 /// Reports on a command whose end is unknown, with the end of its output.
-pub(crate) async fn lost(place: &Place, reason: &str) -> TaskReport {
-    let (stdout, stderr) = captures_from_files(place).await;
+pub(crate) async fn lost(paths: &CommandPaths, reason: &str) -> TaskReport {
+    let (stdout, stderr) = captures_from_files(paths).await;
     TaskReport::Lost {
         reason: reason.to_owned(),
         stdout,
@@ -45,7 +45,7 @@ pub(crate) async fn lost(place: &Place, reason: &str) -> TaskReport {
 }
 
 /// Reports on a command that did not run.
-pub(crate) fn not_run(reason: &str) -> TaskReport {
+pub(crate) fn lost_without_output(reason: &str) -> TaskReport {
     TaskReport::Lost {
         reason: reason.to_owned(),
         stdout: CapturedStream::default(),
@@ -54,8 +54,8 @@ pub(crate) fn not_run(reason: &str) -> TaskReport {
 }
 
 /// Builds the failure of a call that waited for a command whose end is unknown.
-pub(crate) async fn lost_failure(place: &Place, reason: &str) -> CommandFailure {
-    let (stdout, stderr) = captures_from_files(place).await;
+pub(crate) async fn lost_failure(paths: &CommandPaths, reason: &str) -> CommandFailure {
+    let (stdout, stderr) = captures_from_files(paths).await;
     let mut tail = stdout.last().to_owned();
     if !stderr.last().trim().is_empty() {
         // Stderr says more about the cause, so it gets half of the space.
@@ -81,7 +81,7 @@ pub(crate) async fn lost_failure(place: &Place, reason: &str) -> CommandFailure 
 /// # Errors
 /// Fails if the shim does not answer or is dead.
 pub(crate) async fn output_so_far(
-    task: &Task,
+    task: &ShimmedCommand,
     bytes: usize,
 ) -> Result<(CapturedStream, CapturedStream), Error> {
     let facts = task.output().await?;
@@ -98,23 +98,23 @@ pub(crate) async fn output_so_far(
 }
 
 /// Names the output files of a running command without reading them.
-pub(crate) fn unread_streams(place: &Place, tty: bool) -> (CapturedStream, CapturedStream) {
+pub(crate) fn unread_streams(paths: &CommandPaths, tty: bool) -> (CapturedStream, CapturedStream) {
     let of = |path: PathBuf| CapturedStream {
         path: Some(path.to_string_lossy().into_owned()),
         ..CapturedStream::default()
     };
     let stderr = match tty {
         true => CapturedStream::default(),
-        false => of(place.errors()),
+        false => of(paths.errors()),
     };
-    (of(place.output()), stderr)
+    (of(paths.output()), stderr)
 }
 
-async fn captures_from_files(place: &Place) -> (CapturedStream, CapturedStream) {
-    match place.kept_output().await {
+async fn captures_from_files(paths: &CommandPaths) -> (CapturedStream, CapturedStream) {
+    match paths.kept_output().await {
         Some(facts) => captures(&facts, SHORT_BYTES).await,
         // The shim creates the files before the command starts, so they were removed since.
-        None => (missing_stream(&place.output()), CapturedStream::default()),
+        None => (missing_stream(&paths.output()), CapturedStream::default()),
     }
 }
 
@@ -129,7 +129,7 @@ fn missing_stream(path: &Path) -> CapturedStream {
     }
 }
 
-async fn captures(facts: &OutputFacts, bytes: usize) -> (CapturedStream, CapturedStream) {
+async fn captures(facts: &OutputRecord, bytes: usize) -> (CapturedStream, CapturedStream) {
     let stdout = capture_file(&facts.output, bytes).await;
     let stderr = match &facts.errors {
         Some(errors) => capture_file(errors, bytes).await,
@@ -138,7 +138,7 @@ async fn captures(facts: &OutputFacts, bytes: usize) -> (CapturedStream, Capture
     (stdout, stderr)
 }
 
-async fn capture_file(facts: &StreamFacts, bytes: usize) -> CapturedStream {
+async fn capture_file(facts: &StreamRecord, bytes: usize) -> CapturedStream {
     let preview = with_file_facts(facts, facts.preview(bytes).await);
     // An error of a read is always about the file that was read.
     preview.unwrap_or_else(|_| unreadable_stream(facts, MissingOutput::default()))
@@ -147,7 +147,7 @@ async fn capture_file(facts: &StreamFacts, bytes: usize) -> CapturedStream {
 /// Adds path and losses to a stream that was read. A stream whose file cannot be read is empty and carries the
 /// reason.
 fn with_file_facts(
-    facts: &StreamFacts,
+    facts: &StreamRecord,
     read: Result<CapturedStream, Error>,
 ) -> Result<CapturedStream, Error> {
     match read {
@@ -166,7 +166,7 @@ fn with_file_facts(
     }
 }
 
-fn unreadable_stream(facts: &StreamFacts, lacks: MissingOutput) -> CapturedStream {
+fn unreadable_stream(facts: &StreamRecord, lacks: MissingOutput) -> CapturedStream {
     CapturedStream {
         total_bytes: facts.total_bytes,
         dropped_bytes: facts.total_bytes,

@@ -1,7 +1,7 @@
 //! Runs a command order: finds the command if it was started before, starts it if not, and waits for it.
 
 use crate::environment::{AgentContext, StdioKind, compose};
-use crate::place::{Place, PlaceMark};
+use crate::paths::{CommandPaths, StartMark};
 use crate::registry::Slot;
 use crate::state::{DIRECTORY_LOST, State};
 use crate::{Commands, report};
@@ -11,9 +11,10 @@ use holon_domain::command::{
 use holon_domain::limits::{COMMAND_OUTPUT_BYTES, COMMAND_STREAM_BYTES};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_process::{
-    Confinement, Error, Leftovers, NICENESS, ShimSpec, Task, TaskEnd, VERSION, WindowSize,
+    Confinement, EndRecord, Error, Leftovers, NICENESS, ShimSpec, ShimmedCommand, VERSION,
+    WindowSize,
 };
-use holon_workspace::{Claims, ExecutionRoot};
+use holon_workspace::{ClaimFolders, ExecutionRoot};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,15 +38,15 @@ impl Commands {
         order: &CommandOrder,
         cancel: &CancellationToken,
     ) -> Result<CommandRun, CommandFailure> {
-        let place = self.place(&order.key).await;
+        let paths = self.paths(&order.key).await;
         let task = match self.begin(order, cancel).await? {
             State::Running(task) => task,
             State::Ended(ended) => return Ok(CommandRun::Ended(full_output(&ended).await)),
-            State::Failed(failure) => return Err(failure),
+            State::StartFailed(failure) => return Err(failure),
             // The command was stopped before it could start.
             State::NeverStarted => return Err(CommandFailure::Cancelled),
             State::Unknown(cause) => {
-                return Err(report::lost_failure(&place, &cause.to_string()).await);
+                return Err(report::lost_failure(&paths, &cause.to_string()).await);
             }
         };
         let left = self.time_left(&task, order.command.yield_time_ms);
@@ -58,11 +59,11 @@ impl Commands {
                 self.registry.release(&order.key, &task).await;
                 match ended {
                     Ok(ended) => Ok(CommandRun::Ended(full_output(&ended).await)),
-                    Err(error) => Err(report::lost_failure(&place, &error.to_string()).await),
+                    Err(error) => Err(report::lost_failure(&paths, &error.to_string()).await),
                 }
             }
             None => Ok(CommandRun::Running(
-                self.running_command(order, &place, &task).await?,
+                self.running_command(order, &paths, &task).await?,
             )),
         }
     }
@@ -79,52 +80,52 @@ impl Commands {
         if let Some(task) = &*slot {
             return Ok(State::Running(Arc::clone(task)));
         }
-        let place = self.place(&order.key).await;
-        match place
+        let paths = self.paths(&order.key).await;
+        match paths
             .mark()
             .await
-            .map_err(|error| state_dir_failure(&error))?
+            .map_err(|error| claim_dir_failure(&error))?
         {
-            PlaceMark::Barred => return Ok(State::NeverStarted),
-            PlaceMark::Empty if place.kept_output().await.is_some() => {
-                return Err(report::lost_failure(&place, DIRECTORY_LOST).await);
+            StartMark::Barred => return Ok(State::NeverStarted),
+            StartMark::Empty if paths.kept_output().await.is_some() => {
+                return Err(report::lost_failure(&paths, DIRECTORY_LOST).await);
             }
-            PlaceMark::Empty => return self.start(order, &place, cancel, &mut slot).await,
-            PlaceMark::Begun => {}
+            StartMark::Empty => return self.start(order, &paths, cancel, &mut slot).await,
+            StartMark::Begun => {}
         }
-        match self.state(&order.key, &place, &mut slot).await {
+        match self.state(&order.key, &paths, &mut slot).await {
             State::NeverStarted => {
-                place
+                paths
                     .set_aside()
                     .await
-                    .map_err(|error| state_dir_failure(&error))?;
-                let place = place.for_new_start();
-                self.start(order, &place, cancel, &mut slot).await
+                    .map_err(|error| claim_dir_failure(&error))?;
+                let paths = paths.for_new_start();
+                self.start(order, &paths, cancel, &mut slot).await
             }
-            begun
-            @ (State::Running(_) | State::Ended(_) | State::Failed(_) | State::Unknown(_)) => {
-                Ok(begun)
-            }
+            begun @ (State::Running(_)
+            | State::Ended(_)
+            | State::StartFailed(_)
+            | State::Unknown(_)) => Ok(begun),
         }
     }
 
     async fn start(
         &self,
         order: &CommandOrder,
-        place: &Place,
+        paths: &CommandPaths,
         cancel: &CancellationToken,
         slot: &mut Slot,
     ) -> Result<State, CommandFailure> {
-        let made = place.make_home(cancel).await;
+        let made = paths.make_home(cancel).await;
         made.map_err(|error| CommandFailure::Spawn {
             reason: format!("the agent's home cannot be made: {error}"),
         })?;
         holon_fault::hit("command.housed");
-        let spec = self.spec(order, place).await?;
-        place
+        let spec = self.spec(order, paths).await?;
+        paths
             .make()
             .await
-            .map_err(|error| state_dir_failure(&error))?;
+            .map_err(|error| claim_dir_failure(&error))?;
         holon_fault::hit("command.placed");
         let failure = match self.shims.start(spec).await {
             Ok(task) => {
@@ -136,13 +137,17 @@ impl Commands {
             Err(failure) => failure,
         };
         // The shim may have died after the command started, or a slow shim may have started it after all.
-        Ok(match self.state(&order.key, place, slot).await {
-            State::Failed(_) | State::NeverStarted => State::Failed(failure),
+        Ok(match self.state(&order.key, paths, slot).await {
+            State::StartFailed(_) | State::NeverStarted => State::StartFailed(failure),
             begun @ (State::Running(_) | State::Ended(_) | State::Unknown(_)) => begun,
         })
     }
 
-    async fn spec(&self, order: &CommandOrder, place: &Place) -> Result<ShimSpec, CommandFailure> {
+    async fn spec(
+        &self,
+        order: &CommandOrder,
+        paths: &CommandPaths,
+    ) -> Result<ShimSpec, CommandFailure> {
         let (context, command) = (&order.context, &order.command);
         let workdir = command.workdir.as_deref();
         let cwd = resolve_off_thread(&self.claims, &context.workspace, workdir).await?;
@@ -178,10 +183,10 @@ impl Commands {
             env: compose(&vars, &hidden, &context),
             cwd,
             accepts_input: command.accepts_input,
-            output_path: place.output(),
-            stderr_path: (!command.tty).then(|| place.errors()),
+            output_path: paths.output(),
+            stderr_path: (!command.tty).then(|| paths.errors()),
             output_cap_bytes: COMMAND_OUTPUT_BYTES,
-            state_dir: place.state_dir(),
+            claim_dir: paths.claim_dir(),
             timeout_ms: match order.when_late {
                 LatePolicy::Continue => None,
                 LatePolicy::Stop => Some(command.yield_time_ms),
@@ -193,7 +198,7 @@ impl Commands {
     }
 
     /// Time a call still waits. It is counted from the command's start, so a restart of the host does not extend it.
-    fn time_left(&self, task: &Task, yield_time_ms: u64) -> Duration {
+    fn time_left(&self, task: &ShimmedCommand, yield_time_ms: u64) -> Duration {
         let until = task.identity().started_at.plus_millis(yield_time_ms);
         let left = until.millis_since((self.now)());
         // A clock that was set back must not extend the wait.
@@ -203,8 +208,8 @@ impl Commands {
     async fn running_command(
         &self,
         order: &CommandOrder,
-        place: &Place,
-        task: &Task,
+        paths: &CommandPaths,
+        task: &ShimmedCommand,
     ) -> Result<RunningCommand, CommandFailure> {
         let workspace = &order.context.workspace;
         let requested = order.command.workdir.as_deref();
@@ -217,8 +222,8 @@ impl Commands {
             Ok(streams) => streams,
             // The shim holds its lock but does not answer, for example because its disk is full. The command keeps
             // running, and its output is read later.
-            Err(Error::Unreachable { .. }) => report::unread_streams(place, order.command.tty),
-            Err(error) => return Err(report::lost_failure(place, &error.to_string()).await),
+            Err(Error::Unreachable { .. }) => report::unread_streams(paths, order.command.tty),
+            Err(error) => return Err(report::lost_failure(paths, &error.to_string()).await),
         };
         Ok(RunningCommand {
             workdir: workdir.to_string_lossy().into_owned(),
@@ -231,13 +236,13 @@ impl Commands {
 
 /// Waits for a command that has a timeout. Its shim enforces the timeout, also while no host runs. If the shim fails
 /// to do so, this function stops the command.
-async fn wait_or_stop(task: &Task, left: Duration) -> Result<TaskEnd, Error> {
+async fn wait_or_stop(task: &ShimmedCommand, left: Duration) -> Result<EndRecord, Error> {
     let left = left.saturating_add(SHIM_LATE);
     if let Ok(ended) = tokio::time::timeout(left, task.ended()).await {
         return ended;
     }
     let stopped = task.stop(Duration::ZERO).await;
-    stopped.map(|ended| TaskEnd {
+    stopped.map(|ended| EndRecord {
         end: match ended.stopped {
             true => CommandEnd::TimedOut,
             false => ended.end,
@@ -246,12 +251,12 @@ async fn wait_or_stop(task: &Task, left: Duration) -> Result<TaskEnd, Error> {
     })
 }
 
-async fn full_output(ended: &TaskEnd) -> CommandOutput {
+async fn full_output(ended: &EndRecord) -> CommandOutput {
     report::output(ended, COMMAND_STREAM_BYTES).await
 }
 
 async fn resolve_off_thread(
-    claims: &Claims,
+    claims: &ClaimFolders,
     workspace: &WorkspaceEntry,
     workdir: Option<&str>,
 ) -> Result<PathBuf, CommandFailure> {
@@ -267,7 +272,7 @@ async fn resolve_off_thread(
 }
 
 fn resolve(
-    claims: &Claims,
+    claims: &ClaimFolders,
     workspace: &WorkspaceEntry,
     workdir: Option<&str>,
 ) -> Result<PathBuf, CommandFailure> {
@@ -285,10 +290,10 @@ fn resolve(
     root.resolve_dir(Path::new(&workspace.cwd), workdir)
 }
 
-fn state_dir_failure(error: &io::Error) -> CommandFailure {
+fn claim_dir_failure(error: &io::Error) -> CommandFailure {
     CommandFailure::Spawn {
         reason: format!(
-            "its place on disk cannot be used: {error}; check permissions and free space"
+            "its paths on disk cannot be used: {error}; check permissions and free space"
         ),
     }
 }

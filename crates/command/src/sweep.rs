@@ -2,9 +2,9 @@
 
 use crate::folders::Folders;
 use crate::off_thread::off_thread;
-use crate::place::{Place, is_unused, remove_dir};
+use crate::paths::{CommandPaths, is_unused, remove_dir};
 use holon_domain::command::UnknownCause;
-use holon_process::{StoppedState, TaskLocator, stop};
+use holon_process::{CommandLocator, StoppedState, stop};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) async fn sweep(home: &Path, folders: &Folders, is_spared: impl Fn(&st
         };
         for name in names.into_iter().filter(|name| !is_spared(name)) {
             sweeping.spawn(sweep_one(
-                Place::in_folder(home, folders, folder, &name),
+                CommandPaths::in_folder(home, folders, folder, &name),
                 name,
             ));
         }
@@ -38,14 +38,14 @@ pub(crate) async fn sweep(home: &Path, folders: &Folders, is_spared: impl Fn(&st
     sweeping.join_all().await;
 }
 
-async fn sweep_one(place: Place, name: String) {
+async fn sweep_one(paths: CommandPaths, name: String) {
     if is_unused(&name) {
-        let dir = place.state_dir();
+        let dir = paths.claim_dir();
         // A failed removal is retried by the next sweep.
         drop(off_thread(move || remove_dir(&dir)).await);
         return;
     }
-    if end_and_remove(&place, &name, &nonce(&name)).await {
+    if end_and_remove(&paths, &name, &nonce(&name)).await {
         tracing::info!(name, "removed an orphaned command");
     }
 }
@@ -53,16 +53,16 @@ async fn sweep_one(place: Place, name: String) {
 /// Stops the command of this name and nonce if it runs, also if its shim does not answer, and removes its directory.
 /// A command that cannot be stopped keeps its directory, so that it can be found later. Returns true if the directory
 /// is gone.
-pub(crate) async fn end_and_remove(place: &Place, name: &str, nonce: &str) -> bool {
-    let dir = place.state_dir();
-    let locator = TaskLocator {
-        state_dir: &dir,
+pub(crate) async fn end_and_remove(paths: &CommandPaths, name: &str, nonce: &str) -> bool {
+    let dir = paths.claim_dir();
+    let locator = CommandLocator {
+        claim_dir: &dir,
         task_id: name,
         nonce,
     };
     match stop(locator, GRACE).await {
         StoppedState::Ended(_)
-        | StoppedState::Failed(_)
+        | StoppedState::StartFailed(_)
         | StoppedState::NeverStarted
         | StoppedState::Unknown(UnknownCause::SupervisorDied | UnknownCause::SupervisorKilled) => {}
         StoppedState::Unknown(UnknownCause::SupervisorSilent) => {
@@ -70,7 +70,7 @@ pub(crate) async fn end_and_remove(place: &Place, name: &str, nonce: &str) -> bo
             return false;
         }
     }
-    match place.remove().await {
+    match paths.remove().await {
         Ok(()) => true,
         Err(error) => {
             tracing::warn!(dir = %dir.display(), %error, "could not be removed");

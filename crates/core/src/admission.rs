@@ -9,7 +9,7 @@ pub use provenance::{accepts_kind, accepts_origin, authority_of, kind_fits_origi
 
 use crate::draft::Draft;
 use crate::ingress::Ingress;
-use crate::input::HostFacts;
+use crate::input::HostConditions;
 use crate::rejection::Rejection;
 use crate::wait;
 use holon_domain::agent::{AgentRecord, Lifecycle};
@@ -85,7 +85,7 @@ pub fn judge_lifecycle(agent: &AgentRecord) -> Result<(), Rejection> {
 /// else the agent's own followed by the host's. Empty if neither the caller, the agent nor the host names a model.
 #[must_use]
 pub fn models_for(
-    host: &HostFacts,
+    host: &HostConditions,
     named: Option<&ModelRef>,
     own: Option<&ModelRef>,
 ) -> Vec<ModelRef> {

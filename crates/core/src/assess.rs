@@ -56,13 +56,13 @@ pub struct Assessment {
 
 /// The facts an assessment reads. Everything that may decide what an agent does next is a field here.
 #[derive(Debug, Clone, Copy)]
-pub struct AssessmentFacts<'a> {
+pub struct AssessmentInput<'a> {
     pub agent: &'a AgentRecord,
     /// The head of the queue, if loaded, and the number of queued messages.
     pub queue: &'a QueueView,
 }
 
-impl<'a> AssessmentFacts<'a> {
+impl<'a> AssessmentInput<'a> {
     /// Collects the facts of one agent.
     #[must_use]
     pub const fn new(agent: &'a AgentRecord, queue: &'a QueueView) -> Self {
@@ -72,8 +72,8 @@ impl<'a> AssessmentFacts<'a> {
 
 /// Computes the assessment of an agent from its facts.
 #[must_use]
-pub fn assess(standing: AssessmentFacts<'_>) -> Assessment {
-    let AssessmentFacts { agent, queue } = standing;
+pub fn assess(standing: AssessmentInput<'_>) -> Assessment {
+    let AssessmentInput { agent, queue } = standing;
     let next = next(agent, queue);
     let status = status(agent, &next);
     let posture = SchedulingPosture {
@@ -154,8 +154,8 @@ fn status(agent: &AgentRecord, next: &NextAction) -> AgentStatus {
 
 /// Computes the part of an assessment that is sent as a signal when it changes. Cheaper than [`assess`], because it
 /// writes no sentences.
-pub(crate) fn signal(standing: AssessmentFacts<'_>) -> StateSignal {
-    let AssessmentFacts { agent, queue } = standing;
+pub(crate) fn signal(standing: AssessmentInput<'_>) -> StateSignal {
+    let AssessmentInput { agent, queue } = standing;
     let next = next(agent, queue);
     StateSignal {
         status: status(agent, &next),

@@ -27,11 +27,11 @@ pub(crate) fn handle_set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[Runni
             }
             DueAction::WaitOver { wait_id } => move_wait(draft, running, pause, wait_id),
             DueAction::RestOver { .. }
-            | DueAction::BackoffOver { .. }
+            | DueAction::ProviderPauseOver { .. }
             | DueAction::PaceOver
             | DueAction::RemovalRetry
             | DueAction::WorkTick
-            | DueAction::Unpark
+            | DueAction::CatchUp
             | DueAction::TimerFire { .. } => move_own(draft, running, pause),
         };
         if moved {

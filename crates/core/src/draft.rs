@@ -3,8 +3,8 @@
 //! This is the only place that advances an agent's sequences, so every number is given out once and in order. Reading a
 //! part of the view that was not loaded notes it as missing; the caller then loads it and decides again.
 
-use crate::assess::{AssessmentFacts, NextAction, assess, signal};
-use crate::input::{AgentView, HostFacts, Stamp};
+use crate::assess::{AssessmentInput, NextAction, assess, signal};
+use crate::input::{AgentView, HostConditions, Stamp};
 use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
@@ -35,7 +35,7 @@ pub(crate) type Sends = Vec<(AgentId, AgentSend)>;
 pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
     pub(crate) queue: QueueView,
-    pub(crate) host: &'a HostFacts,
+    pub(crate) host: &'a HostConditions,
     pub(crate) now: Timestamp,
     pub(crate) entropy: &'a mut dyn Entropy,
     /// The state that clients were last told.
@@ -64,7 +64,7 @@ pub(crate) struct Draft<'a> {
 impl<'a> Draft<'a> {
     pub(crate) fn new(
         view: AgentView,
-        host: &'a HostFacts,
+        host: &'a HostConditions,
         now: Timestamp,
         entropy: &'a mut dyn Entropy,
     ) -> Self {
@@ -83,7 +83,7 @@ impl<'a> Draft<'a> {
         } = loaded;
         let before = match &agent.unsignalled {
             Some(before) => before.clone(),
-            None => signal(AssessmentFacts::new(&agent, &queue)),
+            None => signal(AssessmentInput::new(&agent, &queue)),
         };
         let tried = agent.open_turn.as_ref();
         let attempts = match tried.map_or(0, |turn| turn.failed_attempts) {
@@ -133,8 +133,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Collects the facts for an assessment of the agent as decided so far.
-    pub(crate) fn assessment_facts(&self) -> AssessmentFacts<'_> {
-        AssessmentFacts::new(&self.agent, &self.queue)
+    pub(crate) fn assessment_facts(&self) -> AssessmentInput<'_> {
+        AssessmentInput::new(&self.agent, &self.queue)
     }
 
     /// Returns the decision and its sends, or the rows that have to be loaded first.

@@ -2,7 +2,7 @@
 
 mod decisions;
 
-use crate::assess::{AssessmentFacts, NextAction, assess, suspension};
+use crate::assess::{AssessmentInput, NextAction, assess, suspension};
 use crate::summary::work_item_view;
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::explanation::{Explanation, PlannedWake, UnservedInput};
@@ -32,7 +32,7 @@ pub struct ExplainedRows {
 /// Explains the state of an agent from its row, its queue and the given rows.
 #[must_use]
 pub fn explain(agent: &AgentRecord, queue: &QueueView, rows: ExplainedRows) -> Explanation {
-    let assessment = assess(AssessmentFacts::new(agent, queue));
+    let assessment = assess(AssessmentInput::new(agent, queue));
     Explanation {
         agent_id: agent.identity.agent_id.clone(),
         status: assessment.status,
@@ -68,7 +68,9 @@ fn planned_wake((at, due): &(Timestamp, DueAction)) -> PlannedWake {
             reason: Some(reason),
         } => format!("the rest it asked for ends: {reason}"),
         DueAction::RestOver { reason: None } => "the rest it asked for ends".to_owned(),
-        DueAction::BackoffOver { turn_index } => format!("turn {turn_index} asks its model again"),
+        DueAction::ProviderPauseOver { turn_index } => {
+            format!("turn {turn_index} asks its model again")
+        }
         DueAction::PaceOver => "the pause between turns it causes itself ends".to_owned(),
         DueAction::RemovalRetry => "the removal of its home is tried again".to_owned(),
         DueAction::WorkTick => "the pause before it goes on with its work ends".to_owned(),
@@ -77,7 +79,7 @@ fn planned_wake((at, due): &(Timestamp, DueAction)) -> PlannedWake {
         }
         DueAction::WaitOver { wait_id } => format!("the wait {wait_id} ends at the latest"),
         DueAction::TimerFire { timer_id } => format!("the timer {timer_id} fires"),
-        DueAction::Unpark => "it makes up for what came while it was stopped".to_owned(),
+        DueAction::CatchUp => "it makes up for what came while it was stopped".to_owned(),
     };
     PlannedWake { at: *at, what }
 }

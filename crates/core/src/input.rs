@@ -26,7 +26,7 @@ use holon_domain::{AgentId, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkI
 
 /// Facts about the host that no agent row holds.
 #[derive(Debug, Clone)]
-pub struct HostFacts {
+pub struct HostConditions {
     /// Default chain of models for agents without a choice of their own.
     pub models: ModelChain,
     /// Total time for which a suspended turn retries by itself while its provider names no end of the outage.
@@ -37,7 +37,7 @@ pub struct HostFacts {
     pub reserved: ReservedDirs,
 }
 
-impl HostFacts {
+impl HostConditions {
     /// Builds the facts of a host with these models and defaults for everything else.
     #[must_use]
     pub const fn new(models: ModelChain) -> Self {
@@ -122,7 +122,8 @@ pub struct Finding {
 pub enum Input {
     /// A message is submitted for admission.
     Admit(Box<Ingress>),
-    /// An operator changes the workspace or the model, from the next turn on.
+    /// An operator changes the workspace or the model, from the next turn on. A suspended turn asks the new model at
+    /// once.
     Configure {
         /// New workspace; `None` leaves the current one unchanged.
         workspace: Option<WorkspaceEntry>,
@@ -146,13 +147,13 @@ pub enum Input {
         stamp: Stamp,
         answer: Box<RoundAnswer>,
     },
-    /// The model of the open round failed.
-    RoundFailed {
+    /// One attempt of the open round failed. The round goes on if a retry or another model may help.
+    AttemptFailed {
         stamp: Stamp,
         failure: ModelFailure,
         timing: RoundTiming,
         /// Messages that the failed request contained. They are still queued.
-        joined: Vec<QueueEntry>,
+        interjected: Vec<QueueEntry>,
     },
     /// The running tool call ended.
     ToolFinished {

@@ -21,7 +21,7 @@ pub struct Violation {
 
 /// Stored rows of an agent that its own row is checked against.
 #[derive(Debug, Clone, Default)]
-pub struct StoredFacts {
+pub struct StoredRows {
     /// Numbers of the open effects.
     pub effects: Vec<u64>,
     /// Numbers of the due entries.
@@ -40,7 +40,7 @@ pub struct StoredFacts {
 
 /// Checks an agent's row against the rows stored beside it.
 #[must_use]
-pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Vec<Violation> {
+pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredRows) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut expect = |holds: bool, rule: &'static str, detail: &dyn Fn() -> String| {
         if !holds {
@@ -184,7 +184,7 @@ pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
     let of_pace = agent.pace.and_then(|pace| pace.due);
     let of_home = agent.home.removal_retry().map(|retry| retry.due);
     let of_ticks = agent.work.tick_pause.and_then(|pause| pause.due);
-    let of_work = of_ticks.into_iter().chain(agent.work.unpark);
+    let of_work = of_ticks.into_iter().chain(agent.work.catch_up);
     let of_pauses = of_rest
         .into_iter()
         .chain(of_pace)

@@ -32,7 +32,7 @@ pub mod patience;
 mod recovery;
 mod rejection;
 mod rest;
-mod resumption;
+mod restart_policy;
 mod schedule;
 mod step;
 mod subsystem;
@@ -45,7 +45,7 @@ mod wait;
 mod work;
 
 pub use ingress::Ingress;
-pub use input::{AgentView, HostFacts, Input, Reply, RoundAnswer, Stamp};
+pub use input::{AgentView, HostConditions, Input, Reply, RoundAnswer, Stamp};
 pub use needs::needs;
 pub use rejection::Rejection;
 pub use step::{Step, StepError, step};

@@ -12,7 +12,7 @@
 
 use crate::draft::Draft;
 use crate::home;
-use crate::input::{HostFacts, NewAgent, Reply};
+use crate::input::{HostConditions, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{detached, rest, task, turn, work};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
@@ -34,7 +34,7 @@ use holon_domain::{Entropy, RunId, Timestamp};
 #[must_use]
 pub fn create(
     new: NewAgent,
-    host: &HostFacts,
+    host: &HostConditions,
     newest_generation: u64,
     now: Timestamp,
     entropy: &mut dyn Entropy,
@@ -168,7 +168,7 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
         Lifecycle::Booting => Ok(Reply::Unchanged),
         // A start of a running agent makes a suspended turn ask again.
-        Lifecycle::Runnable => Ok(if turn::end_wait(draft, SuspensionEnd::Start) {
+        Lifecycle::Runnable => Ok(if turn::end_provider_pause(draft, SuspensionEnd::Start) {
             Reply::Done
         } else {
             Reply::Unchanged
@@ -188,7 +188,7 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 pub(crate) fn handle_models_changed(draft: &mut Draft<'_>) -> Reply {
     work::wake(draft);
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
-    if may_run && turn::end_wait(draft, SuspensionEnd::ModelChange) {
+    if may_run && turn::end_provider_pause(draft, SuspensionEnd::ModelChange) {
         Reply::Done
     } else {
         Reply::Unchanged

@@ -30,7 +30,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::PatchFinished { .. }
         | Input::ClockSetBack { .. }
         | Input::Start => {}
-        Input::RoundFailed { .. } => needs.attempts = has_attempts(agent),
+        Input::AttemptFailed { .. } => needs.attempts = has_attempts(agent),
         Input::CallerLeft { .. } | Input::ModelsChanged => {}
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {
@@ -159,12 +159,12 @@ fn name_due(due: &DueAction, needs: &mut Needs) {
         DueAction::TimerFire { timer_id } => {
             needs.timers.insert(timer_id.clone());
         }
-        DueAction::Unpark => {
+        DueAction::CatchUp => {
             needs.active_waits = true;
-            needs.parked_timers = true;
+            needs.deferred_timers = true;
         }
         DueAction::RestOver { .. }
-        | DueAction::BackoffOver { .. }
+        | DueAction::ProviderPauseOver { .. }
         | DueAction::PaceOver
         | DueAction::RemovalRetry
         | DueAction::WorkTick => {}

@@ -4,11 +4,11 @@
 //! tasks are watched or stopped again, and a call that can find what it started is performed again. Any other call that
 //! had begun gets the result its executor can prove, or "outcome unknown" once, and the calls behind it are closed as
 //! not started. Detached effects (`detached`) are opened again. A turn that was resumed too often without a new log
-//! entry is poison (`resumption`): its message is set aside.
+//! entry is poison (`restart_policy`): its message is set aside.
 
 use crate::draft::Draft;
 use crate::input::{Finding, ProbeResult, ProvenResult, Reply};
-use crate::resumption::{self, Resumption};
+use crate::restart_policy::{self, Resumption};
 use crate::{detached, home, invariant, lifecycle, task, turn};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
@@ -123,18 +123,18 @@ fn resume(
     let log_end = draft.agent.counters.log;
     let of_call = found_of_call(found, &turn);
     let judge = |turn: &mut OpenTurn| match found {
-        Some(_) => resumption::judge(&mut turn.resume, log_end, of_call),
+        Some(_) => restart_policy::judge(&mut turn.resume, log_end, of_call),
         None => Resumption::GoesOn,
     };
     match turn.phase {
         // No effect was open: the due entry ends the pause, or the delivery brings the verdict.
         Phase::BackingOff { .. } | Phase::Sending { .. } => draft.agent.open_turn = Some(turn),
-        Phase::Suspended { .. } => turn::handle_host_start(draft, turn),
+        Phase::Suspended { .. } => turn::handle_recovery(draft, turn),
         Phase::CallingModel { .. } => {
             match judge(&mut turn) {
                 Resumption::GoesOn => {}
                 Resumption::AsTask(_) | Resumption::Unreadable | Resumption::GivenUp => {
-                    return set_aside(draft, &turn, turn.resume.count);
+                    return fail_poisoned(draft, &turn, turn.resume.count);
                 }
             }
             record(draft, &turn, Vec::new(), Vec::new());
@@ -164,7 +164,7 @@ fn resume(
                         turn::error_result(end_not_read()),
                         &not_started(),
                     );
-                    return set_aside(draft, &turn, turn.resume.ended);
+                    return fail_poisoned(draft, &turn, turn.resume.ended);
                 }
                 Resumption::GoesOn | Resumption::GivenUp => {}
             }
@@ -214,7 +214,7 @@ fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Probe
     of_call.map_or(&ProbeResult::Nothing, |finding| &finding.found)
 }
 
-fn set_aside(draft: &mut Draft<'_>, turn: &OpenTurn, times: u32) {
+fn fail_poisoned(draft: &mut Draft<'_>, turn: &OpenTurn, times: u32) {
     let summary = format!(
         "set aside: the host died {times} times in a row while answering this message, without any progress between; \
          send it again if the cause is mended"

@@ -6,7 +6,7 @@
 use crate::delivery::MessageWorth;
 use crate::draft::Draft;
 use crate::ingress::Ingress;
-use crate::input::{AgentView, HostFacts, Input, Reply};
+use crate::input::{AgentView, HostConditions, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
     admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest,
@@ -46,7 +46,7 @@ pub enum StepError {
 pub fn step(
     view: AgentView,
     input: &Input,
-    host: &HostFacts,
+    host: &HostConditions,
     now: Timestamp,
     entropy: &mut dyn Entropy,
 ) -> Result<Step, StepError> {
@@ -74,16 +74,16 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::HomePrepared { stamp, result } => Ok(home::handle_prepared(draft, *stamp, result)),
         Input::HomeRemoved { stamp, result } => Ok(home::handle_removed(draft, *stamp, result)),
         Input::RoundAnswered { stamp, answer } => Ok(turn::handle_answer(draft, *stamp, answer)),
-        Input::RoundFailed {
+        Input::AttemptFailed {
             stamp,
             failure,
             timing,
-            joined,
+            interjected,
         } => {
-            let failed = turn::FailedRound {
+            let failed = turn::FailedAttempt {
                 failure,
                 timing: *timing,
-                joined,
+                interjected,
             };
             Ok(turn::handle_failure(draft, *stamp, &failed))
         }
@@ -137,7 +137,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
 fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
     let entry = admission::admit(draft, ingress.clone())?;
     if entry.envelope.owes_outcome() {
-        turn::end_wait(draft, SuspensionEnd::OperatorMessage);
+        turn::end_provider_pause(draft, SuspensionEnd::OperatorMessage);
     }
     Ok(Reply::Admitted {
         message_id: entry.envelope.id,
@@ -185,11 +185,11 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
             return timer::handle_due(draft, id, timer_id, planned_at);
         }
         DueAction::RestOver { .. }
-        | DueAction::BackoffOver { .. }
+        | DueAction::ProviderPauseOver { .. }
         | DueAction::PaceOver
         | DueAction::RemovalRetry
         | DueAction::WorkTick
-        | DueAction::Unpark => {}
+        | DueAction::CatchUp => {}
     }
     // The shell read the row before this decision, so the pause may have ended since and cleared its entry.
     if !invariant::awaited_due(&draft.agent).contains(&id) {
@@ -201,10 +201,10 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
             rest::handle_rest_end(draft, id, planned_at, reason.as_deref())
         }
         DueAction::PaceOver => rest::handle_pace_end(draft, id),
-        DueAction::BackoffOver { .. } => turn::handle_pause_end(draft, id),
+        DueAction::ProviderPauseOver { .. } => turn::handle_provider_pause_end(draft, id),
         DueAction::RemovalRetry => home::handle_removal_pause_end(draft),
-        DueAction::WorkTick => tick::handle_pause_end(draft, id),
-        DueAction::Unpark => work::unpark(draft),
+        DueAction::WorkTick => tick::handle_tick_due(draft, id),
+        DueAction::CatchUp => work::catch_up(draft),
         DueAction::Recheck { .. } | DueAction::WaitOver { .. } | DueAction::TimerFire { .. } => {
             Reply::Unchanged
         }

@@ -1,7 +1,7 @@
 //! Summaries of an agent for clients, computed from its row, its queue and its tasks.
 
-use crate::assess::{Assessment, AssessmentFacts, assess};
-use crate::input::HostFacts;
+use crate::assess::{Assessment, AssessmentInput, assess};
+use crate::input::HostConditions;
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Lifecycle, Ownership,
@@ -28,9 +28,9 @@ pub fn summarise(
     agent: &AgentRecord,
     queue: &QueueView,
     active_tasks: Vec<TaskListEntry>,
-    host: &HostFacts,
+    host: &HostConditions,
 ) -> AgentSummary {
-    let standing = assess(AssessmentFacts::new(agent, queue));
+    let standing = assess(AssessmentInput::new(agent, queue));
     AgentSummary {
         identity: agent.identity_view(),
         agent: state_view(agent, queue, &standing, &active_tasks),
@@ -64,7 +64,7 @@ pub fn summarise(
 pub fn workspace_warning(
     agent_id: &AgentId,
     workspace: &WorkspaceEntry,
-    host: &HostFacts,
+    host: &HostConditions,
 ) -> Option<String> {
     let dir = host.reserved.find_overlap(workspace)?;
     Some(format!(
@@ -94,8 +94,8 @@ pub fn work_item_view(agent: &AgentRecord, item: &WorkItemRecord) -> WorkItemVie
 
 /// Builds the list entry of one agent.
 #[must_use]
-pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> AgentListEntry {
-    let standing = assess(AssessmentFacts::new(agent, queue));
+pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostConditions) -> AgentListEntry {
+    let standing = assess(AssessmentInput::new(agent, queue));
     AgentListEntry {
         identity: agent.identity_view(),
         status: standing.status,
@@ -256,7 +256,7 @@ fn stopped_hint(id: &AgentId, hint: &str) -> LifecycleHint {
     }
 }
 
-fn model_state(agent: &AgentRecord, host: &HostFacts) -> AgentModelState {
+fn model_state(agent: &AgentRecord, host: &HostConditions) -> AgentModelState {
     let shown = |model: Option<&ModelRef>| model.map(ToString::to_string);
     let own = agent.model_override.as_ref();
     let turn = agent.open_turn.as_ref();

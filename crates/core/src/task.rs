@@ -215,7 +215,7 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason:
 
 /// Reopens the effects of all tasks in a new generation. `found` holds the probes of a new process after an unclean
 /// exit. A task whose command is found ended again and again is ended without reading its output, because reading it
-/// may kill the host (see `resumption`).
+/// may kill the host (see `restart_policy`).
 pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
     for mut task in draft.active_tasks() {
         if let Some(effect) = task.effect.take() {

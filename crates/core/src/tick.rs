@@ -137,7 +137,7 @@ fn begin_pause(draft: &mut Draft<'_>, id: WorkItemId, idle_turns: u32) {
 }
 
 /// Handles the end of the pause before the next tick.
-pub(crate) fn handle_pause_end(draft: &mut Draft<'_>, id: DueId) -> Reply {
+pub(crate) fn handle_tick_due(draft: &mut Draft<'_>, id: DueId) -> Reply {
     match &mut draft.agent.work.tick_pause {
         Some(pause) if pause.due == Some(id) => {
             pause.due = None;

@@ -121,7 +121,7 @@ pub(crate) fn handle_due(
         let missed = passed.count > 0;
         fire(draft, timer, planned_at, missed, &passed);
     } else {
-        draft.agent.work.parked += 1;
+        draft.agent.work.deferred += 1;
         draft.put_timer(timer);
     }
     Reply::Done
@@ -129,10 +129,10 @@ pub(crate) fn handle_due(
 
 /// Fires one page of the timers whose slots came while the agent was stopped, as their policies say. Returns how many
 /// there were.
-pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
-    let parked = draft.parked_timers();
-    let count = u32::try_from(parked.len()).unwrap_or(u32::MAX);
-    for timer in parked {
+pub(crate) fn catch_up(draft: &mut Draft<'_>) -> u32 {
+    let deferred = draft.deferred_timers();
+    let count = u32::try_from(deferred.len()).unwrap_or(u32::MAX);
+    for timer in deferred {
         let planned_at = timer.next_fire_at.unwrap_or(draft.now);
         let passed = passed(draft, &timer, planned_at);
         fire(draft, timer, planned_at, true, &passed);

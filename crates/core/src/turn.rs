@@ -5,32 +5,34 @@
 //! is stale: it is recorded and dropped.
 //!
 //! `open` begins a turn and `ask` asks a model. `round` handles answers, `failure` handles failures and `tries` records
-//! them. `suspension` waits out an outage and `notice` tells the operator about it. `calls` runs tools and `request`
-//! records their commands; `kernel_calls` and `work_calls` answer the calls that the kernel decides, and `finish`
-//! records results. `end` closes the turn with exactly one outcome, which `ending` describes.
+//! them. `suspension` waits out an outage and `notice` tells the operator about it. `calls` runs tools and `command_events`
+//! records their commands; `immediate_calls` and `work_calls` answer the calls that the kernel decides, and
+//! `call_results` records results. `end` closes the turn with exactly one outcome, which `ending` describes.
 
 mod ask;
+mod call_results;
 mod calls;
+mod command_events;
 mod end;
 mod ending;
 mod failure;
-mod finish;
-mod kernel_calls;
+mod immediate_calls;
 pub(crate) mod notice;
 mod open;
-mod request;
 mod round;
 mod suspension;
 mod tries;
 mod work_calls;
 
+pub(crate) use call_results::{close_unfinished, error_result, take_over};
 pub(crate) use calls::{
     can_repeat_call, conclude_call, handle_tool_end, handle_verdict, next_round, repeat_call,
 };
 pub(crate) use end::{abort, fail, give_up};
-pub(crate) use failure::{FailedRound, handle_failure};
-pub(crate) use finish::{close_unfinished, error_result, take_over};
+pub(crate) use failure::{FailedAttempt, handle_failure};
 pub(crate) use open::{handle_caller_left, open, rounds_left};
 pub(crate) use round::handle_answer;
-pub(crate) use suspension::{end_wait, handle_host_start, handle_model_choice, handle_pause_end};
+pub(crate) use suspension::{
+    end_provider_pause, handle_model_choice, handle_provider_pause_end, handle_recovery,
+};
 pub(crate) use tries::current_try;

@@ -158,7 +158,7 @@ pub(crate) fn handle_due(
     draft.clear_due(due);
     wait.due = None;
     if draft.agent.lifecycle != Lifecycle::Runnable {
-        draft.agent.work.parked += 1;
+        draft.agent.work.deferred += 1;
         draft.put_wait(wait);
         return Reply::Done;
     }
@@ -167,12 +167,12 @@ pub(crate) fn handle_due(
 }
 
 /// Expires the waits whose time came while the agent was stopped. Returns how many there were.
-pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
-    let is_parked = |wait: &WaitRecord| wait.due.is_none() && wait.due_at.is_some();
-    let parked = draft.active_waits().into_iter().filter(is_parked);
-    let parked: Vec<WaitRecord> = parked.collect();
-    let count = u32::try_from(parked.len()).unwrap_or(u32::MAX);
-    for wait in parked {
+pub(crate) fn catch_up(draft: &mut Draft<'_>) -> u32 {
+    let is_deferred = |wait: &WaitRecord| wait.due.is_none() && wait.due_at.is_some();
+    let deferred = draft.active_waits().into_iter().filter(is_deferred);
+    let deferred: Vec<WaitRecord> = deferred.collect();
+    let count = u32::try_from(deferred.len()).unwrap_or(u32::MAX);
+    for wait in deferred {
         let planned_at = wait.due_at.unwrap_or(draft.now);
         expire(draft, wait, planned_at);
     }

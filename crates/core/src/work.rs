@@ -18,10 +18,10 @@ mod report;
 mod update;
 
 pub(crate) use answer::refuse;
-pub(crate) use command::{command, handle_agent_start, unpark};
+pub(crate) use command::{catch_up, command, handle_agent_start};
 pub(crate) use complete::complete;
 pub(crate) use progress::{handle_answered_request, handle_turn_end};
-pub(crate) use report::{MISSING_REPORT, promote};
+pub(crate) use report::{MISSING_REPORT, adopt_report};
 pub(crate) use update::update;
 
 use crate::draft::Draft;

@@ -12,7 +12,7 @@ use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
-use holon_workspace::Claims;
+use holon_workspace::ClaimFolders;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ fn reserved(home: &Home) -> ReservedDirs {
 
 fn ports(live: &ReloadableAdapters, home: &Home) -> Ports {
     let ReloadableAdapters { models, commands } = live.clone();
-    let claims = Claims::of_host(home.root());
+    let claims = ClaimFolders::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
     Ports {
         model: models,

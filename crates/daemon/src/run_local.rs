@@ -36,11 +36,11 @@ pub async fn run_local(
         up = come_up(settings, &host, &request) => up?,
         signal = signals.next() => return Err(Error::Interrupted { signal }),
     }
-    let acts = host.acts();
+    let control = host.control();
     let run = async {
         match news {
-            Some(news) => acts.run_once_watched(request, news).await,
-            None => acts.run_once(request).await,
+            Some(news) => control.run_once_watched(request, news).await,
+            None => control.run_once(request).await,
         }
     };
     let outcome = tokio::select! {

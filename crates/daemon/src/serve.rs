@@ -123,7 +123,7 @@ fn config(settings: &Settings, home: &Home, bound: BoundListeners, token: Token)
 fn doors(host: &Host, setup: &Arc<HostSetup>) -> HostPorts {
     HostPorts {
         reads: host.reads(),
-        acts: host.acts(),
+        control: host.control(),
         setup: Arc::clone(setup) as Arc<dyn SetupReader>,
         manage: Arc::clone(setup) as Arc<dyn SetupManager>,
     }

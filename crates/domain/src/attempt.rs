@@ -168,7 +168,7 @@ impl StoredWord<ModelFailureKind> {
     clippy::struct_excessive_bools,
     reason = "the facts as the HTTP client states them, one by one"
 )]
-pub struct HttpErrorFacts {
+pub struct HttpErrorDetails {
     pub is_timeout: bool,
     /// No connection could be made.
     pub is_connect: bool,
@@ -202,7 +202,7 @@ pub struct TransportDiagnostics {
     pub status: Option<u16>,
     /// Flags of the HTTP client. Absent if the failure is not one of its errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reqwest: Option<HttpErrorFacts>,
+    pub reqwest: Option<HttpErrorDetails>,
     /// Error messages from the outermost to the root cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source_chain: Vec<String>,

@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BriefKind {
-    /// Acknowledgement: work continues after the turn. It is not an outcome.
+    /// A notice that is not an outcome: work continues after the turn, or it waits for a provider or an operator.
     Ack,
     /// The outcome of a request.
     Result,

@@ -155,7 +155,8 @@ pub enum CommandFailure {
     /// The process could not be started.
     #[error("the command could not be started: {reason}")]
     Spawn { reason: String },
-    /// The run was aborted and the command with it.
+    /// The call was cancelled before its command started, or its turn no longer waits for the command. A command that
+    /// was started may still run; the caller stops it if it must end.
     #[error("the command was stopped because its run was aborted")]
     Cancelled,
     /// It was started, but it cannot be proven that it runs or how it ended.

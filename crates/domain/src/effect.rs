@@ -21,7 +21,8 @@ pub enum Effect {
     /// most once: nothing of it counts before its commit. After a crash the model is asked again.
     CallModel {
         turn_index: u64,
-        /// Number of the attempt in its round, counted from 1.
+        /// Number of the try of the current model in its round, counted from 1. It begins again with another model and
+        /// does not count pauses for a network or an allowance. For inspection only.
         attempt: u32,
     },
     /// Run a tool call. After a crash the action decides

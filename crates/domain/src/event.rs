@@ -125,7 +125,8 @@ events! {
     /// The turn that answered a message failed or was aborted. Recorded with `turn_terminal`; the reason says what
     /// ended the turn.
     MessageProcessingAborted = "message_processing_aborted", v 1;
-    /// An operator message joined a turn that was already running, so the next model request contains it.
+    /// A model answered a request that contained an operator message which had joined the running turn. The message is
+    /// settled by the outcome of this turn.
     OperatorInterjectionAdmitted = "operator_interjection_admitted", v 1;
     /// The scheduler decided what the agent does next: open a turn for a message, handle a message without a model, or
     /// rest.
@@ -135,7 +136,8 @@ events! {
     ContinuationResolved = "continuation_resolved", v 1;
     /// A turn began: the agent starts to answer a message with a model. Ends with `turn_terminal`.
     TurnStarted = "turn_started", v 1;
-    /// An open turn continues after the host restarted. Recorded once for each restart that finds the turn open.
+    /// An open turn continues with a model or a tool call after the host restarted, or after a commit whose result was
+    /// unknown. A turn that waits for a provider or a delivery goes on waiting and records nothing.
     TurnResumed = "turn_resumed", v 1;
     /// No model of the chain could answer, so the open turn waits. Recorded once for each pause. Without `until` the
     /// turn waits for an operator.

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCategory {
-    /// The connection to the provider failed.
+    /// The provider could not be reached, or refused to serve: no connection, a refused credential, a used-up allowance
+    /// or a server error.
     Transport,
     /// The provider broke its contract, or refused the request.
     Protocol,

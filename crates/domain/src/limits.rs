@@ -247,7 +247,7 @@ pub const WAITS_KEPT: u64 = 1_000;
 /// Timers of one agent that are kept, active and ended ones together. The oldest ended ones are removed.
 pub const TIMERS_KEPT: u64 = 11_000;
 /// Missed timers and waits that a started agent handles in one commit. Others follow in the next commit.
-pub const UNPARKED_AT_ONCE: usize = 64;
+pub const CAUGHT_UP_AT_ONCE: usize = 64;
 /// Longest delay of a timer, a wait or a recheck, in milliseconds: ten years. A longer one is refused.
 pub const TIMER_MAX_MS: u64 = 10 * 366 * 24 * 60 * 60 * 1_000;
 /// Most missed slots that a timer with the policy `all` makes up for, one tick each, newest first. Older slots are only

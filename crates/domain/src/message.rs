@@ -1,4 +1,4 @@
-//! The message envelope: every input of an agent, normalised at admission.
+//! The message envelope: a message to an agent, normalised at admission.
 //!
 //! The envelope is immutable once admitted. Its status in the queue is stored separately (`queue`).
 
@@ -36,7 +36,8 @@ pub enum MessageKind {
     SystemTick,
     /// A background command or a child agent ended.
     TaskResult,
-    /// Progress of a background command or a child agent. Needs no model.
+    /// Change of a background command or a child agent that needs no model, such as the end of a task that its agent
+    /// stopped.
     TaskStatus,
     /// A lifecycle command to the agent.
     Control,

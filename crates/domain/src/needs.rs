@@ -52,7 +52,7 @@ pub struct Needs {
     /// All pending wake hints. Their number is bounded.
     pub hints: bool,
     /// A page of the timers whose slot came while the agent was stopped.
-    pub parked_timers: bool,
+    pub deferred_timers: bool,
     /// The first active timers, as many as a status shows.
     pub active_timers: bool,
 }
@@ -75,7 +75,7 @@ impl Needs {
         self.active_waits |= more.active_waits;
         self.timers.extend(more.timers);
         self.hints |= more.hints;
-        self.parked_timers |= more.parked_timers;
+        self.deferred_timers |= more.deferred_timers;
         self.active_timers |= more.active_timers;
     }
 
@@ -132,7 +132,7 @@ pub struct LoadedRows {
     pub active_waits: Part<Vec<WaitRecord>>,
     pub timers: BTreeMap<TimerId, Option<TimerRecord>>,
     pub hints: Part<Vec<WakeHint>>,
-    pub parked_timers: Part<Vec<TimerRecord>>,
+    pub deferred_timers: Part<Vec<TimerRecord>>,
     /// Active timers, oldest first, at most [`crate::limits::STATUS_TIMERS`].
     pub active_timers: Part<Vec<TimerRecord>>,
 }

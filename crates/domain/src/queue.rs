@@ -26,7 +26,7 @@ pub enum QueueStatus {
     Interjected,
     /// Its turn failed or was aborted. It is not replayed.
     Aborted,
-    /// It was set aside because no model accepts a request that contains it. No later request shows it.
+    /// It is left out because no model accepts a request that contains it. No later request shows it.
     Dropped,
 }
 

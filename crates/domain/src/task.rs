@@ -38,7 +38,8 @@ pub enum TaskKind {
     WorktreeSubagentTask,
 }
 
-/// Status of a task. It only moves forward; a terminal status never changes.
+/// Status of a task. It only moves forward. A terminal status never changes, except that an interrupted child agent
+/// may be found again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
@@ -58,7 +59,7 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
-    /// Returns true if the status cannot change any more.
+    /// Returns true if the task has ended. Only an interrupted child agent may still be found again.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         match self {

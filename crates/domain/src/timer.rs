@@ -17,7 +17,8 @@ pub enum DueAction {
     /// A rest that the agent asked for ends.
     RestOver { reason: Option<String> },
     /// The pause before the next attempt of a model request ends.
-    BackoffOver { turn_index: u64 },
+    #[serde(rename = "backoff_over")]
+    ProviderPauseOver { turn_index: u64 },
     /// The pause before another turn that only the agent itself caused ends.
     PaceOver,
     /// The pause before another attempt to remove an agent's home ends.
@@ -31,7 +32,8 @@ pub enum DueAction {
     /// A slot of a timer has come.
     TimerFire { timer_id: TimerId },
     /// A started agent handles the timers and waits that became due while it was stopped.
-    Unpark,
+    #[serde(rename = "unpark")]
+    CatchUp,
 }
 
 impl DueAction {
@@ -40,10 +42,10 @@ impl DueAction {
     pub const fn longest_ms(&self) -> u64 {
         match self {
             Self::RestOver { .. } => limits::SLEEP_MAX_MS,
-            Self::BackoffOver { .. } => limits::RENEWAL_PATIENCE_MS,
+            Self::ProviderPauseOver { .. } => limits::RENEWAL_PATIENCE_MS,
             Self::PaceOver => limits::PACE_MAX_MS,
             Self::RemovalRetry => limits::REMOVAL_PAUSE_MAX_MS,
-            Self::WorkTick | Self::Unpark => limits::WORK_TICK_PAUSE_MAX_MS,
+            Self::WorkTick | Self::CatchUp => limits::WORK_TICK_PAUSE_MAX_MS,
             Self::Recheck { .. } | Self::WaitOver { .. } | Self::TimerFire { .. } => {
                 limits::TIMER_MAX_MS
             }

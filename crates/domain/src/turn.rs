@@ -229,7 +229,7 @@ pub struct OwedOutcome {
 }
 
 /// Counts of the restarts after an unclean exit that found no new log entry, by the state in which each found the turn.
-/// `core::resumption` alone decides what follows from them.
+/// `core::restart_policy` alone decides what follows from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResumeMark {
     /// Restarts that found nothing of what the turn had begun.

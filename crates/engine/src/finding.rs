@@ -1,5 +1,5 @@
 //! Maps probe results of the commands behind an open effect to a finding. Pure, shared by the shell and the simulation;
-//! `core::resumption` decides on the finding.
+//! `core::restart_policy` decides on the finding.
 
 use crate::ports::{AliveCommand, CommandKey, CommandProbe};
 use crate::tool_outcome::ToolRunOutcome;
@@ -54,7 +54,9 @@ pub fn judge_probes(probes: &[CommandProbe]) -> ProbeResult {
         match probe {
             CommandProbe::Running(_) => return ProbeResult::Alive { as_task: None },
             CommandProbe::Ended(()) => found = ProbeResult::Ended,
-            CommandProbe::NeverStarted | CommandProbe::Failed(_) | CommandProbe::Unknown(_) => {}
+            CommandProbe::NeverStarted
+            | CommandProbe::StartFailed(_)
+            | CommandProbe::Unknown(_) => {}
         }
     }
     found

@@ -1,15 +1,15 @@
 //! Starts the engine on a store and a set of ports, and shuts it down again.
 
-use crate::acts::Acts;
+use crate::conditions::SharedConditions;
 use crate::conduct::Conduct;
+use crate::control::ControlHandle;
 use crate::error::Error;
-use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::Ports;
-use crate::reads::{LiveFeeds, Reads};
+use crate::reads::{LiveFeeds, ReadHandle};
 use crate::request::CreateAgent;
 use crate::shell::{ClockWatch, Shell};
-use holon_core::HostFacts;
+use holon_core::HostConditions;
 use holon_domain::AgentId;
 use holon_domain::model::ModelChain;
 use holon_store::{Db, LastExit, Readers, SqliteStore, StoreLost};
@@ -34,8 +34,8 @@ pub struct HostConfig {
 /// A running engine: its read and write interfaces and its lifecycle.
 #[derive(Debug)]
 pub struct Host {
-    reads: Reads,
-    acts: Acts,
+    reads: ReadHandle,
+    control: ControlHandle,
     last_exit: LastExit,
     lost: watch::Receiver<Option<StoreLost>>,
 }
@@ -59,7 +59,7 @@ impl Host {
         let last_exit = db.last_exit().clone();
         let epoch = db.epoch().to_owned();
         let lost = db.lost();
-        let facts = SharedFacts::new(HostFacts {
+        let facts = SharedConditions::new(HostConditions {
             models: config.models,
             provider_patience_ms: config.conduct.provider_patience_ms,
             started_at: ports.clock.now(),
@@ -69,7 +69,7 @@ impl Host {
         let store = Arc::new(SqliteStore::start(db, readers.clone()));
         let kernel = Kernel::new(facts.clone());
         let shell = Shell::new(store, kernel, ports, config.conduct);
-        let reads = Reads::new(
+        let reads = ReadHandle::new(
             readers.clone(),
             facts,
             Arc::clone(&shell.ports.model),
@@ -80,10 +80,10 @@ impl Host {
                 deltas: shell.deltas.clone(),
             },
         );
-        let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
+        let control = ControlHandle::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self {
             reads,
-            acts,
+            control,
             last_exit,
             lost,
         })
@@ -95,18 +95,18 @@ impl Host {
     /// # Errors
     /// When the store cannot be read or written.
     pub async fn recover(&self) -> Result<(), Error> {
-        let shell = self.acts.shell();
+        let shell = self.control.shell();
         let watch = ClockWatch::begin(shell.ports.clock.as_ref());
         shell.check_clock_at_boot().await?;
         shell.recover(&self.last_exit).await?;
         shell.spawn(shell.clone().run_due_loop(watch));
         shell.spawn(shell.clone().run_retention_loop());
         if !self.last_exit.was_clean() {
-            let readers = self.acts.readers().clone();
+            let readers = self.control.readers().clone();
             shell.spawn(shell.clone().check_after_crash(readers));
         }
         if !self.last_exit.was_clean_for_all() {
-            let readers = self.acts.readers().clone();
+            let readers = self.control.readers().clone();
             let last_exit = self.last_exit.clone();
             shell.spawn(shell.clone().sweep_all_plans(last_exit, readers));
         }
@@ -117,7 +117,7 @@ impl Host {
     /// Returns true once recovery is done and inputs are accepted.
     #[must_use]
     pub fn is_up(&self) -> bool {
-        self.acts.is_up()
+        self.control.is_up()
     }
 
     /// Creates the default agent if it does not exist.
@@ -125,7 +125,7 @@ impl Host {
     /// # Errors
     /// When storage fails.
     pub async fn ensure_default_agent(&self, agent_id: AgentId) -> Result<(), Error> {
-        match self.acts.find(&agent_id).await {
+        match self.control.find(&agent_id).await {
             Ok(Some(_)) => return Ok(()),
             Ok(None) => {}
             // The agent exists. One unreadable agent must not keep the host from starting.
@@ -137,39 +137,39 @@ impl Host {
             workspace: Default::default(),
             model: None,
         };
-        self.acts.create_agent(request).await.map(|_| ())
+        self.control.create_agent(request).await.map(|_| ())
     }
 
     /// The interface for reading.
     #[must_use]
-    pub fn reads(&self) -> Reads {
+    pub fn reads(&self) -> ReadHandle {
         self.reads.clone()
     }
 
     /// The interface for changes.
     #[must_use]
-    pub fn acts(&self) -> Acts {
-        self.acts.clone()
+    pub fn control(&self) -> ControlHandle {
+        self.control.clone()
     }
 
     /// Replaces the models for turns that begin from now on. Suspended turns retry with them at once.
     pub fn set_models(&self, models: ModelChain) {
-        let shell = self.acts.shell();
-        shell.kernel.facts().set_models(models);
-        let acts = self.acts.clone();
-        shell.spawn(async move { acts.resume_suspended().await });
+        let shell = self.control.shell();
+        shell.kernel.conditions().set_models(models);
+        let control = self.control.clone();
+        shell.spawn(async move { control.resume_suspended().await });
     }
 
     /// Number of commits since the start that changed something.
     #[must_use]
     pub fn commits(&self) -> u64 {
-        self.acts.shell().store.commits()
+        self.control.shell().store.commits()
     }
 
     /// The missing file of the store, if one was deleted, moved or replaced.
     #[must_use]
     pub fn lost(&self) -> Option<StoreLost> {
-        self.acts.shell().store.lost()
+        self.control.shell().store.lost()
     }
 
     /// Returns once the store is lost.
@@ -188,7 +188,7 @@ impl Host {
 
     /// Stops everything at once because the store is lost. Writes nothing more.
     pub fn abandon(&self) {
-        self.acts.shell().abandon();
+        self.control.shell().abandon();
     }
 
     /// Shuts down within a bounded time. Agents are not stopped by it; the next start resumes their unfinished work.
@@ -196,6 +196,6 @@ impl Host {
     /// # Errors
     /// When the store could not be closed in order.
     pub async fn shut_down(&self) -> Result<(), Error> {
-        self.acts.shell().drain().await
+        self.control.shell().drain().await
     }
 }

@@ -4,13 +4,13 @@
 //! delivers the decision's sends, until every agent it touched rests or needs an effect. It has no side effect outside
 //! the transaction, so it can be run again. The simulation uses the same code.
 
+mod post_commit;
 mod transaction;
-mod work;
 
-pub use work::PostCommitWork;
+pub use post_commit::PostCommitWork;
 
 use self::transaction::Transaction;
-use crate::facts::SharedFacts;
+use crate::conditions::SharedConditions;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection, Reply, lifecycle};
 use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
@@ -20,10 +20,10 @@ use holon_domain::{AgentId, Entropy, Timestamp, limits};
 use holon_store::{Error, Ledger};
 use std::sync::Arc;
 
-/// Handles inputs. Holds only facts of the host that no row contains.
+/// Handles inputs. Holds only conditions of the host that no row contains.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    facts: SharedFacts,
+    conditions: SharedConditions,
     sends_per_commit: usize,
 }
 
@@ -50,23 +50,23 @@ pub type HandleResult = Result<Result<HandledInput, Refusal>, Error>;
 impl Kernel {
     /// Creates the kernel of a host.
     #[must_use]
-    pub const fn new(facts: SharedFacts) -> Self {
-        Self::with_send_limit(facts, limits::SENDS_PER_COMMIT)
+    pub const fn new(conditions: SharedConditions) -> Self {
+        Self::with_send_limit(conditions, limits::SENDS_PER_COMMIT)
     }
 
     /// Creates a kernel with another limit of sends per commit, for tests of deferred sends.
     #[must_use]
-    pub const fn with_send_limit(facts: SharedFacts, sends_per_commit: usize) -> Self {
+    pub const fn with_send_limit(conditions: SharedConditions, sends_per_commit: usize) -> Self {
         Self {
-            facts,
+            conditions,
             sends_per_commit,
         }
     }
 
-    /// The shared facts of the host.
+    /// The shared conditions of the host.
     #[must_use]
-    pub const fn facts(&self) -> &SharedFacts {
-        &self.facts
+    pub const fn conditions(&self) -> &SharedConditions {
+        &self.conditions
     }
 
     /// Creates an agent.
@@ -81,7 +81,7 @@ impl Kernel {
         entropy: &mut dyn Entropy,
     ) -> Result<PostCommitWork, Error> {
         let newest = ledger.newest_generation()?;
-        let decision = lifecycle::create(new, &self.facts.now(), newest, now, entropy);
+        let decision = lifecycle::create(new, &self.conditions.now(), newest, now, entropy);
         let no = ledger.create(&decision.agent)?;
         ledger.apply(no, &decision)?;
         let mut work = PostCommitWork::default();
@@ -101,8 +101,8 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
-        let facts = self.facts.now();
-        let mut transaction = Transaction::new(agent_id, &facts, now, entropy);
+        let conditions = self.conditions.now();
+        let mut transaction = Transaction::new(agent_id, &conditions, now, entropy);
         let reply = match transaction.decide(ledger, agent_id, input)? {
             Ok(reply) => reply,
             Err(refusal) => return Ok(Err(refusal)),
@@ -143,8 +143,8 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
-        let facts = self.facts.now();
-        let mut transaction = Transaction::new(agent_id, &facts, now, entropy);
+        let conditions = self.conditions.now();
+        let mut transaction = Transaction::new(agent_id, &conditions, now, entropy);
         let was_aside = ledger.take_back(agent_id)?;
         if was_aside && let Err(refusal) = transaction.decide(ledger, agent_id, recovery)? {
             return Ok(Err(refusal));

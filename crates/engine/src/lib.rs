@@ -5,11 +5,11 @@
 //! - `reads` looks at agents and can write nothing; `acts` changes them.
 //! - `ports` holds the traits the engine needs. The engine uses no network, terminal or HTTP crate itself.
 
-pub mod acts;
+pub mod conditions;
 pub mod conduct;
+pub mod control;
 mod deltas;
 pub mod error;
-pub mod facts;
 pub mod finding;
 pub mod host;
 pub mod kernel;
@@ -25,15 +25,15 @@ pub mod tool_outcome;
 pub mod tool_run;
 pub mod work_answer;
 
-pub use acts::Acts;
+pub use conditions::SharedConditions;
 pub use conduct::{Conduct, Scope};
+pub use control::ControlHandle;
 pub use error::Error;
-pub use facts::SharedFacts;
 /// The reason for which the core refuses an input; see [`Error::Rejected`].
 pub use holon_core::Rejection;
 /// The retry rules for failed attempts, for callers that explain them to users.
 pub use holon_core::attempt;
 pub use holon_core::patience;
 pub use host::{Host, HostConfig};
-pub use reads::{EntryFilter, Reads, WorkItemPage};
+pub use reads::{EntryFilter, ReadHandle, WorkItemPage};
 pub use run_once::RunNews;

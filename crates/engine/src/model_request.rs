@@ -114,14 +114,14 @@ impl RoundRequest {
                 stamp,
                 answer: Box::new(self.answer(reply.without_repeats(), timing, entropy)),
             },
-            Err(failure) => Input::RoundFailed {
+            Err(failure) => Input::AttemptFailed {
                 stamp,
                 failure: ModelFailure {
                     learned: merge(self.stated, failure.learned),
                     ..failure
                 },
                 timing,
-                joined: self.queued,
+                interjected: self.queued,
             },
         }
     }

@@ -4,9 +4,9 @@ mod work;
 
 pub use work::{EntryFilter, WorkItemPage};
 
+use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
-use crate::facts::SharedFacts;
 use crate::ports::ModelClient;
 use crate::stalled::StalledAgents;
 use holon_core::summary;
@@ -28,9 +28,9 @@ use tokio::sync::broadcast;
 
 /// Reads agents, their logs and their work. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Reads {
+pub struct ReadHandle {
     readers: Readers,
-    facts: SharedFacts,
+    facts: SharedConditions,
     model: Arc<dyn ModelClient>,
     epoch: String,
     stalled: StalledAgents,
@@ -45,10 +45,10 @@ pub(crate) struct LiveFeeds {
     pub(crate) deltas: Deltas,
 }
 
-impl Reads {
+impl ReadHandle {
     pub(crate) fn new(
         readers: Readers,
-        facts: SharedFacts,
+        facts: SharedConditions,
         model: Arc<dyn ModelClient>,
         epoch: String,
         stalled: StalledAgents,

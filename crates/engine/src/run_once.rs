@@ -7,8 +7,8 @@ mod task_catch_up;
 mod task_stop;
 mod watch;
 
-use crate::acts::Acts;
 use crate::conduct::Scope;
+use crate::control::ControlHandle;
 use crate::error::Error;
 use crate::news::wait_for_news;
 use crate::request::{AdmittedMessage, Ingress, RunRequest};
@@ -30,7 +30,7 @@ use tokio::sync::{mpsc, oneshot};
 pub use watch::RunNews;
 use watch::RunWatch;
 
-impl Acts {
+impl ControlHandle {
     /// Runs one request and returns as soon as its outcome is committed. If the caller stops waiting, a named agent
     /// continues; a temporary agent is removed together with its work.
     ///
@@ -59,10 +59,10 @@ impl Acts {
         news: Option<mpsc::Sender<RunNews>>,
     ) -> Result<RunOnceResponse, Error> {
         let (mut answer, waiting) = oneshot::channel();
-        let acts = self.clone();
+        let control = self.clone();
         let is_temporary = request.agent_id.is_none();
         let run = async move {
-            let outcome = run_request(&acts, request, news, answer.closed()).await;
+            let outcome = run_request(&control, request, news, answer.closed()).await;
             // A caller that stopped waiting has no use for the answer.
             drop(answer.send(outcome));
         };
@@ -80,7 +80,7 @@ impl Acts {
 /// Runs a request until its outcome is committed. A temporary agent is removed afterwards, or as soon as its caller has
 /// stopped waiting.
 async fn run_request(
-    acts: &Acts,
+    control: &ControlHandle,
     request: RunRequest,
     news: Option<mpsc::Sender<RunNews>>,
     abandoned: impl Future<Output = ()>,
@@ -88,25 +88,25 @@ async fn run_request(
     let ingress = ingress_of(&request);
     // Judged before anything is created or changed, so that a refused run leaves nothing behind.
     admission::judge(&ingress)?;
-    let agent_id = prepare_agent(acts, &request).await?;
-    let watch = RunWatch::begin(acts, &agent_id, news).await;
+    let agent_id = prepare_agent(control, &request).await?;
+    let watch = RunWatch::begin(control, &agent_id, news).await;
     let waits = WaitTerms {
         for_tasks: request.wait_for_tasks && request.agent_id.is_none(),
         max_rounds: request.max_rounds,
     };
     if request.agent_id.is_some() {
-        match acts.shell().conduct.scope {
-            Scope::Run(_) => task_catch_up::wait_for_recorded_ends(acts, &agent_id).await?,
+        match control.shell().conduct.scope {
+            Scope::Run(_) => task_catch_up::wait_for_recorded_ends(control, &agent_id).await?,
             Scope::All => {}
         }
-        let answer = watch.beside(await_answer(acts, &agent_id, ingress, waits, abandoned));
+        let answer = watch.beside(await_answer(control, &agent_id, ingress, waits, abandoned));
         return Ok(answer.await?.respond());
     }
     let answered = async {
         let never = std::future::pending();
-        let mut answer = await_answer(acts, &agent_id, ingress, waits, never).await?;
+        let mut answer = await_answer(control, &agent_id, ingress, waits, never).await?;
         if let RunAnswer::Finished(finished) = &mut answer {
-            task_stop::stop_tasks(acts, finished).await;
+            task_stop::stop_tasks(control, finished).await;
         }
         Ok(answer.respond())
     };
@@ -114,7 +114,7 @@ async fn run_request(
         outcome = watch.beside(answered) => outcome,
         () = abandoned => Err(Error::ShuttingDown),
     };
-    acts.shell().remove_afterwards(agent_id);
+    control.shell().remove_afterwards(agent_id);
     outcome
 }
 
@@ -131,33 +131,33 @@ fn ingress_of(request: &RunRequest) -> Ingress {
 }
 
 /// Returns the agent that will answer: a new temporary one, or the named one configured as requested.
-async fn prepare_agent(acts: &Acts, request: &RunRequest) -> Result<AgentId, Error> {
+async fn prepare_agent(control: &ControlHandle, request: &RunRequest) -> Result<AgentId, Error> {
     let Some(agent_id) = request.agent_id.clone() else {
-        return make_temporary(acts, request).await;
+        return make_temporary(control, request).await;
     };
-    let found = acts.find(&agent_id).await;
-    match acts.shell().hide_private(&agent_id, found).await? {
+    let found = control.find(&agent_id).await;
+    match control.shell().hide_private(&agent_id, found).await? {
         Some(found) if found.identity.visibility == Visibility::Public => {
-            configure(acts, request, &found).await?;
+            configure(control, request, &found).await?;
         }
         Some(_) => return Err(Error::AgentNotFound { agent_id }),
         None if request.create_agent => {
-            check_model(acts, request, None).await?;
+            check_model(control, request, None).await?;
             let workspace = request.workspace.clone();
             let new = crate::request::CreateAgent {
                 agent_id: agent_id.clone(),
                 workspace,
                 model: request.model.clone(),
             };
-            acts.create_agent(new).await?;
+            control.create_agent(new).await?;
         }
         None => return Err(Error::AgentNotFound { agent_id }),
     }
     Ok(agent_id)
 }
 
-async fn make_temporary(acts: &Acts, request: &RunRequest) -> Result<AgentId, Error> {
-    let agent_id = AgentId::temporary("run", acts.shell().ports.entropy.source().as_mut());
+async fn make_temporary(control: &ControlHandle, request: &RunRequest) -> Result<AgentId, Error> {
+    let agent_id = AgentId::temporary("run", control.shell().ports.entropy.source().as_mut());
     let identity = AgentIdentity {
         agent_id: agent_id.clone(),
         kind: AgentKind::Child,
@@ -166,41 +166,45 @@ async fn make_temporary(acts: &Acts, request: &RunRequest) -> Result<AgentId, Er
         profile_preset: ProfilePreset::PrivateChild,
         lineage_parent_agent_id: None,
     };
-    check_model(acts, request, None).await?;
-    let new = acts
+    check_model(control, request, None).await?;
+    let new = control
         .new_agent(identity, &request.workspace, request.model.clone())
         .await?;
-    acts.check_reserved(&new.workspace)?;
+    control.check_reserved(&new.workspace)?;
     let run = Some(RunTerms::temporary(request.max_rounds));
-    acts.shell().create(NewAgent { run, ..new }).await?;
+    control.shell().create(NewAgent { run, ..new }).await?;
     Ok(agent_id)
 }
 
 /// Refuses a run whose models cannot be called before anything is written.
 async fn check_model(
-    acts: &Acts,
+    control: &ControlHandle,
     request: &RunRequest,
     found: Option<&AgentRecord>,
 ) -> Result<(), Error> {
-    let facts = acts.shell().kernel.facts().now();
+    let facts = control.shell().kernel.conditions().now();
     let own = found.and_then(|agent| agent.model_override.as_ref());
     let models = admission::models_for(&facts, request.model.as_ref(), own);
-    acts.check_any(&models).await
+    control.check_any(&models).await
 }
 
-async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Result<(), Error> {
+async fn configure(
+    control: &ControlHandle,
+    request: &RunRequest,
+    found: &AgentRecord,
+) -> Result<(), Error> {
     admission::judge_lifecycle(found)?;
-    check_model(acts, request, Some(found)).await?;
+    check_model(control, request, Some(found)).await?;
     let workspace = if request.workspace.is_empty() {
         None
     } else {
-        let chosen = acts
+        let chosen = control
             .workspace(&request.workspace, &found.agent_home)
             .await?;
         // An agent of an older build may already work in a reserved directory. It may continue; its status shows a
         // warning.
         if chosen.execution_root != found.workspace.execution_root {
-            acts.check_reserved(&chosen)?;
+            control.check_reserved(&chosen)?;
         }
         Some(chosen)
     };
@@ -217,31 +221,33 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
         }),
     };
     let agent_id = &found.identity.agent_id;
-    let sent = acts.shell().submit(agent_id, Sender::Runtime, input);
+    let sent = control.shell().submit(agent_id, Sender::Runtime, input);
     sent.await.map(drop)
 }
 
 async fn await_answer(
-    acts: &Acts,
+    control: &ControlHandle,
     agent_id: &AgentId,
     ingress: Ingress,
     waits: WaitTerms,
     abandoned: impl Future<Output = ()>,
 ) -> Result<RunAnswer, Error> {
-    let mut news = acts.shell().store.subscribe();
-    let log_end = acts
+    let mut news = control.shell().store.subscribe();
+    let log_end = control
         .find(agent_id)
         .await?
         .map_or(0, |agent| agent.counters.log);
-    let admitted = acts.admit_from(Sender::Runtime, agent_id, ingress).await?;
-    let mut patience = std::pin::pin!(acts.shell().pause(limits::ATTENDED_PATIENCE_MS));
+    let admitted = control
+        .admit_from(Sender::Runtime, agent_id, ingress)
+        .await?;
+    let mut patience = std::pin::pin!(control.shell().pause(limits::ATTENDED_PATIENCE_MS));
     let mut has_patience = true;
     let mut abandoned = std::pin::pin!(abandoned);
     loop {
-        match read_progress(acts, &admitted, log_end, waits).await? {
+        match read_progress(control, &admitted, log_end, waits).await? {
             Some(RunAnswer::Waiting(_)) if has_patience => {}
             Some(answer @ RunAnswer::Waiting(_)) => {
-                detach_caller(acts, &admitted).await;
+                detach_caller(control, &admitted).await;
                 return Ok(answer);
             }
             Some(answer @ RunAnswer::Finished(_)) => return Ok(answer),
@@ -251,34 +257,39 @@ async fn await_answer(
             heard = wait_for_news(&mut news, agent_id) => heard?,
             () = &mut patience, if has_patience => has_patience = false,
             () = &mut abandoned => {
-                detach_caller(acts, &admitted).await;
+                detach_caller(control, &admitted).await;
                 return Err(Error::ShuttingDown);
             }
             // A drain waits for all tasks, so a task that waits for an answer must end.
-            () = acts.shell().wait_for_shutdown() => return Err(acts.shell().shutdown_error()),
+            () = control.shell().wait_for_shutdown() => return Err(control.shell().shutdown_error()),
         }
     }
 }
 
 /// Tells the agent that the caller of a message no longer waits. The message then survives a provider outage like any
 /// prompt.
-async fn detach_caller(acts: &Acts, admitted: &AdmittedMessage) {
+async fn detach_caller(control: &ControlHandle, admitted: &AdmittedMessage) {
     let input = Input::CallerLeft {
         message_seq: admitted.message_seq,
     };
-    drop(acts.shell().commit_outcome(&admitted.agent_id, input).await);
+    drop(
+        control
+            .shell()
+            .submit_until_committed(&admitted.agent_id, input)
+            .await,
+    );
 }
 
 /// Reads the state of the run. Returns an answer if its message is settled and nothing is left to wait for, or if the
 /// message waits behind a suspended turn.
 async fn read_progress(
-    acts: &Acts,
+    control: &ControlHandle,
     admitted: &AdmittedMessage,
     log_end: u64,
     waits: WaitTerms,
 ) -> Result<Option<RunAnswer>, Error> {
     let (agent_id, seq) = (admitted.agent_id.clone(), admitted.message_seq);
-    let read = acts.readers().read(move |reader| {
+    let read = control.readers().read(move |reader| {
         let Some((no, agent)) = reader.agent(&agent_id)? else {
             return Ok(None);
         };

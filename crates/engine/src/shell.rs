@@ -4,6 +4,7 @@
 //! that cannot be written yet is kept and retried; the kernel drops a stale outcome.
 
 mod aside;
+mod boot;
 mod clock;
 mod command;
 mod dispatch;
@@ -18,7 +19,6 @@ mod scope;
 mod submit;
 mod task;
 mod tool;
-mod upkeep;
 mod work;
 
 use self::aside::TakeBackCounts;
@@ -71,7 +71,7 @@ pub(crate) struct Inner {
     temporary: Mutex<BTreeSet<AgentId>>,
     /// Agents whose workspace was already warned about in the log.
     warned: Mutex<BTreeSet<AgentId>>,
-    tasks: TaskTracker,
+    spawned: TaskTracker,
     /// Runs with a temporary agent, and the removals of such agents.
     removals: TaskTracker,
     /// Wakes the due loop when an earlier time was set.
@@ -114,7 +114,7 @@ impl Shell {
             take_backs: TakeBackCounts::default(),
             temporary: Mutex::default(),
             warned: Mutex::default(),
-            tasks: TaskTracker::new(),
+            spawned: TaskTracker::new(),
             removals: TaskTracker::new(),
             due_set: Notify::new(),
             removed: watch::channel(0).0,
@@ -137,7 +137,7 @@ impl Shell {
     pub(crate) fn remove_afterwards(&self, agent_id: AgentId) {
         let shell = self.clone();
         let removal = async move {
-            shell.commit_outcome(&agent_id, Input::Delete).await;
+            shell.submit_until_committed(&agent_id, Input::Delete).await;
             shell.wait_removed(&agent_id).await;
             shell.remove_if_aside(&agent_id).await;
         };
@@ -150,7 +150,7 @@ impl Shell {
     }
 
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.spawn_on(future, &self.runtime);
+        self.spawned.spawn_on(future, &self.runtime);
     }
 
     fn lock_running(

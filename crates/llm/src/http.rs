@@ -2,7 +2,7 @@
 //!
 //! Owns the transport of a request and its response. Codecs own their content; the caller owns retries and fallbacks.
 
-mod address;
+mod attempt;
 mod cause;
 mod classify;
 mod clean;
@@ -25,8 +25,8 @@ mod statements;
 mod window;
 mod words;
 
-pub(crate) use address::Provider;
+pub(crate) use attempt::Http;
 pub use limits::HttpLimits;
 #[cfg(test)]
 pub(crate) use names::Lookup;
-pub(crate) use provider::Http;
+pub(crate) use provider::Provider;

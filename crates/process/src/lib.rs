@@ -26,11 +26,11 @@ mod wire;
 
 pub use error::Error;
 pub use measure::start_latencies;
-pub use record::{Identity, OutputFacts, Stream, StreamFacts, TaskEnd};
+pub use record::{EndRecord, Identity, OutputRecord, Stream, StreamRecord};
 pub use run::{CommandSpec, run, run_with_input};
 pub use shim::shim_main;
 pub use spec::{Confinement, Leftovers, NICENESS, ShimSpec, VERSION, WindowSize};
 pub use supervise::{
-    Image, Shims, Slice, StoppedState, Task, TaskLocator, TaskState, attach, attach_within,
-    kept_output, kill_task, start, stop,
+    CommandLocator, Image, ShimmedCommand, ShimmedState, Shims, Slice, StoppedState, attach,
+    attach_within, kept_output, kill_command, start, stop,
 };

@@ -1,6 +1,6 @@
 //! The records a shim writes about its command: its end, and the facts about its output.
 //!
-//! They are stored in the task's directory and sent over the wire, so fields are only added.
+//! They are stored in the command's directory and sent over the wire, so fields are only added.
 
 use holon_domain::command::{CommandEnd, CommandFailure, CommandState};
 use holon_domain::time::Timestamp;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// that those never move. When there was more than the cap, the last `tail_bytes` are kept by the shim while the
 /// command runs and are appended at `tail_at`, after a line that says how much is missing, when it has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StreamFacts {
+pub struct StreamRecord {
     pub path: PathBuf,
     /// Bytes the command has written to the stream so far.
     pub total_bytes: u64,
@@ -30,7 +30,7 @@ pub struct StreamFacts {
     pub missing: bool,
 }
 
-impl StreamFacts {
+impl StreamRecord {
     /// Bytes between head and tail that were dropped.
     #[must_use]
     pub const fn dropped_bytes(&self) -> u64 {
@@ -42,11 +42,11 @@ impl StreamFacts {
 
 /// The facts about both streams of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutputFacts {
+pub struct OutputRecord {
     /// Standard output, or everything where there is one stream only.
-    pub output: StreamFacts,
+    pub output: StreamRecord,
     /// Standard error, where it is kept apart.
-    pub errors: Option<StreamFacts>,
+    pub errors: Option<StreamRecord>,
 }
 
 /// One of the two output streams of a command.
@@ -59,10 +59,10 @@ pub enum Stream {
     Errors,
 }
 
-impl OutputFacts {
+impl OutputRecord {
     /// Returns the facts of one stream; `None` if the command has no separate stderr.
     #[must_use]
-    pub const fn stream(&self, stream: Stream) -> Option<&StreamFacts> {
+    pub const fn stream(&self, stream: Stream) -> Option<&StreamRecord> {
         match stream {
             Stream::Output => Some(&self.output),
             Stream::Errors => self.errors.as_ref(),
@@ -78,18 +78,18 @@ impl OutputFacts {
     /// Sum of the dropped bytes of both streams.
     #[must_use]
     pub fn dropped_bytes(&self) -> u64 {
-        self.sum(StreamFacts::dropped_bytes)
+        self.sum(StreamRecord::dropped_bytes)
     }
 
-    fn sum(&self, of: impl Fn(&StreamFacts) -> u64) -> u64 {
+    fn sum(&self, of: impl Fn(&StreamRecord) -> u64) -> u64 {
         of(&self.output).saturating_add(self.errors.as_ref().map_or(0, of))
     }
 }
 
 /// The end of a command, as its shim recorded it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskEnd {
-    /// Id of the task, as in the spec.
+pub struct EndRecord {
+    /// Id of the command, as in the spec.
     pub task_id: String,
     /// End of the command. After a stop this is the end of the direct child, usually by a signal.
     pub end: CommandEnd,
@@ -102,7 +102,7 @@ pub struct TaskEnd {
     /// Run time by the monotonic clock, in milliseconds.
     pub duration_ms: u64,
     /// Facts about the output that was kept.
-    pub output: OutputFacts,
+    pub output: OutputRecord,
     /// Processes it left behind. They were killed unless the spec keeps them.
     pub leftovers: u32,
     /// Processes that could not be killed before the timeout.
@@ -114,7 +114,7 @@ pub struct TaskEnd {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// The command ran and ended.
-    Ended(Box<TaskEnd>),
+    Ended(Box<EndRecord>),
     NotStarted {
         failure: CommandFailure,
     },
@@ -122,10 +122,10 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// Converts the outcome to a command state, which is never `Running`.
-    pub(crate) fn into_state<R>(self) -> CommandState<R, Box<TaskEnd>> {
+    pub(crate) fn into_state<R>(self) -> CommandState<R, Box<EndRecord>> {
         match self {
             Self::Ended(ended) => CommandState::Ended(ended),
-            Self::NotStarted { failure } => CommandState::Failed(failure),
+            Self::NotStarted { failure } => CommandState::StartFailed(failure),
         }
     }
 }
@@ -135,7 +135,7 @@ impl Outcome {
 pub struct Identity {
     /// Version of spec, protocol and status that the shim speaks.
     pub version: u32,
-    /// Id of the task whose command it runs.
+    /// Id of the command whose command it runs.
     pub task_id: String,
     /// Process id of the direct child, for display only: no process may be signalled by it. 0 if the shim did not
     /// answer and has recorded none.

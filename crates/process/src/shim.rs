@@ -23,7 +23,7 @@ use crate::spec::{Confinement, ShimSpec, StartMessage, VERSION};
 use crate::unix;
 use birth_record::BirthRecordWriter;
 use child::{Child, SpawnOptions};
-use claim::Claim;
+use claim::ClaimLock;
 use holon_domain::command::CommandFailure;
 use holon_domain::time::Timestamp;
 use rustix::fs::Mode;
@@ -78,7 +78,7 @@ fn run() -> StartResult<()> {
     // Before the claim: a shim that dies here has not started anything, and another shim can get the same spec.
     end_with_parent(None);
     let spec = &message.spec;
-    let claim = Claim::take(spec)?;
+    let claim = ClaimLock::take(spec)?;
     let started = match start_command(&message, &claim, umask) {
         Ok(started) => started,
         Err(failure) => {
@@ -160,7 +160,7 @@ fn read_spec() -> StartResult<Option<StartMessage>> {
 
 fn start_command(
     message: &StartMessage,
-    claim: &Claim,
+    claim: &ClaimLock,
     umask: Mode,
 ) -> StartResult<StartedCommand> {
     let spec = &message.spec;

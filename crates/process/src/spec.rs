@@ -42,7 +42,7 @@ pub enum Confinement {
 pub struct ShimSpec {
     /// [`VERSION`] of the host that wrote the spec.
     pub version: u32,
-    /// Id of the task, used in records and to identify the shim.
+    /// Id of the command, used in records and to identify the shim.
     pub task_id: String,
     /// Id of the call that asked for the command. A request that names another one is refused, so that a reused
     /// directory is not mistaken for this command; the directory's permissions keep other users out.
@@ -67,8 +67,9 @@ pub struct ShimSpec {
     pub stderr_path: Option<PathBuf>,
     /// Largest size of each output file, in bytes.
     pub output_cap_bytes: u64,
-    /// State directory of the task. It must exist and be private.
-    pub state_dir: PathBuf,
+    /// Claim directory of the command. It must exist and be private.
+    #[serde(rename = "state_dir")]
+    pub claim_dir: PathBuf,
     /// Timeout. The shim enforces it, also while the host is down.
     pub timeout_ms: Option<u64>,
     pub leftovers: Leftovers,
@@ -98,7 +99,7 @@ impl fmt::Debug for ShimSpec {
             .field("terminal", &self.terminal)
             .field("cwd", &self.cwd)
             .field("env", &names)
-            .field("state_dir", &self.state_dir)
+            .field("claim_dir", &self.claim_dir)
             .field("timeout_ms", &self.timeout_ms)
             .finish_non_exhaustive()
     }

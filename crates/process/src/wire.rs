@@ -3,10 +3,10 @@
 //! A message is a line of JSON, followed by as many raw bytes as the line announces. Requests carry the nonce. New
 //! kinds and fields may be added; a shim refuses a request it does not know.
 
-use crate::record::{Identity, Outcome, OutputFacts, Stream};
+use crate::record::{Identity, Outcome, OutputRecord, Stream};
 use serde::{Deserialize, Serialize};
 
-/// Lock file that a shim holds for its lifetime, in the task's directory. Text in it means that the spec will not be
+/// Lock file that a shim holds for its lifetime, in the command's directory. Text in it means that the spec will not be
 /// claimed any more.
 pub(crate) const LOCK: &str = "spec.lock";
 /// Prefix of the text after a shim has claimed the spec.
@@ -96,7 +96,7 @@ pub(crate) enum Answer {
     Ended(Outcome),
     /// The request was carried out, now or earlier.
     Done,
-    Facts(OutputFacts),
+    Facts(OutputRecord),
     /// Reply to [`Request::Tail`]: the body starts at this offset of a stream of `total` bytes.
     Tail {
         at: u64,

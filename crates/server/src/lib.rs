@@ -2,7 +2,7 @@
 //!
 //! Owns listeners, request limits, authentication and the translation between wire and engine. A handler turns JSON
 //! into one call on the engine and decides nothing about agents. The server refuses only malformed requests; every
-//! other refusal comes from the engine ([`refusals`] lists both). Read-only routes hold only the engine's `Reads`, so a
+//! other refusal comes from the engine ([`refusals`] lists both). Read-only routes hold only the engine's `ReadHandle`, so a
 //! read cannot wake an agent. Invariant: a request reaches a handler only through the gate at the router's root, which
 //! denies by default.
 

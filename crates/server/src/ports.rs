@@ -1,12 +1,12 @@
 //! The ports of the server: the engine's two handles, and two traits for the part of the host that the engine does not
 //! know.
 //!
-//! Read-only routes get [`Reads`] and [`SetupReader`]. Only routes that change something get [`Acts`] and
+//! Read-only routes get [`ReadHandle`] and [`SetupReader`]. Only routes that change something get [`ControlHandle`] and
 //! [`SetupManager`].
 
 use async_trait::async_trait;
 use holon_api::{ModelsResponse, ReloadResponse};
-use holon_engine::{Acts, Reads};
+use holon_engine::{ControlHandle, ReadHandle};
 use std::sync::Arc;
 
 /// Reads the host's configuration.
@@ -30,8 +30,8 @@ pub trait SetupManager: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct HostPorts {
     /// Reads agents; cannot reach the writer.
-    pub reads: Reads,
-    pub acts: Acts,
+    pub reads: ReadHandle,
+    pub control: ControlHandle,
     pub setup: Arc<dyn SetupReader>,
     pub manage: Arc<dyn SetupManager>,
 }

@@ -13,7 +13,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
 use futures_util::FutureExt as _;
-use holon_engine::{Acts, Error};
+use holon_engine::{ControlHandle, Error};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -111,18 +111,18 @@ pub fn routes() -> Vec<(Method, &'static str)> {
     let reads = read_routes()
         .into_iter()
         .map(|route| (route.method, route.path));
-    let acts = act_routes()
+    let control = act_routes()
         .into_iter()
         .map(|route| (route.method, route.path));
-    reads.chain(acts).collect()
+    reads.chain(control).collect()
 }
 
 /// Builds the router of one listener.
-pub(crate) fn router(gate: Gate, reads: ReadState, acts: ActState) -> Router {
-    let when_up = middleware::from_fn_with_state(acts.acts.clone(), refuse_until_up);
+pub(crate) fn router(gate: Gate, reads: ReadState, control: ActState) -> Router {
+    let when_up = middleware::from_fn_with_state(control.control.clone(), refuse_until_up);
     mount(read_routes())
         .with_state(reads)
-        .merge(mount(act_routes()).route_layer(when_up).with_state(acts))
+        .merge(mount(act_routes()).route_layer(when_up).with_state(control))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(Arc::new(gate), guard))
@@ -145,10 +145,14 @@ async fn method_not_allowed(method: Method) -> Refusal {
 
 /// Refuses changes while the host cannot recover its agents because the disk is full. Read-only routes and routes about
 /// the host itself still work.
-async fn refuse_until_up(State(acts): State<Acts>, request: Request, next: Next) -> Response {
+async fn refuse_until_up(
+    State(control): State<ControlHandle>,
+    request: Request,
+    next: Next,
+) -> Response {
     let path = request.extensions().get::<MatchedPath>();
     let is_about_the_host = path.is_some_and(|path| path.as_str().starts_with("/control/runtime/"));
-    if acts.is_up() || is_about_the_host {
+    if control.is_up() || is_about_the_host {
         return next.run(request).await;
     }
     Refusal::from(Error::DiskFull).into_response()

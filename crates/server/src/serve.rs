@@ -92,7 +92,7 @@ pub async fn serve(
         };
         let act_state = ActState {
             host: Arc::clone(&host),
-            acts: ports.acts.clone(),
+            control: ports.control.clone(),
             reads: ports.reads.clone(),
             manage: Arc::clone(&ports.manage),
         };

@@ -21,7 +21,7 @@ use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, FeedNotice};
 use holon_domain::limits::{STREAM_HEARTBEAT_MS, STREAM_LAG, STREAM_STALL_MS};
-use holon_engine::{Error, Reads};
+use holon_engine::{Error, ReadHandle};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,7 +84,7 @@ pub(crate) fn respond(chunks: mpsc::Receiver<Bytes>, epoch: &str) -> Response {
 }
 
 /// Returns the start cursor: the given one if this store can resume from it, otherwise the newest event.
-async fn start_cursor(reads: &Reads, request: &StreamRequest) -> Result<u64, Refusal> {
+async fn start_cursor(reads: &ReadHandle, request: &StreamRequest) -> Result<u64, Refusal> {
     let order = match request.cursor {
         None => EventOrder::Descending,
         Some(_) => EventOrder::Ascending,
@@ -128,7 +128,7 @@ enum StreamEnd {
 }
 
 struct Pump {
-    reads: Reads,
+    reads: ReadHandle,
     host: Arc<Host>,
     request: StreamRequest,
     cursor: u64,

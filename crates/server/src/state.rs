@@ -2,7 +2,7 @@
 
 use crate::ports::{SetupManager, SetupReader};
 use holon_domain::AgentId;
-use holon_engine::{Acts, Reads};
+use holon_engine::{ControlHandle, ReadHandle};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +36,7 @@ pub(crate) struct Host {
 #[derive(Clone)]
 pub(crate) struct ReadState {
     pub(crate) host: Arc<Host>,
-    pub(crate) reads: Reads,
+    pub(crate) reads: ReadHandle,
     pub(crate) setup: Arc<dyn SetupReader>,
     pub(crate) transport: Transport,
 }
@@ -45,8 +45,8 @@ pub(crate) struct ReadState {
 #[derive(Clone)]
 pub(crate) struct ActState {
     pub(crate) host: Arc<Host>,
-    pub(crate) acts: Acts,
-    pub(crate) reads: Reads,
+    pub(crate) control: ControlHandle,
+    pub(crate) reads: ReadHandle,
     pub(crate) manage: Arc<dyn SetupManager>,
 }
 

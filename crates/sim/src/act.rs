@@ -201,22 +201,26 @@ impl World {
 
     /// Commits an outcome and ignores the reply.
     pub(crate) fn deliver_outcome(&mut self, id: &AgentId, input: Input) -> Verdict<()> {
-        self.commit_outcome(id, input).map(drop)
+        self.submit_until_committed(id, input).map(drop)
     }
 
     /// Commits an outcome as the shell does, and returns the reply if the process lived to see it. A decision that
     /// panicked costs its turn.
-    pub(crate) fn commit_outcome(&mut self, id: &AgentId, input: Input) -> Verdict<Option<Reply>> {
+    pub(crate) fn submit_until_committed(
+        &mut self,
+        id: &AgentId,
+        input: Input,
+    ) -> Verdict<Option<Reply>> {
         match self.send(id, &input)? {
             InputResult::Handled(reply) => Ok(Some(reply)),
             InputResult::Died | InputResult::Aside => Ok(None),
             // The shell sends it until a commit is confirmed; then the effects of the first commit are recovered.
             InputResult::Unknown(touched) => {
-                let reply = self.commit_outcome(id, input)?;
+                let reply = self.submit_until_committed(id, input)?;
                 self.recover_doubtful_agents(touched)?;
                 Ok(reply)
             }
-            InputResult::Failed => self.commit_outcome(id, input),
+            InputResult::Failed => self.submit_until_committed(id, input),
             InputResult::Refused(refusal) => {
                 let gone = refusal == Refusal::NotFound;
                 ensure(gone, "outcomes are not refused", || format!("{refusal:?}"))?;
@@ -345,7 +349,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         Input::HomePrepared { stamp, .. }
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
-        | Input::RoundFailed { stamp, .. }
+        | Input::AttemptFailed { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
@@ -382,7 +386,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::HomePrepared { .. } => "home prepared",
         Input::HomeRemoved { .. } => "home removed",
         Input::RoundAnswered { .. } => "round answered",
-        Input::RoundFailed { .. } => "round failed",
+        Input::AttemptFailed { .. } => "round failed",
         Input::ToolFinished { .. } => "tool finished",
         Input::Received(_) => "received",
         Input::Deliver { .. } => "deliver",

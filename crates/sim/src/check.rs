@@ -1,7 +1,7 @@
 //! Checks the core's invariants and recounts derived columns on the stored rows after every commit.
 
 use crate::violation::{Verdict, ensure, violation};
-use holon_core::invariant::{self, StoredFacts, StoredWork};
+use holon_core::invariant::{self, StoredRows, StoredWork};
 use holon_domain::agent::AgentRecord;
 use holon_domain::queue::QueueView;
 use holon_store::OutstandingWork;
@@ -12,7 +12,7 @@ pub(crate) fn agent(
     queue: &QueueView,
     outstanding: &OutstandingWork,
 ) -> Verdict<()> {
-    let facts = StoredFacts {
+    let facts = StoredRows {
         effects: outstanding.effects.clone(),
         due: outstanding.due.clone(),
         tasks: outstanding.tasks.clone(),

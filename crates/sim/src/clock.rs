@@ -17,11 +17,11 @@ type PauseKey = (AgentId, String);
 fn kind_of(due: &DueAction) -> String {
     let kind = match due {
         DueAction::RestOver { .. } => "rest",
-        DueAction::BackoffOver { .. } => "backoff",
+        DueAction::ProviderPauseOver { .. } => "backoff",
         DueAction::PaceOver => "pace",
         DueAction::RemovalRetry => "removal",
         DueAction::WorkTick => "work tick",
-        DueAction::Unpark => "unpark",
+        DueAction::CatchUp => "unpark",
         DueAction::Recheck { work_item_id } => return format!("recheck of {work_item_id}"),
         DueAction::WaitOver { wait_id } => return format!("end of {wait_id}"),
         DueAction::TimerFire { timer_id } => return format!("slot of {timer_id}"),

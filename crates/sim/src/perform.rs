@@ -32,7 +32,7 @@ impl World {
         if self.trouble(Fault::Stale, 15) {
             self.late.push((id.clone(), input.clone()));
         }
-        match self.commit_outcome(id, input)? {
+        match self.submit_until_committed(id, input)? {
             Some(Reply::Done) => self.forget(forget),
             Some(
                 Reply::Admitted { .. }

@@ -68,7 +68,7 @@ impl World {
                 stderr_path: None,
             }),
             Some(State::Over { .. }) => CommandProbe::Ended(()),
-            Some(State::NotStarted) => CommandProbe::Failed(CommandFailure::Spawn {
+            Some(State::NotStarted) => CommandProbe::StartFailed(CommandFailure::Spawn {
                 reason: "it could not be started".to_owned(),
             }),
             Some(State::Lost) => CommandProbe::Unknown(UnknownCause::SupervisorDied),

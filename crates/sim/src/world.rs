@@ -16,12 +16,12 @@ use crate::tool_world::ToolWorld;
 use crate::trace::Trace;
 use crate::violation::{Verdict, ensure, stored, violation};
 use holon_core::input::NewAgent;
-use holon_core::{HostFacts, Input, Reply};
+use holon_core::{HostConditions, Input, Reply};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::RestartPolicy;
 use holon_domain::model::{ModelChain, ModelFailureKind, ModelRef};
 use holon_domain::{AgentId, CallId, Timestamp, limits};
-use holon_engine::SharedFacts;
+use holon_engine::SharedConditions;
 use holon_engine::kernel::{Kernel, PostCommitWork, Refusal};
 use holon_store::{Db, DueRow, Inline};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,7 +87,7 @@ impl World {
             ModelRef::parse(text)
                 .or_else(|error| violation("the simulation names a model", error.to_string()))
         };
-        let facts = SharedFacts::new(HostFacts::new(ModelChain {
+        let facts = SharedConditions::new(HostConditions::new(ModelChain {
             fallbacks: vec![parse_model("sim/second")?],
             ..ModelChain::only(parse_model("sim/model")?)
         }));

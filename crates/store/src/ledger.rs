@@ -124,7 +124,7 @@ impl Ledger for Tx<'_> {
             due_rechecks: part(needs.due_rechecks, || work_items::due_rechecks(conn, no))?,
             active_waits: part(needs.active_waits, || waits::active(conn, no))?,
             hints: part(needs.hints, || hints::pending(conn, no))?,
-            parked_timers: part(needs.parked_timers, || timers::parked(conn, no))?,
+            deferred_timers: part(needs.deferred_timers, || timers::deferred(conn, no))?,
             active_timers: part(needs.active_timers, || {
                 timers::active(conn, no, limits::STATUS_TIMERS)
             })?,

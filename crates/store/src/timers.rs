@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::TimerId;
-use holon_domain::limits::{TIMERS_KEPT, UNPARKED_AT_ONCE};
+use holon_domain::limits::{CAUGHT_UP_AT_ONCE, TIMERS_KEPT};
 use holon_domain::timer::{TimerRecord, TimerStatus};
 use rusqlite::{Connection, Row, params};
 
@@ -66,11 +66,11 @@ pub(crate) fn active(
 }
 
 /// Lists a page of the timers whose slot came while the agent was stopped.
-pub(crate) fn parked(conn: &Connection, no: AgentNo) -> Result<Vec<TimerRecord>, Error> {
+pub(crate) fn deferred(conn: &Connection, no: AgentNo) -> Result<Vec<TimerRecord>, Error> {
     all(
         conn,
         PARKED_PAGE,
-        params![no.0, limit(UNPARKED_AT_ONCE)],
+        params![no.0, limit(CAUGHT_UP_AT_ONCE)],
         read,
     )
 }

@@ -12,7 +12,7 @@ use holon_domain::agent::Lifecycle;
 use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
 use holon_engine::ports::Ports;
 use holon_engine::request::CreateAgent;
-use holon_engine::{Acts, Conduct, Host, HostConfig, Reads};
+use holon_engine::{Conduct, ControlHandle, Host, HostConfig, ReadHandle};
 use holon_store::Db;
 pub use ports::ENDLESS;
 use ports::{ObligingModel, TrustedHomes};
@@ -97,14 +97,14 @@ impl TestEngine {
 
     /// The engine's interface for reading.
     #[must_use]
-    pub fn reads(&self) -> Reads {
+    pub fn reads(&self) -> ReadHandle {
         self.host.reads()
     }
 
     /// The engine's interface for changes.
     #[must_use]
-    pub fn acts(&self) -> Acts {
-        self.host.acts()
+    pub fn control(&self) -> ControlHandle {
+        self.host.control()
     }
 
     /// Number of commits; a refused request adds none. Starts a running agent again, which changes nothing and returns
@@ -113,7 +113,7 @@ impl TestEngine {
     /// # Panics
     /// When `main` is gone.
     pub async fn commits(&self) -> u64 {
-        self.acts().start_agent(&agent("main")).await.unwrap();
+        self.control().start_agent(&agent("main")).await.unwrap();
         self.host.commits()
     }
 
@@ -127,7 +127,7 @@ impl TestEngine {
             workspace: Default::default(),
             model: None,
         };
-        self.acts().create_agent(request).await.unwrap();
+        self.control().create_agent(request).await.unwrap();
         loop {
             let status = self.reads().status(&agent(name)).await.unwrap();
             if status.agent.lifecycle == Lifecycle::Runnable {
@@ -141,7 +141,7 @@ impl TestEngine {
     /// # Panics
     /// When a model cannot be set.
     pub async fn record_events(&self, name: &str, count: u64) {
-        let (acts, id) = (self.acts(), agent(name));
+        let (control, id) = (self.control(), agent(name));
         let mut left = count;
         while left > 0 {
             let together = left.min(TOGETHER);
@@ -151,7 +151,7 @@ impl TestEngine {
                     model: model(&format!("test/model-{number}")),
                     reasoning_effort: None,
                 };
-                acts.set_model(&id, choice)
+                control.set_model(&id, choice)
             });
             try_join_all(settings).await.unwrap();
             left -= together;

@@ -19,14 +19,14 @@ const RESERVED: [&str; 2] = ["state", "run"];
 
 /// The claim folders of all agents of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claims {
+pub struct ClaimFolders {
     /// Home of the host.
     host: PathBuf,
     /// Directory of the agents' folders.
     root: PathBuf,
 }
 
-impl Claims {
+impl ClaimFolders {
     /// Returns the claims of the host with this home.
     #[must_use]
     pub fn of_host(home: &Path) -> Self {
@@ -109,7 +109,7 @@ mod tests {
     fn only_a_link_to_the_hosts_own_directories_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let host = dir.path().canonicalize().unwrap();
-        let claims = Claims::of_host(&host);
+        let claims = ClaimFolders::of_host(&host);
         for part in ["state/tasks", "run", "project"] {
             std::fs::create_dir_all(host.join(part)).unwrap();
         }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn an_agent_has_one_folder_which_goes_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let claims = Claims::of_host(dir.path());
+        let claims = ClaimFolders::of_host(dir.path());
         let folder = |name: &str| claims.of_agent(&dir.path().join("agents").join(name));
         assert_eq!(folder("main"), dir.path().join("state/tasks/main"));
         for name in ["main", "other"] {

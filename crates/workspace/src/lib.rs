@@ -17,7 +17,7 @@ mod tree;
 
 pub use attachment::{AttachedRoot, Attachment};
 pub use choose::choose;
-pub use claims::{Claims, make_private_dir};
+pub use claims::{ClaimFolders, make_private_dir};
 pub use error::Error;
 pub use home::{check_home, make_home, remove_home};
 pub use plan::{plan_folders, read_plan, remove_plan, write_plan};

@@ -30,8 +30,8 @@ impl StreamFile {
     fn with_hole(&self, head: u64, missing: u64, line: u64) -> Source {
         let bytes = std::fs::metadata(self.path()).unwrap().len();
         let tail = bytes - head - line;
-        Source::Kept(OutputFacts {
-            output: StreamFacts {
+        Source::Kept(OutputRecord {
+            output: StreamRecord {
                 path: self.path(),
                 total_bytes: head + missing + tail,
                 head_bytes: head,

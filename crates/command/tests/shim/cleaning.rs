@@ -55,7 +55,7 @@ async fn a_command_that_empties_its_home_runs_once_and_its_result_says_that_its_
     let host = world.host();
     assert!(host.was_begun(&world.key("one")).await);
     host.forget(&world.key("one"), OutputRetention::Kept).await;
-    assert!(!world.state_dir("one").exists());
+    assert!(!world.claim_dir("one").exists());
 }
 
 async fn a_command_that_empties_its_home_is_found_again_and_can_be_stopped() {
@@ -141,7 +141,7 @@ async fn a_home_is_not_made_for_a_call_that_was_called_off() {
 async fn the_directory_of_a_command_is_private_and_beyond_its_home() {
     let (world, host) = World::with_host();
     expect_end(&host, world.order("one", "true")).await;
-    let dir = world.state_dir("one");
+    let dir = world.claim_dir("one");
     assert!(!dir.starts_with(world.path()) && !world.earlier_tasks().exists());
     for part in dir.ancestors().take(3) {
         let mode = std::fs::metadata(part).unwrap().mode();
@@ -154,7 +154,7 @@ async fn a_long_path_does_not_keep_a_command_from_its_supervisor() {
     let world = World::below(&["x".repeat(120), "y".repeat(120)]);
     let host = world.host();
     world.begin(&host, "one", "read x; exit $x").await;
-    assert!(world.state_dir("one").join("shim.sock").exists());
+    assert!(world.claim_dir("one").join("shim.sock").exists());
     assert!(is_alive(&world.host(), &world.key("one")).await);
     world.input(&host, "one", 1, "4\n").await;
     let output = world.watch(&host, "one").await;
@@ -165,7 +165,7 @@ async fn a_long_path_does_not_keep_a_command_from_its_supervisor() {
 /// affected.
 fn move_back(world: &World, name: &str) {
     std::fs::create_dir_all(world.earlier_tasks()).unwrap();
-    let dir = world.state_dir(name);
+    let dir = world.claim_dir(name);
     let former = world.earlier_tasks().join(dir.file_name().unwrap());
     std::fs::rename(dir, former).unwrap();
 }
@@ -202,7 +202,7 @@ async fn a_command_that_an_earlier_build_did_not_begin_is_begun_in_the_new_place
     std::fs::create_dir_all(world.earlier_tasks().join("task_one")).unwrap();
     let output = expect_end(&host, world.order("one", "echo ran")).await;
     assert_eq!(output.stdout.head, "ran\n");
-    assert!(world.state_dir("one").is_dir());
+    assert!(world.claim_dir("one").is_dir());
     assert!(!world.earlier_tasks().join("task_one").exists());
 }
 

@@ -88,7 +88,7 @@ async fn a_command_that_was_stopped_before_it_began_never_begins() {
 
 async fn a_command_that_was_begun_and_never_ran_never_will_after_a_stop() {
     let (world, host) = World::with_host();
-    std::fs::create_dir_all(world.state_dir("one")).unwrap();
+    std::fs::create_dir_all(world.claim_dir("one")).unwrap();
     never_started(&soon(host.watch(&world.key("one"))).await);
     never_started(&world.stop(&host, "one").await);
     let run = run(&host, world.order("one", "echo ran >> ran")).await;

@@ -94,7 +94,7 @@ async fn input_is_given_once_over_a_restart() {
 async fn a_command_that_was_not_begun_before_the_crash_is_begun_after_it() {
     let (world, host) = World::with_host();
     // The state that a host leaves if it dies just before the shim starts.
-    std::fs::create_dir_all(world.state_dir("one")).unwrap();
+    std::fs::create_dir_all(world.claim_dir("one")).unwrap();
     assert!(host.was_begun(&world.key("one")).await);
     let output = expect_end(&host, world.order("one", "echo ran")).await;
     assert_eq!(output.stdout.head, "ran\n");
@@ -136,9 +136,9 @@ async fn a_command_whose_shim_was_killed_is_lost_with_its_last_words() {
 
 async fn a_directory_that_says_nothing_is_a_lost_command() {
     let (world, host) = World::with_host();
-    std::fs::create_dir_all(world.state_dir("one")).unwrap();
+    std::fs::create_dir_all(world.claim_dir("one")).unwrap();
     std::fs::write(
-        world.state_dir("one").join("spec.lock"),
+        world.claim_dir("one").join("spec.lock"),
         "claimed task_one\n",
     )
     .unwrap();
@@ -157,7 +157,7 @@ async fn a_directory_that_says_nothing_is_a_lost_command() {
 async fn a_command_whose_directory_was_removed_is_lost_and_not_run_again() {
     let (world, host) = World::with_host();
     expect_end(&host, world.order("one", "echo ran")).await;
-    std::fs::remove_dir_all(world.state_dir("one")).unwrap();
+    std::fs::remove_dir_all(world.claim_dir("one")).unwrap();
     match host.watch(&world.key("one")).await {
         TaskReport::Lost { reason, stdout, .. } => {
             assert!(reason.contains("gone"), "{reason}");

@@ -30,7 +30,7 @@ fn tasks(world: &World) -> Vec<String> {
 async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
     let (world, host) = World::with_host();
     // A leftover directory has to be set aside first.
-    std::fs::create_dir_all(world.state_dir("one")).unwrap();
+    std::fs::create_dir_all(world.claim_dir("one")).unwrap();
     expect_end(&host, world.order("one", "echo out; echo err >&2")).await;
     host.forget(&world.key("one"), OutputRetention::Dropped)
         .await;
@@ -138,8 +138,8 @@ async fn a_sweep_ends_orphaned_commands_and_spares_the_rest() {
     item.key = item.key.item(3);
     crate::world::expect_running(&first, item.clone()).await;
     expect_end(&first, world.order("over", "echo over")).await;
-    std::fs::create_dir_all(world.state_dir("never")).unwrap();
-    std::fs::create_dir_all(world.state_dir("put.unused")).unwrap();
+    std::fs::create_dir_all(world.claim_dir("never")).unwrap();
+    std::fs::create_dir_all(world.claim_dir("put.unused")).unwrap();
     drop(first);
     let second = world.host();
     crate::world::expect_running(&second, world.yielding("held", "read x")).await;

@@ -83,7 +83,7 @@ async fn begin_and_remove_socket(world: &World, host: &Commands, name: &str) -> 
         let mut pipe = std::fs::File::open(pipe).unwrap();
         pipe.read_to_string(&mut String::new()).unwrap();
     });
-    let socket = world.state_dir(name).join("shim.sock");
+    let socket = world.claim_dir(name).join("shim.sock");
     let cmd = format!(
         "exec 9> pipe; sleep 3600 & (sleep 3600 &); read x; rm {}; exec sleep 3600",
         socket.display()
@@ -118,7 +118,7 @@ async fn a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead(
     drop(first);
     let key = world.key("one");
     soon(world.host().forget(&key, OutputRetention::Dropped)).await;
-    assert!(!world.state_dir("one").exists());
+    assert!(!world.claim_dir("one").exists());
     wait_for_end(witness).await;
 }
 
@@ -127,7 +127,7 @@ async fn a_sweep_ends_a_command_whose_shim_does_not_answer() {
     let witness = begin_and_remove_socket(&world, &first, "one").await;
     drop(first);
     soon(world.host().sweep(world.path().to_str().unwrap(), &[])).await;
-    assert!(!world.state_dir("one").exists());
+    assert!(!world.claim_dir("one").exists());
     wait_for_end(witness).await;
 }
 
@@ -229,7 +229,7 @@ async fn a_test_that_ends_in_the_middle_leaves_no_command_behind() {
     let (world, host) = World::with_host();
     world.begin(&host, "one", "exec sleep 3600").await;
     let witness = begin_and_remove_socket(&world, &host, "two").await;
-    let lock = world.state_dir("one").join("spec.lock");
+    let lock = world.claim_dir("one").join("spec.lock");
     let lock = std::fs::File::options().write(true).open(lock).unwrap();
     drop(world);
     wait_for_end(witness).await;

@@ -10,7 +10,7 @@ use holon_domain::task::TaskReport;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, TaskId, Timestamp};
 use holon_process::Image;
-use holon_workspace::Claims;
+use holon_workspace::ClaimFolders;
 use rustix::process::{
     Flock, FlockType, PidfdFlags, Signal, fcntl_getlk, pidfd_open, pidfd_send_signal,
 };
@@ -31,7 +31,7 @@ pub(crate) const HIDDEN: &str = "CARGO_PKG_NAME";
 fn host(home: &Path) -> Commands {
     let image = Image::open().unwrap();
     let (shell, hidden) = (OsStr::new("/bin/sh"), vec![HIDDEN.to_owned()]);
-    let claims = Claims::of_host(home);
+    let claims = ClaimFolders::of_host(home);
     Commands::new(image, Some(shell), hidden, claims, wall_clock)
 }
 
@@ -126,12 +126,12 @@ impl World {
         self.home.to_str().unwrap()
     }
 
-    /// Folder of the state directories of the agent's commands.
+    /// Folder of the claim directories of the agent's commands.
     pub(crate) fn tasks(&self) -> PathBuf {
         self.host.join("state/tasks/scout")
     }
 
-    /// Folder in which an earlier build kept the state directories.
+    /// Folder in which an earlier build kept the claim directories.
     pub(crate) fn earlier_tasks(&self) -> PathBuf {
         self.home.join(".holon/state/tasks")
     }
@@ -140,7 +140,7 @@ impl World {
         CommandKey::of_call(self.home(), &CallId::from_stored(format!("call_{name}")))
     }
 
-    pub(crate) fn state_dir(&self, name: &str) -> PathBuf {
+    pub(crate) fn claim_dir(&self, name: &str) -> PathBuf {
         self.tasks().join(self.key(name).name)
     }
 
@@ -226,13 +226,13 @@ impl World {
 
     /// The socket of a command's shim, and the path to which a test moves it to make the shim unreachable.
     pub(crate) fn sockets(&self, name: &str) -> (PathBuf, PathBuf) {
-        let dir = self.state_dir(name);
+        let dir = self.claim_dir(name);
         (dir.join("shim.sock"), dir.join("away"))
     }
 
     /// Kills the shim of a command. The shim is the holder of the lock.
     pub(crate) fn kill_shim(&self, name: &str) {
-        let lock = File::open(self.state_dir(name).join("spec.lock")).unwrap();
+        let lock = File::open(self.claim_dir(name).join("spec.lock")).unwrap();
         let request = Flock::from(FlockType::ReadLock);
         let holder = fcntl_getlk(&lock, &request)
             .unwrap()

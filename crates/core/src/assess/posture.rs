@@ -66,7 +66,7 @@ pub(super) fn explain(
         },
         NextAction::Boot => because("its home is being made".into()),
         NextAction::Turn => match &agent.open_turn {
-            Some(turn) => explain_turn(turn),
+            Some(turn) => turn_reason(turn),
             None => because("a turn without a record".into()),
         },
         NextAction::Take => because(format!("{} queued", count_messages(queue.pending))),
@@ -103,7 +103,7 @@ fn removal_reason(agent: &AgentRecord) -> String {
     }
 }
 
-fn explain_turn(turn: &OpenTurn) -> SchedulingPosture {
+fn turn_reason(turn: &OpenTurn) -> SchedulingPosture {
     let (reason, wakes_at) = match &turn.phase {
         Phase::CallingModel { .. } => (
             format!("asks {} for round {}", turn.model_ref(), turn.rounds + 1),

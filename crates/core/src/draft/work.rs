@@ -20,7 +20,7 @@ pub(crate) struct WorkRows {
     waits: Part<Vec<WaitRecord>>,
     timers: BTreeMap<TimerId, Option<TimerRecord>>,
     hints: Part<Vec<WakeHint>>,
-    parked_timers: Part<Vec<TimerRecord>>,
+    deferred_timers: Part<Vec<TimerRecord>>,
     active_timers: Part<Vec<TimerRecord>>,
 }
 
@@ -34,7 +34,7 @@ impl WorkRows {
             waits: std::mem::take(&mut loaded.active_waits),
             timers: std::mem::take(&mut loaded.timers),
             hints: std::mem::take(&mut loaded.hints),
-            parked_timers: std::mem::take(&mut loaded.parked_timers),
+            deferred_timers: std::mem::take(&mut loaded.deferred_timers),
             active_timers: std::mem::take(&mut loaded.active_timers),
         }
     }
@@ -157,11 +157,11 @@ impl Draft<'_> {
     }
 
     /// Returns one page of the timers whose slot came while the agent was stopped.
-    pub(crate) fn parked_timers(&self) -> Vec<TimerRecord> {
-        match &self.work.parked_timers {
+    pub(crate) fn deferred_timers(&self) -> Vec<TimerRecord> {
+        match &self.work.deferred_timers {
             Part::Loaded(timers) => timers.clone(),
             Part::Missing => {
-                self.missing.borrow_mut().parked_timers = true;
+                self.missing.borrow_mut().deferred_timers = true;
                 Vec::new()
             }
         }

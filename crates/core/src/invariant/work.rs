@@ -47,7 +47,7 @@ impl StoredWork {
     }
 
     /// Counts the timers and waits whose time came while the agent was stopped and that were not handled since.
-    fn parked(&self) -> usize {
+    fn deferred(&self) -> usize {
         let waits = self.waits.iter();
         let waits = waits.filter(|wait| wait.due.is_none() && wait.due_at.is_some());
         let timers = self.timers.iter().filter(|timer| timer.due.is_none());
@@ -204,9 +204,9 @@ fn check_rest(agent: &AgentRecord, queue: &QueueView, stored: &StoredWork) -> Ve
     if agent.lifecycle != Lifecycle::Runnable {
         return found;
     }
-    if stored.parked() > 0 && work.unpark.is_none() {
+    if stored.deferred() > 0 && work.catch_up.is_none() {
         let rule = "what came while an agent was stopped is made up for";
-        found.push(violation(rule, format!("{} parked", stored.parked())));
+        found.push(violation(rule, format!("{} parked", stored.deferred())));
     }
     if agent.open_turn.is_some() || queue.pending > 0 {
         return found;

@@ -1,11 +1,11 @@
 //! Runs the tool calls of a round in order, one at a time. The kernel answers some calls in the commit; a call that
 //! needs the host becomes an effect, and one that needs another agent a send. Every call gets exactly one result.
 
+use super::call_results::{finish_call, running_call};
+use super::command_events;
 use super::end;
 use super::ending::{Ending, RestRequest};
-use super::finish::{finish_call, running_call};
-use super::kernel_calls::{self, CallRoute};
-use super::request;
+use super::immediate_calls::{self, CallRoute};
 use super::round::{is_owed_words, rounds_so_far};
 use super::work_calls;
 use crate::draft::Draft;
@@ -65,12 +65,12 @@ pub(super) fn run_calls(
             Ok(Intent::Sleep { .. } | Intent::WaitFor(_)) => {
                 CallRoute::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
             }
-            Ok(intent) => kernel_calls::route_call(draft, &mut turn, call, round, intent),
+            Ok(intent) => immediate_calls::route_call(draft, &mut turn, call, round, intent),
         };
         match taken {
             CallRoute::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
             CallRoute::Act => {
-                request::record_commands(draft, &turn, call, planned);
+                command_events::record_commands(draft, &turn, call, planned);
                 return start_call(draft, turn, place);
             }
             CallRoute::Message {
@@ -80,7 +80,7 @@ pub(super) fn run_calls(
             } => return send_message(draft, turn, place, agent_id, text, priority),
         }
     }
-    work::promote(draft, &mut turn, round);
+    work::adopt_report(draft, &mut turn, round);
     // Only a refused wait reaches this point on the last round; no round is left to ask for another.
     if turn.rounds >= turn.max_rounds {
         let rounds = rounds_so_far(draft, &turn);

@@ -3,8 +3,8 @@
 //! One brief settles every operator message that the turn owes, in the commit of the end. A failed turn leaves a
 //! failure brief, a log entry and an event. No call is left without a result.
 
+use super::call_results::{close_unfinished, error_result, take_over};
 use super::ending::{Ending, Failure};
-use super::finish::{close_unfinished, error_result, take_over};
 use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
@@ -37,7 +37,7 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if turn.failed_attempts > 0 {
         draft.clear_attempts();
     }
-    settle_messages(draft, turn, &ending);
+    record_outcomes(draft, turn, &ending);
     close_message(draft, turn, &ending);
     record_terminal(draft, turn, &ending);
     work::handle_turn_end(draft, turn, ending.reason);
@@ -115,7 +115,7 @@ fn record_failure(
 }
 
 /// Writes the brief of the turn, if it has content or a recipient, and settles the owed messages.
-fn settle_messages(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
+fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     let asks = requested_action(draft, turn, ending);
     let is_silent = ending.failure.is_none() && ending.words().is_none() && asks.is_none();
     if turn.owes.is_empty() && is_silent {

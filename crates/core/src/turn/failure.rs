@@ -36,18 +36,18 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
 }
 
 /// A failed request and its circumstances.
-pub(crate) struct FailedRound<'a> {
+pub(crate) struct FailedAttempt<'a> {
     pub(crate) failure: &'a ModelFailure,
     pub(crate) timing: RoundTiming,
     /// Messages that the request contained. They are still queued.
-    pub(crate) joined: &'a [QueueEntry],
+    pub(crate) interjected: &'a [QueueEntry],
 }
 
 /// Handles a failed request of the open turn.
 pub(crate) fn handle_failure(
     draft: &mut Draft<'_>,
     stamp: Stamp,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
 ) -> Reply {
     let failure = failed.failure;
     let awaited = awaited_answer(draft);
@@ -146,10 +146,10 @@ fn choose_action(
 }
 
 /// Handles the failure of every model. A turn with a waiting caller ends, any other is suspended.
-fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedRound<'_>) {
+fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedAttempt<'_>) {
     let kinds = suspension::failure_kinds(draft);
     let refused_by_one = kinds.iter().any(|kind| kind.refuses_request());
-    if refused_by_one && may_drop_joined(&turn, failed) {
+    if refused_by_one && may_drop_interjected(&turn, failed) {
         return handle_refusal(draft, turn, failed);
     }
     match patience::judge_chain(&kinds) {
@@ -181,18 +181,18 @@ fn as_refusal(draft: &Draft<'_>, failure: &ModelFailure) -> ModelFailure {
 }
 
 /// Returns true if a refused request can be repeated without the messages that had joined it.
-const fn may_drop_joined(turn: &OpenTurn, failed: &FailedRound<'_>) -> bool {
-    !turn.closed_to_joining && !failed.joined.is_empty()
+const fn may_drop_interjected(turn: &OpenTurn, failed: &FailedAttempt<'_>) -> bool {
+    !turn.closed_to_joining && !failed.interjected.is_empty()
 }
 
 /// Handles a request that no model accepts. It is repeated once without the messages that had joined it, which get
 /// turns of their own; without such messages the turn fails.
-fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedRound<'_>) {
-    if !may_drop_joined(&turn, failed) {
+fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedAttempt<'_>) {
+    if !may_drop_interjected(&turn, failed) {
         return fail_turn(draft, &turn, &as_refusal(draft, failed.failure));
     }
     turn.closed_to_joining = true;
-    for entry in failed.joined {
+    for entry in failed.interjected {
         draft.queue_held(entry);
     }
     ask_chain_again(draft, turn);
@@ -225,7 +225,7 @@ fn next_renewal(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ModelRef, u64)> {
 fn park(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     model: ModelRef,
     wait_ms: u64,
 ) {
@@ -275,7 +275,7 @@ fn attempt_state(turn: &OpenTurn) -> AttemptState {
 fn back_off(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     backoff_ms: u64,
     cause: PauseCause,
 ) {
@@ -296,7 +296,7 @@ fn back_off(
     }));
     let due = draft.set_due(
         until,
-        DueAction::BackoffOver {
+        DueAction::ProviderPauseOver {
             turn_index: turn.turn_index,
         },
     );

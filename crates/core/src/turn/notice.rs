@@ -2,7 +2,7 @@
 //!
 //! A notice settles nothing. Each prompt still gets its one outcome.
 
-use super::failure::FailedRound;
+use super::failure::FailedAttempt;
 use super::suspension::DecisiveFailure;
 use crate::draft::Draft;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
@@ -17,7 +17,7 @@ use holon_domain::{BriefId, MessageId, Timestamp, limits, text};
 pub(super) fn acknowledge(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     until: Timestamp,
 ) {
     let waits_long = |since: Timestamp| until.millis_since(since) >= limits::ACKNOWLEDGE_AFTER_MS;
@@ -106,13 +106,13 @@ fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> Actio
 fn take_unacknowledged(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     waits: impl Fn(Timestamp) -> bool,
 ) -> Vec<MessageId> {
     let since = turn.patience.since.unwrap_or(draft.now);
     let owed = turn.owes.iter().map(|owed| (owed.seq, since, &owed.id));
     let joined = failed
-        .joined
+        .interjected
         .iter()
         .filter(|entry| entry.envelope.owes_outcome())
         .map(|entry| {
@@ -122,7 +122,12 @@ fn take_unacknowledged(
     let queued = draft.queued_prompts();
     let behind = queued
         .iter()
-        .filter(|prompt| failed.joined.iter().all(|entry| entry.seq != prompt.seq))
+        .filter(|prompt| {
+            failed
+                .interjected
+                .iter()
+                .all(|entry| entry.seq != prompt.seq)
+        })
         .map(|prompt| (prompt.seq, since.max(prompt.created_at), &prompt.id));
     let new = |seq: MessageSeq| !draft.agent.acknowledged.contains(&seq);
     let told: Vec<(MessageSeq, MessageId)> = owed

@@ -2,11 +2,11 @@
 //!
 //! The commit of the answer consumes what the request held, such as interjections, and never earlier.
 
+use super::call_results;
 use super::calls::{next_round, run_calls};
 use super::end;
 use super::ending::Ending;
 use super::failure::{awaited_answer, learn};
-use super::finish;
 use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
@@ -87,15 +87,15 @@ fn continue_turn(
     // The round limit applies to answers that need another round; a rest ends the turn by itself.
     if bound_reached && (cut_off || has_calls && !is_rest(round)) {
         let rounds = rounds_so_far(draft, &turn);
-        finish::refuse_all(draft, &turn, round, || round_bound_error(rounds));
+        call_results::refuse_all(draft, &turn, round, || round_bound_error(rounds));
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     if cut_off && turn.output_limit_hits > limits::OUTPUT_LIMIT_RECOVERIES {
-        finish::refuse_all(draft, &turn, round, truncated_error);
+        call_results::refuse_all(draft, &turn, round, truncated_error);
         return end::end(draft, &turn, Ending::output_limit());
     }
     if cut_off {
-        finish::refuse_all(draft, &turn, round, truncated_error);
+        call_results::refuse_all(draft, &turn, round, truncated_error);
         return ask_to_go_on(draft, turn, has_calls);
     }
     if has_calls {

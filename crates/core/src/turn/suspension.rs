@@ -5,7 +5,7 @@
 //! messages stay queued, and the turn continues from its log.
 
 use super::ask::{ask, ask_from_first};
-use super::failure::FailedRound;
+use super::failure::FailedAttempt;
 use super::notice;
 use crate::draft::Draft;
 use crate::input::Reply;
@@ -59,7 +59,7 @@ pub(super) fn failure_kinds(draft: &Draft<'_>) -> Vec<ModelFailureKind> {
 fn decisive(
     draft: &Draft<'_>,
     turn: &OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     reason: SuspensionReason,
 ) -> DecisiveFailure {
     let last = DecisiveFailure {
@@ -99,7 +99,7 @@ pub(super) struct DecisiveFailure {
 pub(super) fn suspend(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedRound<'_>,
+    failed: &FailedAttempt<'_>,
     reason: SuspensionReason,
     planned: Option<PlannedPause>,
 ) {
@@ -137,7 +137,7 @@ pub(super) fn suspend(
 fn begin_pause(draft: &mut Draft<'_>, turn_index: u64, planned: PlannedPause) -> SuspensionPause {
     let until = draft.now.plus_millis(planned.length_ms);
     SuspensionPause {
-        due: draft.set_due(until, DueAction::BackoffOver { turn_index }),
+        due: draft.set_due(until, DueAction::ProviderPauseOver { turn_index }),
         until,
         length_ms: planned.length_ms,
         renewal: planned.renewal,
@@ -145,7 +145,7 @@ fn begin_pause(draft: &mut Draft<'_>, turn_index: u64, planned: PlannedPause) ->
 }
 
 /// Handles the end of a turn's pause: asks the same model again, or the whole chain if the turn was suspended.
-pub(crate) fn handle_pause_end(draft: &mut Draft<'_>, id: DueId) -> Reply {
+pub(crate) fn handle_provider_pause_end(draft: &mut Draft<'_>, id: DueId) -> Reply {
     let waits = |turn: &mut OpenTurn| turn.phase.due() == Some(id);
     let Some(mut turn) = draft.agent.open_turn.take_if(waits) else {
         return Reply::Unchanged;
@@ -168,7 +168,7 @@ pub(crate) fn handle_pause_end(draft: &mut Draft<'_>, id: DueId) -> Reply {
 }
 
 /// Ends a wait for a provider because an operator acted. Returns true if there was one.
-pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
+pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
     let waits = |turn: &mut OpenTurn| match turn.phase {
         Phase::Suspended { .. } => true,
         Phase::BackingOff { cause, .. } => match cause {
@@ -209,7 +209,7 @@ pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
 pub(crate) fn handle_model_choice(draft: &mut Draft<'_>) {
     let turn = draft.agent.open_turn.as_ref();
     if turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. })) {
-        end_wait(draft, SuspensionEnd::ModelChange);
+        end_provider_pause(draft, SuspensionEnd::ModelChange);
     }
 }
 
@@ -244,7 +244,7 @@ fn shorten_pause(draft: &mut Draft<'_>, mut turn: OpenTurn) {
 
 /// Asks the models once more after a host start, for a turn that only an operator could help: the host may have another
 /// credential.
-pub(crate) fn handle_host_start(draft: &mut Draft<'_>, turn: OpenTurn) {
+pub(crate) fn handle_recovery(draft: &mut Draft<'_>, turn: OpenTurn) {
     match turn.phase {
         Phase::Suspended { pause: None, .. } => {
             resume_asking(draft, turn, SuspensionEnd::HostStart)

@@ -107,21 +107,21 @@ fn to_rejection(error: ToolError) -> Rejection {
 /// Prepares the agent's work after a start, so that missed timers and waits are handled next.
 pub(crate) fn handle_agent_start(draft: &mut Draft<'_>) {
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
-    if may_run && draft.agent.work.parked > 0 && draft.agent.work.unpark.is_none() {
-        draft.agent.work.unpark = Some(draft.set_due(draft.now, DueAction::Unpark));
+    if may_run && draft.agent.work.deferred > 0 && draft.agent.work.catch_up.is_none() {
+        draft.agent.work.catch_up = Some(draft.set_due(draft.now, DueAction::CatchUp));
     }
 }
 
 /// Handles one page of the timers and waits whose time came while the agent was stopped.
-pub(crate) fn unpark(draft: &mut Draft<'_>) -> Reply {
-    draft.agent.work.unpark = None;
+pub(crate) fn catch_up(draft: &mut Draft<'_>) -> Reply {
+    draft.agent.work.catch_up = None;
     if draft.agent.lifecycle != Lifecycle::Runnable {
         return Reply::Unchanged;
     }
-    let done = wait::unpark(draft) + timer::unpark(draft);
+    let done = wait::catch_up(draft) + timer::catch_up(draft);
     // An empty page ends the makeup even if the count says otherwise.
-    let left = draft.agent.work.parked.saturating_sub(done);
-    draft.agent.work.parked = if done == 0 { 0 } else { left };
+    let left = draft.agent.work.deferred.saturating_sub(done);
+    draft.agent.work.deferred = if done == 0 { 0 } else { left };
     handle_agent_start(draft);
     Reply::Done
 }

@@ -17,7 +17,7 @@ pub(crate) const MISSING_REPORT: &str =
 
 /// Stores the text of a finished round as the report of the one completed item that had the focus. If several items
 /// were completed, the runtime does not guess which one the text is about.
-pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &CurrentRound) {
+pub(crate) fn adopt_report(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &CurrentRound) {
     let completions = std::mem::take(&mut turn.completions);
     let focused: Vec<&Completion> = completions.iter().filter(|one| one.focused).collect();
     let [completion] = focused.as_slice() else {

@@ -3,7 +3,7 @@
 use crate::world::World;
 use crate::{make, states};
 use holon_core::admission::{judge_models, models_for};
-use holon_core::{HostFacts, Ingress, Input, Rejection, Reply};
+use holon_core::{HostConditions, Ingress, Input, Rejection, Reply};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::brief::{AttachmentKind, BriefAttachment};
 use holon_domain::message::{
@@ -434,7 +434,7 @@ fn a_stopped_agent_says_so_also_when_it_has_no_model() {
 
 #[test]
 fn a_model_that_was_named_is_the_only_one_and_otherwise_one_of_the_list_is_enough() {
-    let host = HostFacts::new(ModelChain {
+    let host = HostConditions::new(ModelChain {
         fallbacks: vec![make::model("a/2")],
         ..ModelChain::only(make::model("a/1"))
     });

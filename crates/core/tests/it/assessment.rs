@@ -7,7 +7,7 @@ use crate::render::spelled;
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{Assessment, AssessmentFacts, NextAction, assess};
+use holon_core::assess::{Assessment, AssessmentInput, NextAction, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::ClosureOutcome;
@@ -221,7 +221,7 @@ fn rows(rest: &[Dimension], agent: &AgentRecord, queue: &QueueView) -> Vec<Row> 
     let Some((first, others)) = rest.split_first() else {
         return vec![(
             Vec::new(),
-            text(&assess(AssessmentFacts::new(agent, queue))),
+            text(&assess(AssessmentInput::new(agent, queue))),
         )];
     };
     let mut groups: Vec<(Vec<&str>, Vec<Row>)> = Vec::new();
@@ -274,7 +274,7 @@ fn for_all(
     check: &dyn Fn(&AgentRecord, &QueueView, &Assessment),
 ) {
     let Some((first, others)) = rest.split_first() else {
-        return check(agent, queue, &assess(AssessmentFacts::new(agent, queue)));
+        return check(agent, queue, &assess(AssessmentInput::new(agent, queue)));
     };
     for (_, change) in &first.values {
         let (mut agent, mut queue) = (agent.clone(), queue.clone());
@@ -319,7 +319,7 @@ fn an_agent_whose_home_could_not_be_made_is_not_shown_as_stopped_by_an_operator(
     let mut world = states::booting();
     let stamp = world.stamp().expect("its home is being made");
     world.send(make::home_prepared(stamp, Err("disk full")));
-    let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+    let standing = assess(AssessmentInput::new(&world.agent, &world.queue()));
     insta::assert_snapshot!(text(&standing), @"stay | stopped | idle: stopped because its home could not be made; a start tries again | failed, sleeping");
 }
 
@@ -329,7 +329,7 @@ fn a_closure_that_failed_says_how() {
     let stamp = world.stamp().expect("a model is asked");
     let refused = ModelFailureKind::InvalidRequest;
     world.send(make::failed(refused, stamp, world.now));
-    let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+    let standing = assess(AssessmentInput::new(&world.agent, &world.queue()));
     let closure = standing.closure.expect("it stands somewhere");
     assert_eq!(closure.outcome, ClosureOutcome::Failed);
     insta::assert_snapshot!(closure.evidence.join("; "), @"turn 1 ended: ProviderFailed (invalid_request: the provider said no)");
@@ -340,7 +340,7 @@ fn an_agent_that_rests_beside_tasks_says_so_and_what_wakes_it() {
     let mut world = states::beside_tasks(2);
     world.send(ModelAnswer::calls(vec![make::sleep(None)]).to(&world));
     let reason = |world: &World| {
-        assess(AssessmentFacts::new(&world.agent, &world.queue()))
+        assess(AssessmentInput::new(&world.agent, &world.queue()))
             .posture
             .reason
     };

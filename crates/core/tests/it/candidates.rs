@@ -4,7 +4,7 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{AssessmentFacts, assess};
+use holon_core::assess::{AssessmentInput, assess};
 use holon_domain::attempt::{AttemptOutcome, AttemptTimeline};
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
@@ -42,11 +42,11 @@ fn without_fallbacks(mut world: World) -> World {
 fn fail(world: &mut World, failure: ModelFailure) {
     let stamp = world.stamp().expect("a model is asked");
     let timing = make::timing(world.now);
-    world.send(Input::RoundFailed {
+    world.send(Input::AttemptFailed {
         stamp,
         failure,
         timing,
-        joined: world.interjections(),
+        interjected: world.interjections(),
     });
 }
 
@@ -196,7 +196,7 @@ fn a_used_up_allowance_of_the_last_model_suspends_the_turn_visibly_until_it_is_r
     let mut world = without_fallbacks(unattended());
     fail(&mut world, used_up(HOUR_MS));
     let renewed = world.now.plus_millis(HOUR_MS);
-    let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+    let standing = assess(AssessmentInput::new(&world.agent, &world.queue()));
     assert_eq!(standing.posture.wakes_at, Some(renewed));
     assert!(
         standing.posture.reason.contains("allowance of a/1"),
@@ -316,7 +316,7 @@ fn the_allowance_that_is_renewed_first_is_waited_for_and_then_all_are_asked_anew
         fail(&mut world, used_up(HOUR_MS));
         assert_eq!(asked(&world), "c/1");
         fail(&mut world, last);
-        let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+        let standing = assess(AssessmentInput::new(&world.agent, &world.queue()));
         assert_eq!(
             standing.posture.wakes_at,
             Some(world.now.plus_millis(HOUR_MS))

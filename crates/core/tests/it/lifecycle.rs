@@ -4,7 +4,7 @@ use crate::commands;
 use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
-use holon_core::assess::{AssessmentFacts, assess};
+use holon_core::assess::{AssessmentInput, assess};
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::BriefKind;
@@ -132,7 +132,7 @@ fn a_home_that_cannot_be_removed_is_tried_again_after_growing_pauses_without_an_
         let stamp = world.stamp().expect("its home is being removed");
         world.send(make::home_removed(stamp, Err("busy")));
         assert_eq!(world.violations(), []);
-        let shown = assess(AssessmentFacts::new(&world.agent, &world.queue())).posture;
+        let shown = assess(AssessmentInput::new(&world.agent, &world.queue())).posture;
         assert!(shown.reason.contains("tried again: busy"), "{shown:?}");
         let (&id, (time, due)) = world.due.first_key_value().expect("a pause");
         let (at, due) = (time.at(), due.clone());

@@ -253,11 +253,11 @@ pub(crate) fn misunderstood() -> (&'static str, Result<Intent, ToolError>) {
 }
 
 pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Input {
-    Input::RoundFailed {
+    Input::AttemptFailed {
         stamp,
         failure: ModelFailure::new(kind, "the provider said no"),
         timing: timing(at),
-        joined: Vec::new(),
+        interjected: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{AssessmentFacts, NextAction, assess};
+use holon_core::assess::{AssessmentInput, NextAction, assess};
 use holon_domain::limits;
 use holon_domain::message::{Cause, Priority};
 use holon_domain::queue::QueueStatus;
@@ -22,7 +22,7 @@ fn the_first_turns_an_agent_causes_itself_follow_at_once_and_further_ones_wait_l
     let mut waits = Vec::new();
     for _ in 0..16 {
         follow_up(&mut world, 1);
-        let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+        let standing = assess(AssessmentInput::new(&world.agent, &world.queue()));
         match standing.next {
             NextAction::Pace { until } => {
                 waits.push(until.millis_since(world.now));

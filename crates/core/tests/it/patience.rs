@@ -7,7 +7,7 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{AssessmentFacts, assess};
+use holon_core::assess::{AssessmentInput, assess};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{ActionCode, BriefKind, BriefRow};
 use holon_domain::closure::WaitingReason;
@@ -48,16 +48,16 @@ fn is_suspended(world: &World) -> bool {
 fn fail(world: &mut World, kind: ModelFailureKind) {
     let stamp = world.stamp().expect("a model is asked");
     let timing = make::timing(world.now);
-    let joined = if turn(world).closed_to_joining {
+    let interjected = if turn(world).closed_to_joining {
         Vec::new()
     } else {
         world.interjections()
     };
-    world.send(Input::RoundFailed {
+    world.send(Input::AttemptFailed {
         stamp,
         failure: ModelFailure::new(kind, "it failed."),
         timing,
-        joined,
+        interjected,
     });
 }
 
@@ -104,7 +104,7 @@ fn when_every_model_has_failed_the_turn_is_suspended_and_nothing_is_settled() {
     assert_eq!(reason, SuspensionReason::ProviderTrouble);
     assert_eq!(world.ended_as(), None);
     assert_eq!(world.in_status(QueueStatus::Queued).len(), 1);
-    let shown = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+    let shown = assess(AssessmentInput::new(&world.agent, &world.queue()));
     assert_eq!(shown.status, AgentStatus::Asleep);
     assert_eq!(shown.posture.wakes_at, Some(pause.until));
     let closure = shown.closure.expect("it stands somewhere");
@@ -189,7 +189,7 @@ fn when_its_patience_is_over_the_turn_stays_and_one_brief_asks_for_action() {
         actions.map(|action| action.code).collect()
     };
     assert_eq!(asked_for(&world), [ActionCode::ProviderUnavailable]);
-    let shown = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+    let shown = assess(AssessmentInput::new(&world.agent, &world.queue()));
     let closure = shown.closure.expect("it stands somewhere");
     assert_eq!(
         closure.waiting_reason,
@@ -303,7 +303,7 @@ fn a_run_fails_instead_unless_a_prompt_that_nobody_waits_for_has_joined_it() {
 fn a_refused_request_is_asked_once_more_without_what_had_joined_it() {
     let mut world = asked();
     world.send(make::admit(make::prompt(Priority::Interject)));
-    let joined = world.interjections();
+    let interjected = world.interjections();
     fail(&mut world, ModelFailureKind::InvalidRequest);
     fail(&mut world, ModelFailureKind::InvalidRequest);
     assert!(turn(&world).closed_to_joining);
@@ -317,7 +317,7 @@ fn a_refused_request_is_asked_once_more_without_what_had_joined_it() {
     );
     assert_eq!(
         Some(&turn(&world).message_id),
-        joined.first().map(|entry| &entry.envelope.id),
+        interjected.first().map(|entry| &entry.envelope.id),
         "it gets a turn of its own"
     );
     fail(&mut world, ModelFailureKind::InvalidRequest);

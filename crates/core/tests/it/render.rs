@@ -205,14 +205,14 @@ fn effect_text(effect: &Effect, world: &World) -> String {
 fn due_text(due: &DueAction) -> &'static str {
     match due {
         DueAction::RestOver { .. } => "rest_over",
-        DueAction::BackoffOver { .. } => "backoff_over",
+        DueAction::ProviderPauseOver { .. } => "backoff_over",
         DueAction::PaceOver => "pace_over",
         DueAction::RemovalRetry => "removal_retry",
         DueAction::WorkTick => "work_tick",
         DueAction::Recheck { .. } => "recheck",
         DueAction::WaitOver { .. } => "wait_over",
         DueAction::TimerFire { .. } => "timer_fire",
-        DueAction::Unpark => "unpark",
+        DueAction::CatchUp => "unpark",
     }
 }
 

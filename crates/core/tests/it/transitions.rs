@@ -245,7 +245,7 @@ fn times(world: &World) -> Vec<(&'static str, Input)> {
         ),
         (
             "due came: a back-off no state waits for",
-            stale(DueAction::BackoffOver { turn_index: 1 }),
+            stale(DueAction::ProviderPauseOver { turn_index: 1 }),
         ),
         (
             "due came: a pace no state waits for",

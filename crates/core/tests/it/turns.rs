@@ -24,11 +24,11 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
             ..ModelFailure::new(ModelFailureKind::ServerError, "overloaded")
         };
         let timing = make::timing(world.now);
-        world.send(holon_core::Input::RoundFailed {
+        world.send(holon_core::Input::AttemptFailed {
             stamp,
             failure,
             timing,
-            joined: Vec::new(),
+            interjected: Vec::new(),
         });
         if pause {
             world.let_due_come();

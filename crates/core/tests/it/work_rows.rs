@@ -20,7 +20,7 @@ impl World {
             let found = self.timers.iter().find(|timer| timer.id == *id);
             (id.clone(), found.cloned())
         };
-        let parked = self
+        let deferred = self
             .active_timers()
             .filter(|timer| timer.due.is_none())
             .cloned();
@@ -36,8 +36,8 @@ impl World {
                 self.active_waits().cloned().collect()
             }),
             hints: part(needs.hints, || self.hints.values().cloned().collect()),
-            parked_timers: part(needs.parked_timers, || {
-                parked.take(limits::UNPARKED_AT_ONCE).collect()
+            deferred_timers: part(needs.deferred_timers, || {
+                deferred.take(limits::CAUGHT_UP_AT_ONCE).collect()
             }),
             active_timers: part(needs.active_timers, || {
                 let active = self.active_timers().cloned();

@@ -6,9 +6,10 @@
 use crate::make;
 use holon_core::input::NewAgent;
 use holon_core::input::{Finding, ProbeResult};
-use holon_core::invariant::{self, StoredFacts, Violation};
+use holon_core::invariant::{self, StoredRows, Violation};
 use holon_core::{
-    AgentView, HostFacts, Input, Rejection, Reply, Stamp, Step, StepError, lifecycle, needs, step,
+    AgentView, HostConditions, Input, Rejection, Reply, Stamp, Step, StepError, lifecycle, needs,
+    step,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::AttemptRecord;
@@ -93,14 +94,14 @@ pub(crate) struct World {
     /// Newest generation that the host has given out.
     pub(crate) newest_generation: u64,
     pub(crate) now: Timestamp,
-    pub(crate) host: HostFacts,
+    pub(crate) host: HostConditions,
     dice: Dice,
 }
 
 impl World {
     /// Creates a world with one new agent, whose home is being checked.
     pub(crate) fn with(new: NewAgent) -> Self {
-        let host = HostFacts::new(ModelChain::only(make::model("scripted/default")));
+        let host = HostConditions::new(ModelChain::only(make::model("scripted/default")));
         let mut dice = Dice::new();
         let Decision { agent, facts, .. } = lifecycle::create(new, &host, 0, make::T0, &mut dice);
         let mut world = Self {
@@ -324,7 +325,7 @@ impl World {
     pub(crate) fn violations(&self) -> Vec<Violation> {
         let dequeued = self.in_status(QueueStatus::Dequeued);
         let held = self.in_status(QueueStatus::Held);
-        let stored = StoredFacts {
+        let stored = StoredRows {
             effects: self.effects.keys().copied().collect(),
             due: self.due.keys().copied().collect(),
             tasks: self.active_tasks().cloned().collect(),

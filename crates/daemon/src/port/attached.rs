@@ -6,7 +6,7 @@
 //! create it again.
 
 use holon_domain::workspace::{AGENT_HOME, WorkspaceEntry};
-use holon_workspace::{AttachedRoot, Attachment, Claims, Tree, TreeError};
+use holon_workspace::{AttachedRoot, Attachment, ClaimFolders, Tree, TreeError};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,14 +22,14 @@ const MAX_REMEMBERED: usize = 1_000;
 /// Remembers and compares attached directories. All methods block on the file system. Clones share the entries.
 #[derive(Debug, Clone)]
 pub(crate) struct Attachments {
-    claims: Claims,
+    claims: ClaimFolders,
     /// Attached directories that are not recorded yet, by agent home.
     remembered: Arc<Mutex<HashMap<String, AttachedRoot>>>,
 }
 
 impl Attachments {
     /// Creates attachments whose records are stored with these claims.
-    pub(crate) fn new(claims: Claims) -> Self {
+    pub(crate) fn new(claims: ClaimFolders) -> Self {
         Self {
             claims,
             remembered: Arc::default(),

@@ -9,7 +9,7 @@ use holon_engine::ports::{
     CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal, OutputRetention,
 };
 use holon_process::Image;
-use holon_workspace::Claims;
+use holon_workspace::ClaimFolders;
 use std::ffi::OsStr;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,7 @@ impl Commands {
         image: Image,
         shell: Option<&OsStr>,
         hidden_env: Vec<String>,
-        claims: Claims,
+        claims: ClaimFolders,
     ) -> Self {
         let commands = holon_command::Commands::new(image, shell, hidden_env, claims, wall_clock);
         Self(commands)

@@ -17,7 +17,7 @@ use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Change, FilePatch, Patch};
 use holon_tools::apply_patch::{NAME, refused};
 use holon_workspace::{
-    Claims, SettleOutcome, TreeError, forget, make_home, make_private_dir, settle, take_back,
+    ClaimFolders, SettleOutcome, TreeError, forget, make_home, make_private_dir, settle, take_back,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -43,13 +43,13 @@ const MAX_CLEARED: usize = 32;
 /// Changes files on this machine. Blocking work runs off the async threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
-    claims: Claims,
+    claims: ClaimFolders,
     attachments: Attachments,
 }
 
 impl Files {
     /// Creates the port for the directories of `attachments`, with journals among `claims`.
-    pub(crate) const fn new(claims: Claims, attachments: Attachments) -> Self {
+    pub(crate) const fn new(claims: ClaimFolders, attachments: Attachments) -> Self {
         Self {
             claims,
             attachments,

@@ -8,7 +8,7 @@ use holon_domain::AgentId;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::HomeHost;
 use holon_engine::request::WorkspaceChoice;
-use holon_workspace::Claims;
+use holon_workspace::ClaimFolders;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,13 +22,17 @@ const FULL_LOG_EVERY: u64 = 60;
 #[derive(Debug)]
 pub(crate) struct Homes {
     agents_dir: PathBuf,
-    claims: Claims,
+    claims: ClaimFolders,
     attachments: Attachments,
 }
 
 impl Homes {
     /// Creates the port for homes in `agents_dir`.
-    pub(crate) const fn new(agents_dir: PathBuf, claims: Claims, attachments: Attachments) -> Self {
+    pub(crate) const fn new(
+        agents_dir: PathBuf,
+        claims: ClaimFolders,
+        attachments: Attachments,
+    ) -> Self {
         Self {
             agents_dir,
             claims,

@@ -9,7 +9,7 @@ use super::model::{Models, ProviderBinding};
 use crate::error::Error;
 use holon_config::Settings;
 use holon_process::Image;
-use holon_workspace::Claims;
+use holon_workspace::ClaimFolders;
 use std::sync::Arc;
 
 /// The adapters that are replaced when the settings change.
@@ -34,7 +34,7 @@ impl ReloadableAdapters {
         })?;
         let (shell, claims) = (
             settings.shell.as_deref(),
-            Claims::of_host(&settings.home.value),
+            ClaimFolders::of_host(&settings.home.value),
         );
         Ok(Self {
             models: Arc::new(Models::new(settings)?),

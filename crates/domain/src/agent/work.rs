@@ -116,10 +116,12 @@ pub struct WorkState {
     pub timer_ticks: u32,
     /// Timers and waits that became due while the agent was stopped. A start handles them.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
-    pub parked: u32,
+    #[serde(rename = "parked")]
+    pub deferred: u32,
     /// Due entry that makes a started agent handle them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unpark: Option<DueId>,
+    #[serde(rename = "unpark")]
+    pub catch_up: Option<DueId>,
     /// Grows with every operator message, wake hint, task result and model change. Idle turns counted before are void.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub wake_count: u64,

@@ -21,7 +21,7 @@ pub enum CommandState<R, E> {
     /// The command ran and ended; its end is on record.
     Ended(E),
     /// The command could not be started; the reason is on record.
-    Failed(CommandFailure),
+    StartFailed(CommandFailure),
     /// The command may have run. It cannot be proven that it runs or how it ended.
     Unknown(UnknownCause),
 }
@@ -36,7 +36,7 @@ impl<R, E> CommandState<R, E> {
             Self::NeverStarted => CommandState::NeverStarted,
             Self::Running(running) => CommandState::Running(map(running)),
             Self::Ended(ended) => CommandState::Ended(ended),
-            Self::Failed(failure) => CommandState::Failed(failure),
+            Self::StartFailed(failure) => CommandState::StartFailed(failure),
             Self::Unknown(cause) => CommandState::Unknown(cause),
         }
     }
@@ -47,7 +47,7 @@ impl<R, E> CommandState<R, E> {
             Self::NeverStarted => CommandState::NeverStarted,
             Self::Running(running) => CommandState::Running(running),
             Self::Ended(ended) => CommandState::Ended(map(ended)),
-            Self::Failed(failure) => CommandState::Failed(failure),
+            Self::StartFailed(failure) => CommandState::StartFailed(failure),
             Self::Unknown(cause) => CommandState::Unknown(cause),
         }
     }
@@ -91,7 +91,7 @@ mod tests {
         let failed = CommandFailure::Cancelled;
         for state in [
             State::NeverStarted,
-            State::Failed(failed),
+            State::StartFailed(failed),
             State::Unknown(UnknownCause::SupervisorDied),
             State::Ended(1),
         ] {

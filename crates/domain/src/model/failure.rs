@@ -18,17 +18,18 @@ pub enum ModelFailureKind {
     RateLimited,
     /// The account's allowance is used up until a time that the provider may have named.
     Quota,
-    /// An HTTP 5xx that is worth a retry.
+    /// An HTTP 5xx, 409 or 425 that is worth a retry.
     ServerError,
-    /// HTTP 401 or 403: the credential is missing or refused.
+    /// HTTP 401, 403 or 407: the credential is missing or refused.
     Auth,
-    /// Another HTTP 4xx: a retry of the same request does not help.
+    /// HTTP 400 or another status about the content of the request: a retry of the same request does not help.
     InvalidRequest,
     /// The prompt does not fit the context window.
     ContextLengthExceeded,
     /// The answer could not be decoded, or reports a failure itself.
     InvalidResponse,
-    /// The provider is unknown, or this build does not support its protocol.
+    /// The provider is unknown, this build does not support its protocol, the server answers with another HTTP 4xx as if
+    /// it did not know the route, or no secure connection can be set up.
     UnsupportedTransport,
     /// The provider has no such model: unknown name, missing or malformed script, or the script is at its end.
     ModelUnavailable,

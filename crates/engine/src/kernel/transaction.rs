@@ -1,7 +1,9 @@
 //! One transaction of the kernel: the decisions about the agent of an input and about the receivers of its sends.
 
 use super::{HandleResult, HandledInput, PostCommitWork, Refusal, fill_intents};
-use holon_core::{AgentView, HostFacts, Input, Rejection, Reply, Step, StepError, needs, step};
+use holon_core::{
+    AgentView, HostConditions, Input, Rejection, Reply, Step, StepError, needs, step,
+};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::needs::{LoadedRows, Needs, Part};
@@ -20,7 +22,7 @@ type Delivery = (AgentId, AgentId, AgentSend);
 pub(super) struct Transaction<'a> {
     /// Agent whose input is handled. A fault in its own decisions fails the whole transaction.
     subject: &'a AgentId,
-    facts: &'a HostFacts,
+    conditions: &'a HostConditions,
     now: Timestamp,
     entropy: &'a mut dyn Entropy,
     work: PostCommitWork,
@@ -30,13 +32,13 @@ pub(super) struct Transaction<'a> {
 impl<'a> Transaction<'a> {
     pub(super) fn new(
         subject: &'a AgentId,
-        facts: &'a HostFacts,
+        conditions: &'a HostConditions,
         now: Timestamp,
         entropy: &'a mut dyn Entropy,
     ) -> Self {
         Self {
             subject,
-            facts,
+            conditions,
             now,
             entropy,
             work: PostCommitWork::default(),
@@ -78,12 +80,12 @@ impl<'a> Transaction<'a> {
             self.work.add(&first.decision);
         }
         self.send(agent_id, first.sends);
-        self.run_to_rest(ledger, no, first.decision)?;
+        self.decide_until_rest(ledger, no, first.decision)?;
         Ok(Ok(reply))
     }
 
     /// Repeats the decision while the queue may hold more, a bounded number of times.
-    fn run_to_rest(
+    fn decide_until_rest(
         &mut self,
         ledger: &mut dyn Ledger,
         no: AgentNo,
@@ -124,7 +126,7 @@ impl<'a> Transaction<'a> {
                 loaded: load(ledger, no, agent, &wanted)?,
                 agent: agent.clone(),
             };
-            match step(view, input, self.facts, self.now, self.entropy) {
+            match step(view, input, self.conditions, self.now, self.entropy) {
                 Ok(step) => return Ok(Ok(step)),
                 Err(StepError::Rejected(rejection)) => return Ok(Err(rejection)),
                 Err(StepError::NeedsMore(more)) => wanted.extend(*more),

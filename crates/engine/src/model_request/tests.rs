@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use super::{ReminderTerms, RoundRequest};
-use crate::facts::SharedFacts;
+use crate::conditions::SharedConditions;
 use crate::kernel::{HandledInput, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
-use holon_core::{HostFacts, Input, RoundAnswer, Stamp};
+use holon_core::{HostConditions, Input, RoundAnswer, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::effect::{Effect, EffectRecord};
@@ -78,9 +78,9 @@ impl MessageBench {
         let mut bench = Self {
             store: Inline::new(db),
             steps,
-            kernel: Kernel::new(SharedFacts::new(HostFacts::new(ModelChain::only(
-                default_model,
-            )))),
+            kernel: Kernel::new(SharedConditions::new(HostConditions::new(
+                ModelChain::only(default_model),
+            ))),
             id: id.clone(),
             numbers: Counter::default(),
             answer: None,

@@ -1,6 +1,6 @@
 //! Reads of work items, waits and timers, and the explanation of an agent.
 
-use super::{Reads, or_default_if_unreadable, page_size};
+use super::{ReadHandle, or_default_if_unreadable, page_size};
 use crate::error::Error;
 use holon_core::explain::{self, ExplainedRows};
 use holon_core::{Rejection, summary};
@@ -40,7 +40,7 @@ pub enum EntryFilter {
     All,
 }
 
-impl Reads {
+impl ReadHandle {
     /// Returns a page of an agent's work items.
     ///
     /// # Errors

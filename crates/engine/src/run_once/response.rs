@@ -57,7 +57,7 @@ impl WaitingRun {
         if !is_suspended && (is_own || !has_trouble) {
             return None;
         }
-        let assessment = assess(holon_core::assess::AssessmentFacts::new(&agent, queue));
+        let assessment = assess(holon_core::assess::AssessmentInput::new(&agent, queue));
         let admitted = admitted.clone();
         Some(Box::new(Self {
             admitted,
@@ -181,7 +181,7 @@ fn derive_report(
     tasks: Vec<Value>,
     tally: &Tally,
 ) -> RunReport {
-    let closure = assess(holon_core::assess::AssessmentFacts::new(agent, queue)).closure;
+    let closure = assess(holon_core::assess::AssessmentInput::new(agent, queue)).closure;
     let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
     let final_status = match (&tally.failure, brief.kind) {
         (Some((_, Some(TerminalReason::MaxRounds))), _) => RunStatus::MaxTurnsExceeded,

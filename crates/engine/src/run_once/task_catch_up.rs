@@ -3,7 +3,7 @@
 //!
 //! The watchers of the tasks record the ends. Invariant: the run is delayed for a bounded time only.
 
-use crate::acts::Acts;
+use crate::control::ControlHandle;
 use crate::error::Error;
 use crate::news::wait_for_news;
 use crate::ports::CommandKey;
@@ -18,25 +18,28 @@ const WAIT_MS: u64 = 5_000;
 
 /// Waits until the end of every task that is not proven to run is committed. Only needed in a host started for one run;
 /// any other host has watched the tasks all along.
-pub(super) async fn wait_for_recorded_ends(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
-    let shell = acts.shell();
+pub(super) async fn wait_for_recorded_ends(
+    control: &ControlHandle,
+    agent_id: &AgentId,
+) -> Result<(), Error> {
+    let shell = control.shell();
     let clock = &shell.ports.clock;
     let late = clock.sleep_until(clock.elapsed() + Duration::from_millis(WAIT_MS));
     tokio::select! {
-        on_record = watch_recorded_ends(acts, agent_id) => on_record,
+        on_record = watch_recorded_ends(control, agent_id) => on_record,
         () = late => Ok(()),
         () = shell.wait_for_shutdown() => Err(shell.shutdown_error()),
     }
 }
 
-async fn watch_recorded_ends(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
-    let mut news = acts.shell().store.subscribe();
-    let open = open_tasks(acts, agent_id).await?;
-    let alive = find_alive(acts, &open).await;
+async fn watch_recorded_ends(control: &ControlHandle, agent_id: &AgentId) -> Result<(), Error> {
+    let mut news = control.shell().store.subscribe();
+    let open = open_tasks(control, agent_id).await?;
+    let alive = find_alive(control, &open).await;
     let is_over = |(id, _): &OpenTask| !alive.contains(id);
     let over: Vec<TaskId> = open.into_iter().filter(is_over).map(|(id, _)| id).collect();
     loop {
-        let still_open = open_tasks(acts, agent_id).await?;
+        let still_open = open_tasks(control, agent_id).await?;
         if !still_open.iter().any(|(id, _)| over.contains(id)) {
             return Ok(());
         }
@@ -46,11 +49,11 @@ async fn watch_recorded_ends(acts: &Acts, agent_id: &AgentId) -> Result<(), Erro
 
 /// Returns the tasks with a command that is proven to run. Probes all commands concurrently, because one that does not
 /// answer takes long.
-async fn find_alive(acts: &Acts, tasks: &[OpenTask]) -> BTreeSet<TaskId> {
+async fn find_alive(control: &ControlHandle, tasks: &[OpenTask]) -> BTreeSet<TaskId> {
     let mut asked = JoinSet::new();
     for (id, keys) in tasks {
         for key in keys.clone() {
-            let (host, id) = (Arc::clone(&acts.shell().ports.command), id.clone());
+            let (host, id) = (Arc::clone(&control.shell().ports.command), id.clone());
             asked.spawn(async move { host.is_alive(&key).await.then_some(id) });
         }
     }
@@ -65,9 +68,9 @@ async fn find_alive(acts: &Acts, tasks: &[OpenTask]) -> BTreeSet<TaskId> {
 /// An unfinished task and the keys of its commands.
 type OpenTask = (TaskId, Vec<CommandKey>);
 
-async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<OpenTask>, Error> {
+async fn open_tasks(control: &ControlHandle, agent_id: &AgentId) -> Result<Vec<OpenTask>, Error> {
     let id = agent_id.clone();
-    let read = acts.readers().read(move |reader| {
+    let read = control.readers().read(move |reader| {
         Ok(match reader.agent(&id)? {
             Some((no, agent)) => (agent.settings.agent_home, reader.active_tasks(no)?),
             None => Default::default(),

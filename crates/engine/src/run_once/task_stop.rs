@@ -4,7 +4,7 @@
 //! only, and never lost.
 
 use super::response::FinishedRun;
-use crate::acts::Acts;
+use crate::control::ControlHandle;
 use crate::error::Error;
 use crate::news::wait_for_news;
 use crate::shell::Sender;
@@ -18,7 +18,7 @@ const AFTER_A_KILL_MS: u64 = 2_000;
 
 /// Stops the running tasks of a finished run and waits for their ends. Tasks that the agent itself stopped are not
 /// waited for.
-pub(super) async fn stop_tasks(acts: &Acts, finished: &mut FinishedRun) {
+pub(super) async fn stop_tasks(control: &ControlHandle, finished: &mut FinishedRun) {
     let runs = |task: &&TaskRecord| match task.status {
         TaskStatus::Queued | TaskStatus::Running => true,
         TaskStatus::Cancelling
@@ -33,7 +33,7 @@ pub(super) async fn stop_tasks(acts: &Acts, finished: &mut FinishedRun) {
         return;
     }
     let agent_id = finished.admitted.agent_id.clone();
-    let shell = acts.shell();
+    let shell = control.shell();
     let mut news = shell.store.subscribe();
     // If the stop fails, the response goes out without the ends of the tasks.
     let stopped = shell.submit(&agent_id, Sender::Runtime, Input::Stop);
@@ -44,7 +44,7 @@ pub(super) async fn stop_tasks(acts: &Acts, finished: &mut FinishedRun) {
     let clock = &shell.ports.clock;
     let late = clock.sleep_until(clock.elapsed() + Duration::from_millis(bound));
     tokio::pin!(late);
-    while refresh_tasks(acts, finished)
+    while refresh_tasks(control, finished)
         .await
         .is_ok_and(|all_over| !all_over)
     {
@@ -57,12 +57,14 @@ pub(super) async fn stop_tasks(acts: &Acts, finished: &mut FinishedRun) {
 }
 
 /// Reads the tasks again. Returns true if all that were stopped are over.
-async fn refresh_tasks(acts: &Acts, finished: &mut FinishedRun) -> Result<bool, Error> {
+async fn refresh_tasks(control: &ControlHandle, finished: &mut FinishedRun) -> Result<bool, Error> {
     let id = finished.admitted.agent_id.clone();
-    let read = acts.readers().read(move |reader| match reader.agent(&id)? {
-        Some((no, _)) => reader.tasks_to_tell(no),
-        None => Ok(Vec::new()),
-    });
+    let read = control
+        .readers()
+        .read(move |reader| match reader.agent(&id)? {
+            Some((no, _)) => reader.tasks_to_tell(no),
+            None => Ok(Vec::new()),
+        });
     let now = read.await?;
     let mut all_over = true;
     for task in &mut finished.settled.tasks {

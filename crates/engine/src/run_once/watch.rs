@@ -1,6 +1,6 @@
 //! News of a run while it goes on: the text of its answers, and the events of its agent.
 
-use crate::acts::Acts;
+use crate::control::ControlHandle;
 use crate::news::wait_for_news;
 use crate::reads::add_labels;
 use holon_domain::AgentId;
@@ -25,7 +25,7 @@ pub enum RunNews {
 pub(super) struct RunWatch<'a>(Option<Passing<'a>>);
 
 struct Passing<'a> {
-    acts: &'a Acts,
+    control: &'a ControlHandle,
     agent_id: AgentId,
     /// Position of the last event that was passed.
     cursor: u64,
@@ -37,7 +37,7 @@ struct Passing<'a> {
 impl<'a> RunWatch<'a> {
     /// Begins to watch an agent. Subscribes before it returns, so that no news of a request admitted later is missed.
     pub(super) async fn begin(
-        acts: &'a Acts,
+        control: &'a ControlHandle,
         agent_id: &AgentId,
         to: Option<mpsc::Sender<RunNews>>,
     ) -> Self {
@@ -47,11 +47,11 @@ impl<'a> RunWatch<'a> {
             return Self(None);
         }
         let mut passing = Passing {
-            acts,
+            control,
             agent_id: agent_id.clone(),
             cursor: 0,
-            deltas: acts.shell().deltas.subscribe(),
-            notices: acts.shell().store.subscribe(),
+            deltas: control.shell().deltas.subscribe(),
+            notices: control.shell().store.subscribe(),
             to,
         };
         match passing.read(EventOrder::Descending, 1).await {
@@ -169,7 +169,7 @@ impl Passing<'_> {
             limit,
             order,
         };
-        let read = self.acts.readers().read(move |reader| {
+        let read = self.control.readers().read(move |reader| {
             let Some((no, _)) = reader.agent(&id)? else {
                 return Ok(None);
             };

@@ -127,7 +127,7 @@ impl Shell {
         }
         let told = running.into_iter().map(|(agent_id, pauses)| async move {
             let input = Input::ClockSetBack { by_ms, pauses };
-            self.commit_outcome(&agent_id, input).await;
+            self.submit_until_committed(&agent_id, input).await;
         });
         join_all(told).await;
         page.next

@@ -40,7 +40,13 @@ impl Shell {
         }
         for agent_id in work.unfinished {
             let shell = self.clone();
-            self.spawn(async move { drop(shell.commit_outcome(&agent_id, Input::Continue).await) });
+            self.spawn(async move {
+                drop(
+                    shell
+                        .submit_until_committed(&agent_id, Input::Continue)
+                        .await,
+                )
+            });
         }
     }
 
@@ -56,7 +62,7 @@ impl Shell {
     }
 
     async fn decline_call(&self, record: EffectRecord) {
-        let Some(run) = self.tool_run(&record).await else {
+        let Some(run) = self.find_tool_run(&record).await else {
             return;
         };
         match run.action.restart_policy() {
@@ -74,7 +80,8 @@ impl Shell {
             consequence: Consequence::Result(ToolEnvelope::failure(run.call.name, error)),
             duration_ms: 0,
         };
-        self.commit_outcome(&record.agent_id, finished).await;
+        self.submit_until_committed(&record.agent_id, finished)
+            .await;
     }
 
     fn begin(&self, effect: EffectRecord) {

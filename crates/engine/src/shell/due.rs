@@ -138,7 +138,7 @@ impl Shell {
             time,
             due,
         } = row;
-        self.commit_outcome(
+        self.submit_until_committed(
             &agent_id,
             Input::DueCame {
                 id,

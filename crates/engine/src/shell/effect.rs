@@ -41,7 +41,7 @@ impl Shell {
         };
         holon_fault::hit("effect.done");
         if let Some(input) = outcome {
-            self.commit_outcome(&agent_id, input).await;
+            self.submit_until_committed(&agent_id, input).await;
         }
         // The effect counts as running until its outcome is committed; that commit removes it first.
         self.lock_running().remove(&(agent_id, id));
@@ -86,7 +86,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         Input::HomePrepared { stamp, .. }
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
-        | Input::RoundFailed { stamp, .. }
+        | Input::AttemptFailed { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }

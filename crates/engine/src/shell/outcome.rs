@@ -9,11 +9,15 @@ use std::sync::Arc;
 impl Shell {
     /// Commits an outcome and returns the kernel's reply, if there is one. Retries while the disk is full or failing.
     /// If no decision can be made on the outcome, its turn is given up and the agent is checked.
-    pub(crate) async fn commit_outcome(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
+    pub(crate) async fn submit_until_committed(
+        &self,
+        agent_id: &AgentId,
+        input: Input,
+    ) -> Option<Reply> {
         let (input, touched) = (Arc::new(input), TouchedAgents::default());
         let mut in_doubt = false;
         let reply = self
-            .retry_outcome(agent_id, &input, &touched, &mut in_doubt)
+            .retry_submission(agent_id, &input, &touched, &mut in_doubt)
             .await;
         // An unconfirmed commit may have asked for work that no task performs.
         if in_doubt {
@@ -22,7 +26,7 @@ impl Shell {
         reply
     }
 
-    async fn retry_outcome(
+    async fn retry_submission(
         &self,
         agent_id: &AgentId,
         input: &Arc<Input>,
@@ -86,7 +90,7 @@ impl Shell {
             return self.put_aside(agent_id, message, seen).await;
         }
         tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
-        Box::pin(self.commit_outcome(agent_id, Input::GiveUp { message })).await;
+        Box::pin(self.submit_until_committed(agent_id, Input::GiveUp { message })).await;
         // Effects outside of a turn are still open. A permanent defect costs one attempt per second.
         self.pause(AFTER_A_FAULT_MS).await;
         if let Some(id) = effect::effect_of(input) {

@@ -111,7 +111,7 @@ impl Shell {
     }
 
     /// Proves the outcome of the call that was running when the last process died, if its journal allows that.
-    pub(super) async fn prove_call(&self, run: Option<&ToolRun>) -> Option<Box<ProvenResult>> {
+    pub(super) async fn prove_patch(&self, run: Option<&ToolRun>) -> Option<Box<ProvenResult>> {
         let run = run?;
         let HostAction::ApplyPatch(patch) = &run.action else {
             return None;

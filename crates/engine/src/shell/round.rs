@@ -112,11 +112,11 @@ impl Shell {
             completed_at: now,
             provider_ms: 0,
         };
-        Input::RoundFailed {
+        Input::AttemptFailed {
             stamp,
             failure,
             timing,
-            joined: Vec::new(),
+            interjected: Vec::new(),
         }
     }
 

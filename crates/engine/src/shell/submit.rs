@@ -172,7 +172,7 @@ fn input_bytes(input: &Input) -> usize {
         Input::Configure { .. }
         | Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
-        | Input::RoundFailed { .. }
+        | Input::AttemptFailed { .. }
         | Input::ToolFinished { .. }
         | Input::Received(_)
         | Input::Deliver { .. }

@@ -72,7 +72,7 @@ impl Shell {
             report: Box::new(report),
         };
         holon_fault::hit("task.ended");
-        if self.commit_outcome(&task.agent_id, ended).await != Some(Reply::Done) {
+        if self.submit_until_committed(&task.agent_id, ended).await != Some(Reply::Done) {
             return;
         }
         holon_fault::hit("task.recorded");

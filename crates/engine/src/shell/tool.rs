@@ -36,7 +36,7 @@ impl Shell {
         };
         holon_fault::hit("tool.done");
         // If the result was not accepted, another effect owns the call and its records.
-        if self.commit_outcome(&run.agent_id, finished).await == Some(Reply::Done) {
+        if self.submit_until_committed(&run.agent_id, finished).await == Some(Reply::Done) {
             self.forget(&run.agent_home, &run.call.id, outcome.forget)
                 .await;
         } else if run.action == HostAction::WritePlan {
@@ -65,7 +65,7 @@ impl Shell {
 
     /// Warns once per agent that its workspace reaches a directory of the host.
     fn warn_of_workspace(&self, run: &ToolRun) {
-        let facts = self.kernel.facts().now();
+        let facts = self.kernel.conditions().now();
         let Some(warning) = workspace_warning(&run.agent_id, &run.workspace, &facts) else {
             return;
         };
@@ -86,11 +86,12 @@ impl Shell {
             consequence: Consequence::Result(ToolEnvelope::failure("unknown", error)),
             duration_ms: 0,
         };
-        self.commit_outcome(&record.agent_id, finished).await;
+        self.submit_until_committed(&record.agent_id, finished)
+            .await;
     }
 
     /// Reads the call of an effect; `None` if its turn is over. Retries a failed read until the host halts.
-    pub(super) async fn tool_run(&self, record: &EffectRecord) -> Option<ToolRun> {
+    pub(super) async fn find_tool_run(&self, record: &EffectRecord) -> Option<ToolRun> {
         let Effect::RunTool { .. } = record.effect else {
             return None;
         };

@@ -106,7 +106,7 @@ async fn only_bad_is_aside(host: &Host, house: &House, table: &str) {
 
 /// Checks that a start that meets the same row again changes nothing.
 async fn a_start_is_refused(host: &Host) {
-    let started = host.acts().start_agent(&agent("bad")).await;
+    let started = host.control().start_agent(&agent("bad")).await;
     assert!(
         matches!(started, Err(Error::AgentAside { .. })),
         "{started:?}"
@@ -136,7 +136,10 @@ async fn a_record_that_cannot_be_read_at_boot_costs_one_agent_and_a_start_tries_
 
 /// Checks that a start after the repair resumes the open work: the command is found, and the turn ends.
 async fn goes_on_after_a_start(host: &Host, house: &House) {
-    host.acts().start_agent(&agent("bad")).await.expect("back");
+    host.control()
+        .start_agent(&agent("bad"))
+        .await
+        .expect("back");
     let told = events(host, "bad").await;
     let aside = told
         .iter()
@@ -221,7 +224,10 @@ async fn a_message_that_cannot_be_read_while_the_host_runs_costs_one_agent() {
     house.damage(&format!(
         "UPDATE messages SET envelope = substr(envelope, 2) {at}"
     ));
-    host.acts().start_agent(&agent("bad")).await.expect("back");
+    host.control()
+        .start_agent(&agent("bad"))
+        .await
+        .expect("back");
     house.model.next().await.answer(says("the first answer"));
     house.model.next().await.answer(says("the second answer"));
     let told = briefs(&host, "bad", 2).await;
@@ -258,7 +264,10 @@ async fn a_due_entry_and_an_attempt_that_cannot_be_read_cost_one_agent() {
     house.damage(&format!(
         "UPDATE attempts SET record = 'x' || record WHERE agent_no = {OF_BAD}"
     ));
-    host.acts().start_agent(&agent("bad")).await.expect("back");
+    host.control()
+        .start_agent(&agent("bad"))
+        .await
+        .expect("back");
     house.clock.advance(120_000);
     house.model.next().await.answer(says("hi"));
     until(&host, "bad", |status| {
@@ -270,7 +279,10 @@ async fn a_due_entry_and_an_attempt_that_cannot_be_read_cost_one_agent() {
     house.damage(&format!(
         "UPDATE attempts SET record = substr(record, 2) WHERE agent_no = {OF_BAD}"
     ));
-    host.acts().start_agent(&agent("bad")).await.expect("back");
+    host.control()
+        .start_agent(&agent("bad"))
+        .await
+        .expect("back");
     house.model.next().await.answer(says("hi"));
     assert_eq!(briefs(&host, "bad", 1).await[0].text, "hi");
     at_rest(&host, "bad").await;
@@ -380,8 +392,8 @@ async fn a_run_whose_agent_is_put_aside_ends_with_the_reason() {
         workspace: Default::default(),
         admission_context: AdmissionContext::LocalProcess,
     };
-    let acts = host.acts();
-    let running = tokio::spawn(async move { acts.run_once(request).await });
+    let control = host.control();
+    let running = tokio::spawn(async move { control.run_once(request).await });
     let asked = house.model.next().await;
     let round = format!("UPDATE messages SET envelope = 'x' WHERE agent_no = {OF_BAD}");
     house.damage(&round);
@@ -400,7 +412,10 @@ async fn a_removal_that_was_put_aside_goes_on_after_a_start() {
     create(&host, "bad").await;
     create(&host, "good").await;
     house.homes.hold(true);
-    host.acts().stop_agent(&agent("bad")).await.expect("stops");
+    host.control()
+        .stop_agent(&agent("bad"))
+        .await
+        .expect("stops");
     house.damage("UPDATE agents SET record = 'x' || record WHERE agent_id = 'bad'");
     let refused = try_prompt(&host, "bad", "hi", Priority::Normal).await;
     assert!(
@@ -410,7 +425,10 @@ async fn a_removal_that_was_put_aside_goes_on_after_a_start() {
     let mends = "UPDATE agents SET record = replace(substr(record, 2), '\"stopped\"', '\"deleting\"') \
                  WHERE agent_id = 'bad'";
     house.damage(mends);
-    host.acts().start_agent(&agent("bad")).await.expect("back");
+    host.control()
+        .start_agent(&agent("bad"))
+        .await
+        .expect("back");
     house.homes.hold(false);
     loop {
         let list = host.reads().agents().await.expect("a list");

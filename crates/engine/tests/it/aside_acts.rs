@@ -67,7 +67,10 @@ async fn a_prompt_that_meets_contradicting_rows_puts_its_agent_aside_with_the_re
         assert_eq!(briefs(&host, "good", 2).await[1].text, "still here");
 
         house.damage(mends);
-        host.acts().start_agent(&agent("bad")).await.expect("back");
+        host.control()
+            .start_agent(&agent("bad"))
+            .await
+            .expect("back");
         prompt(&host, "bad", "and now?").await;
         house.model.next().await.answer(says("back"));
         assert_eq!(briefs(&host, "bad", 2).await[1].text, "back");
@@ -96,7 +99,10 @@ async fn a_start_of_an_agent_that_was_put_aside_proves_its_patch_as_a_boot_does(
     );
     house.damage("UPDATE agents SET record = substr(record, 2) WHERE agent_id = 'main'");
     *house.files.proof.lock().await = Some(Ok(added_file("new.txt")));
-    host.acts().start_agent(&agent("main")).await.expect("back");
+    host.control()
+        .start_agent(&agent("main"))
+        .await
+        .expect("back");
     let asked = house.model.next().await;
     let conversation = format!("{:?}", asked.request.conversation);
     assert!(conversation.contains("A new.txt"), "{conversation}");
@@ -108,8 +114,8 @@ async fn a_start_of_an_agent_that_was_put_aside_proves_its_patch_as_a_boot_does(
 async fn a_temporary_agent_that_was_put_aside_is_removed_at_the_next_boot() {
     let before = House::new();
     let host = before.start().await;
-    let acts = host.acts();
-    let running = tokio::spawn(async move { acts.run_once(request("hello")).await });
+    let control = host.control();
+    let running = tokio::spawn(async move { control.run_once(request("hello")).await });
     let _asked = before.model.next().await;
     let [temporary] = before.to_recover().await.try_into().expect("one agent");
     let house = before.after_crash();
@@ -127,8 +133,8 @@ async fn a_temporary_agent_that_was_put_aside_is_removed_at_the_next_boot() {
 async fn a_temporary_agent_that_is_put_aside_during_its_run_goes_with_the_run() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let running = tokio::spawn(async move { acts.run_once(request("hello")).await });
+    let control = host.control();
+    let running = tokio::spawn(async move { control.run_once(request("hello")).await });
     let asked = house.model.next().await;
     let [temporary] = house.to_recover().await.try_into().expect("one agent");
     house.damage("UPDATE messages SET envelope = 'x'");
@@ -147,7 +153,7 @@ async fn a_removal_passes_the_mark_of_an_agent_that_was_put_aside() {
     let house = House::new();
     let host = two_at_rest(&house).await;
     house.damage("UPDATE agents SET record = 'x' WHERE agent_id = 'bad'");
-    let removed = host.acts().remove_agent(&agent("bad")).await;
+    let removed = host.control().remove_agent(&agent("bad")).await;
     assert_eq!(removed, Ok(()));
     house.is_gone(&agent("bad")).await;
     until(&host, "good", |shown| {

@@ -159,7 +159,10 @@ async fn a_watched_run_tells_its_agent_first_and_its_deltas_before_the_recorded_
     let house = House::new();
     let host = host_of(&house, [attempt(&["Hel", "lo."], says("Hello."))]).await;
     let (news, mut heard) = mpsc::channel(512);
-    let run = host.acts().run_once_watched(request("hello"), news).await;
+    let run = host
+        .control()
+        .run_once_watched(request("hello"), news)
+        .await;
     let response = run.unwrap();
     assert_eq!(response.final_text, "Hello.");
     let Some(RunNews::Began(agent_id)) = heard.recv().await else {
@@ -189,6 +192,6 @@ async fn a_caller_that_does_not_read_the_news_of_its_run_gets_its_answer_all_the
         agent_id: Some(agent("main")),
         ..request("hello")
     };
-    let run = host.acts().run_once_watched(request, news).await;
+    let run = host.control().run_once_watched(request, news).await;
     assert_eq!(run.unwrap().final_text, "done");
 }

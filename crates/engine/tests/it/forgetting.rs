@@ -46,7 +46,7 @@ async fn a_result_that_comes_too_late_forgets_nothing() {
     let command = house.commands.next().await;
     command.ends_as_its_call_is_called_off();
     house.commands.hold_forgets(true);
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");

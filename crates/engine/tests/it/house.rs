@@ -1,6 +1,6 @@
 //! A host on its own database, with all ports controlled by the test.
 
-use holon_core::invariant::{self, StoredFacts, StoredWork};
+use holon_core::invariant::{self, StoredRows, StoredWork};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
@@ -243,7 +243,7 @@ impl House {
             timers: outstanding.timers,
             hints: outstanding.hints.len(),
         };
-        let stored = StoredFacts {
+        let stored = StoredRows {
             work,
             effects: outstanding.effects,
             due: outstanding.due,
@@ -300,7 +300,10 @@ pub(crate) async fn create(host: &Host, name: &str) {
         workspace: Default::default(),
         model: None,
     };
-    host.acts().create_agent(request).await.expect("an agent");
+    host.control()
+        .create_agent(request)
+        .await
+        .expect("an agent");
     let runnable = holon_domain::agent::Lifecycle::Runnable;
     until(host, name, |status| status.agent.lifecycle == runnable).await;
 }
@@ -308,7 +311,7 @@ pub(crate) async fn create(host: &Host, name: &str) {
 /// Number of commits, including every one that a reader can see. A reader sees a commit before it is counted, so this
 /// first starts the agent again, which changes nothing and returns after all earlier commits are counted.
 pub(crate) async fn commits(host: &Host, name: &str) -> u64 {
-    let started = host.acts().start_agent(&agent(name)).await;
+    let started = host.control().start_agent(&agent(name)).await;
     started.expect("nothing to start");
     host.commits()
 }
@@ -339,7 +342,7 @@ pub(crate) async fn try_prompt(
         DeliverySurface::HttpControlPrompt,
         AdmissionContext::ControlAuthenticated,
     );
-    host.acts().admit(&agent(name), ingress).await
+    host.control().admit(&agent(name), ingress).await
 }
 
 pub(crate) async fn status(host: &Host, name: &str) -> AgentSummary {

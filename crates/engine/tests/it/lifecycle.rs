@@ -29,9 +29,9 @@ async fn an_agent_that_was_never_used_rests_until_a_message_arrives() {
 async fn a_removal_that_fails_is_tried_again_by_itself_and_may_be_asked_for_again() {
     let house = House::new();
     let host = house.with_main().await;
-    let acts = host.acts();
+    let control = host.control();
     house.homes.stuck.store(true, Relaxed);
-    acts.remove_agent(&agent("main")).await.expect("goes");
+    control.remove_agent(&agent("main")).await.expect("goes");
     let shown = until(&host, "main", |shown| {
         shown.scheduling_posture.wakes_at.is_some()
     })
@@ -42,7 +42,7 @@ async fn a_removal_that_fails_is_tried_again_by_itself_and_may_be_asked_for_agai
     let code = refused.expect_err("it is going").code();
     assert_eq!(code, "agent_deleting");
     // A repeated request retries at once. It fails again, and the next backoff is longer.
-    acts.remove_agent(&agent("main")).await.expect("goes");
+    control.remove_agent(&agent("main")).await.expect("goes");
     has_failed_twice(&house).await;
     house.homes.stuck.store(false, Relaxed);
     house.clock.advance(2_000);
@@ -64,7 +64,7 @@ async fn a_name_that_is_used_again_accepts_no_outcome_of_its_predecessor() {
     let house = House::new();
     let host = house.with_main().await;
     let first = house.record(&agent("main")).await.expect("an agent");
-    host.acts()
+    host.control()
         .remove_agent(&agent("main"))
         .await
         .expect("goes");
@@ -83,8 +83,8 @@ async fn a_name_that_is_used_again_accepts_no_outcome_of_its_predecessor() {
 async fn a_private_agent_is_as_invisible_to_acts_as_to_reads() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let running = tokio::spawn(async move { acts.run_once(request("hello")).await });
+    let control = host.control();
+    let running = tokio::spawn(async move { control.run_once(request("hello")).await });
     let asked = house.model.next().await;
     let [private] = house.to_recover().await.try_into().expect("one agent");
     for aside in [false, true] {
@@ -93,22 +93,25 @@ async fn a_private_agent_is_as_invisible_to_acts_as_to_reads() {
                 "UPDATE agents SET aside = 'log 1: cut off' WHERE agent_id = '{private}'"
             ));
         }
-        let acts = host.acts();
+        let control = host.control();
         let unknown = Error::AgentNotFound {
             agent_id: private.clone(),
         };
-        let prompted = acts.admit(&private, hello()).await;
+        let prompted = control.admit(&private, hello()).await;
         assert_eq!(prompted.map(drop), Err(unknown.clone()));
-        assert_eq!(acts.start_agent(&private).await, Err(unknown.clone()));
-        assert_eq!(acts.stop_agent(&private).await, Err(unknown.clone()));
-        assert_eq!(acts.remove_agent(&private).await, Err(unknown.clone()));
-        let inherit = acts.set_model(&private, ModelChoice::Inherit).await;
+        assert_eq!(control.start_agent(&private).await, Err(unknown.clone()));
+        assert_eq!(control.stop_agent(&private).await, Err(unknown.clone()));
+        assert_eq!(control.remove_agent(&private).await, Err(unknown.clone()));
+        let inherit = control.set_model(&private, ModelChoice::Inherit).await;
         assert_eq!(inherit, Err(unknown.clone()));
         let named = RunRequest {
             agent_id: Some(private.clone()),
             ..request("hello?")
         };
-        assert_eq!(acts.run_once(named).await.map(drop), Err(unknown.clone()));
+        assert_eq!(
+            control.run_once(named).await.map(drop),
+            Err(unknown.clone())
+        );
         let read = host.reads().status(&private).await.map(drop);
         assert_eq!(read, Err(unknown));
     }
@@ -138,7 +141,7 @@ async fn an_agent_without_a_home_is_refused_alike_at_every_door() {
         workspace: Default::default(),
         model: None,
     };
-    host.acts().create_agent(new).await.expect("made");
+    host.control().create_agent(new).await.expect("made");
     until(&host, "main", |shown| {
         shown.agent.lifecycle == Lifecycle::Stopped
     })
@@ -148,7 +151,7 @@ async fn an_agent_without_a_home_is_refused_alike_at_every_door() {
         agent_id: Some(agent("main")),
         ..request("hello")
     };
-    let run = host.acts().run_once(named).await;
+    let run = host.control().run_once(named).await;
     let (prompted, run) = (prompted.expect_err("refused"), run.expect_err("refused"));
     assert_eq!(prompted, run);
     assert_eq!(prompted.code(), "agent_home_missing");

@@ -64,12 +64,16 @@ async fn an_own_choice_and_new_settings_hold_from_the_next_turn_on() {
         model: model("d/1"),
         reasoning_effort: None,
     };
-    let acts = host.acts();
-    acts.set_model(&agent("main"), own).await.expect("is set");
+    let control = host.control();
+    control
+        .set_model(&agent("main"), own)
+        .await
+        .expect("is set");
     let status = host.reads().status(&agent("main")).await.expect("a status");
     assert_eq!(status.model.effective_model.as_deref(), Some("d/1"));
     assert!(status.model.effective_fallback_models.is_empty());
-    acts.set_model(&agent("main"), ModelChoice::Inherit)
+    control
+        .set_model(&agent("main"), ModelChoice::Inherit)
         .await
         .expect("is cleared");
     let status = host.reads().status(&agent("main")).await.expect("a status");

@@ -96,8 +96,9 @@ async fn after_a_crash_the_model_is_told_what_can_be_proven_of_a_patch() {
 async fn a_run_names_the_files_its_patches_changed() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(crate::runs::request("add it")).await });
+    let control = host.control();
+    let waiting =
+        tokio::spawn(async move { control.run_once(crate::runs::request("add it")).await });
     let patch = || ("ApplyPatch", json!({ "patch": PATCH }));
     let round = calls(&[patch(), patch()]);
     house.model.next().await.answer(round);
@@ -113,7 +114,7 @@ async fn a_run_names_the_files_its_patches_changed() {
 
 /// Stops the agent and checks that only its patch is outstanding then.
 async fn stop(house: &House, host: &Host) {
-    let stopped = host.acts().stop_agent(&agent("main")).await;
+    let stopped = host.control().stop_agent(&agent("main")).await;
     stopped.expect("stopped");
     assert_eq!(house.open_effects("main").await, ["finish_patch"]);
     house.is_sound("main").await;
@@ -176,8 +177,8 @@ async fn a_patch_whose_turn_goes_on_after_a_crash_is_finished_too() {
 async fn the_home_of_an_agent_that_goes_stays_until_its_patch_is_through() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let run = tokio::spawn(async move { acts.run_once(crate::runs::request("add it")).await });
+    let control = host.control();
+    let run = tokio::spawn(async move { control.run_once(crate::runs::request("add it")).await });
     let round = calls(&[("ApplyPatch", json!({ "patch": PATCH }))]);
     house.model.next().await.answer(round);
     let asked = house.files.patches.next().await;

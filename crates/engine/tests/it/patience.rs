@@ -125,8 +125,8 @@ async fn a_run_whose_caller_left_is_suspended_like_any_prompt() {
         agent_id: Some(agent("main")),
         ..request("take your time")
     };
-    let acts = host.acts();
-    let mut waits = Box::pin(acts.run_once(named));
+    let control = host.control();
+    let mut waits = Box::pin(control.run_once(named));
     let asked = tokio::select! {
         asked = house.model.next() => asked,
         ended = &mut waits => panic!("nothing was answered yet: {ended:?}"),

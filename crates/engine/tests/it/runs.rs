@@ -31,8 +31,8 @@ pub(crate) async fn run(
     request: RunRequest,
     world: impl Future<Output = ()>,
 ) -> Result<RunOnceResponse, Error> {
-    let acts = host.acts();
-    let (outcome, ()) = tokio::join!(acts.run_once(request), world);
+    let control = host.control();
+    let (outcome, ()) = tokio::join!(control.run_once(request), world);
     outcome
 }
 
@@ -158,9 +158,9 @@ async fn a_run_that_fails_or_waits_is_an_answer_and_not_an_error() {
 async fn a_run_whose_caller_went_away_is_run_and_cleaned_up() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
+    let control = host.control();
     {
-        let waiting = acts.run_once(request("hello"));
+        let waiting = control.run_once(request("hello"));
         tokio::pin!(waiting);
         let asked = tokio::select! {
             _ = &mut waiting => panic!("nobody answered yet"),
@@ -245,8 +245,8 @@ async fn a_host_for_one_run_leaves_everybody_else_as_they_are() {
 async fn a_temporary_run_nobody_waits_for_any_more_is_broken_off_and_removed() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(request("a long task")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(request("a long task")).await });
     let round = calls(&[("ExecCommand", json!({ "cmd": "make" }))]);
     house.model.next().await.answer(round);
     let command = house.commands.next().await;

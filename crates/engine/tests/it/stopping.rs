@@ -17,7 +17,7 @@ async fn stopping_lets_the_model_go_and_tells_the_operator() {
     let host = house.with_main().await;
     let admitted = prompt(&host, "main", "hello").await;
     let asked = house.model.next().await;
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
@@ -36,7 +36,7 @@ async fn stopping_ends_the_command_and_its_result_changes_nothing() {
     let round = calls(&[("ExecCommand", json!({ "cmd": "make" }))]);
     house.model.next().await.answer(round);
     let command = house.commands.next().await;
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
@@ -68,7 +68,7 @@ async fn stopping_ends_every_task_too_and_a_start_begins_none_of_them_again() {
     let second = house.commands.next().await;
     let command = house.commands.next().await;
     first.clings();
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
@@ -81,7 +81,7 @@ async fn stopping_ends_every_task_too_and_a_start_begins_none_of_them_again() {
     assert_eq!(stops, expected);
     until(&host, "main", |status| status.active_tasks.len() == 1).await;
     house.is_sound("main").await;
-    host.acts()
+    host.control()
         .start_agent(&agent("main"))
         .await
         .expect("started");
@@ -109,7 +109,7 @@ async fn stopping_in_the_middle_of_a_batch_ends_what_runs_and_bars_what_has_not_
     house.commands.next().await.ends("first");
     let two = house.commands.next().await;
     two.prints("half");
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
@@ -136,7 +136,7 @@ async fn the_first_turn_after_a_stop_is_told_which_tasks_were_stopped_and_no_tur
     let house = House::new();
     let (host, task) = with_task(&house, "npm start").await;
     task.prints("listening on port 3000");
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
@@ -145,7 +145,7 @@ async fn the_first_turn_after_a_stop_is_told_which_tasks_were_stopped_and_no_tur
         host.shut_down().await.expect("down");
         house.start().await
     };
-    host.acts()
+    host.control()
         .start_agent(&agent("main"))
         .await
         .expect("started");
@@ -178,7 +178,7 @@ async fn a_task_that_was_done_before_the_stop_reached_it_is_on_record_as_done() 
     let (host, task) = with_task(&house, "make").await;
     task.prints("built");
     task.is_done_when_it_is_asked_to_end();
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
@@ -202,7 +202,7 @@ async fn a_batch_that_was_stopped_between_two_commands_is_cancelled() {
         .next()
         .await
         .is_done_when_it_is_asked_to_end();
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
@@ -218,7 +218,7 @@ async fn a_stopped_agent_refuses_and_keeps_its_queue_for_its_next_start() {
     prompt(&host, "main", "first").await;
     prompt(&host, "main", "second").await;
     let asked = house.model.next().await;
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
@@ -229,7 +229,7 @@ async fn a_stopped_agent_refuses_and_keeps_its_queue_for_its_next_start() {
         refused,
         Err(Error::Rejected(Rejection::Stopped { agent_id }))
     );
-    host.acts()
+    host.control()
         .start_agent(&agent("main"))
         .await
         .expect("started");

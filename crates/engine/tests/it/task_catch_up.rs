@@ -35,8 +35,8 @@ async fn a_named_agents_run_without_a_host_begins_with_what_ended_before_it() {
     // The task is over, but its watcher does not know yet.
     task.falls_silent(true);
     let host = start_for_main(&house).await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(of_main("is it built?")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(of_main("is it built?")).await });
     task.watched().await;
     for _ in 0..32 {
         // Each read takes a reader thread, so a run that would begin too early can proceed meanwhile.
@@ -67,8 +67,8 @@ async fn a_named_agents_run_waits_neither_for_a_task_that_runs_nor_long_for_one_
         host.shut_down().await.expect("goes down");
         task.falls_silent(silent);
         let host = start_for_main(&house).await;
-        let acts = host.acts();
-        let waiting = tokio::spawn(async move { acts.run_once(of_main("is it built?")).await });
+        let control = host.control();
+        let waiting = tokio::spawn(async move { control.run_once(of_main("is it built?")).await });
         let reads = host.reads();
         let asked = loop {
             tokio::select! {
@@ -93,8 +93,8 @@ async fn a_named_agents_run_waits_no_longer_when_nobody_says_whether_its_tasks_r
     host.shut_down().await.expect("goes down");
     task.leaves_it_open_whether_it_runs();
     let host = start_for_main(&house).await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(of_main("is it built?")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(of_main("is it built?")).await });
     house.clock.slept_towards(5_000).await;
     house.clock.advance(5_000);
     let asked = house.model.next().await;
@@ -114,14 +114,14 @@ async fn a_named_agents_run_does_not_wait_for_a_batch_of_which_a_command_runs() 
     house.commands.next().await.ends("first");
     let two = house.commands.next().await;
     two.clings();
-    let acts = host.acts();
-    acts.stop_agent(&agent("main")).await.expect("stopped");
+    let control = host.control();
+    control.stop_agent(&agent("main")).await.expect("stopped");
     house.task_is("main", TaskStatus::Cancelling).await;
-    acts.start_agent(&agent("main")).await.expect("started");
+    control.start_agent(&agent("main")).await.expect("started");
     host.shut_down().await.expect("goes down");
     let host = start_for_main(&house).await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(of_main("what now?")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(of_main("what now?")).await });
     let asked = house.model.next().await;
     assert!(current(&asked.request).contains("what now?"));
     asked.answer(says("it is being stopped"));

@@ -135,7 +135,7 @@ async fn a_task_that_was_being_killed_is_killed_at_once_after_a_restart_too() {
         let (house, host) = change(house, host, how, || {}).await;
         let stops = house.commands.stops(3).await;
         assert_eq!(stops[2], (task.name().to_owned(), 0), "{how:?}");
-        host.acts()
+        host.control()
             .stop_agent(&agent("main"))
             .await
             .expect("stopped");
@@ -248,7 +248,7 @@ async fn the_stop_of_an_agent_goes_on_after_a_restart_and_ends_its_tasks_once() 
             let (host, task) = with_task(&house, "npm start").await;
             task.prints("listening");
             task.outlives_its_grace();
-            let stopped = host.acts().stop_agent(&agent("main")).await;
+            let stopped = host.control().stop_agent(&agent("main")).await;
             stopped.expect("stopped");
             house.commands.stops(1).await;
             house.clock.slept_towards(TASK_STOP_GRACE_MS).await;
@@ -289,12 +289,12 @@ async fn an_agent_whose_stop_outlived_its_host_is_told_of_its_task_after_the_sta
     let house = House::new();
     let (host, task) = with_task(&house, "npm start").await;
     task.clings();
-    let stopped = host.acts().stop_agent(&agent("main")).await;
+    let stopped = host.control().stop_agent(&agent("main")).await;
     stopped.expect("stopped");
     house.commands.stops(1).await;
     let (house, host) = change(house, host, Change::Crash, || {}).await;
     house.commands.stops(2).await;
-    let started = host.acts().start_agent(&agent("main")).await;
+    let started = host.control().start_agent(&agent("main")).await;
     started.expect("started");
     task.ends("bye");
     house.task_is("main", TaskStatus::Cancelled).await;

@@ -28,8 +28,8 @@ fn background(cmd: &str) -> (&str, serde_json::Value) {
 async fn a_temporary_run_is_answered_once_the_end_of_its_task_was_told() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(request("build it")).await });
     house
         .model
         .next()
@@ -61,8 +61,8 @@ async fn a_temporary_run_is_answered_once_the_end_of_its_task_was_told() {
 async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let mut waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let control = host.control();
+    let mut waiting = tokio::spawn(async move { control.run_once(request("build it")).await });
     house
         .model
         .next()
@@ -140,8 +140,8 @@ async fn a_temporary_run_does_not_wait_for_a_task_it_stopped_itself() {
 async fn a_temporary_run_that_fails_ends_its_task_first_and_tells_how_that_ended() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(request("build it")).await });
     house
         .model
         .next()
@@ -167,8 +167,8 @@ async fn a_task_that_does_not_end_holds_up_the_answer_for_a_bounded_time_and_the
  {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(request("build it")).await });
     house
         .model
         .next()
@@ -206,8 +206,8 @@ async fn a_task_that_does_not_end_holds_up_the_answer_for_a_bounded_time_and_the
 async fn a_temporary_run_nobody_waits_for_any_more_ends_its_command_and_its_tasks_by_force() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(request("build it")).await });
     let round = calls(&[
         background("npm start"),
         ("ExecCommand", json!({ "cmd": "make" })),
@@ -231,8 +231,8 @@ async fn a_temporary_run_nobody_waits_for_any_more_ends_its_command_and_its_task
 async fn what_a_crash_left_of_a_temporary_run_is_ended_and_removed_by_the_next_host() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let _waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let control = host.control();
+    let _waiting = tokio::spawn(async move { control.run_once(request("build it")).await });
     let round = calls(&[
         background("npm start"),
         ("ExecCommand", json!({ "cmd": "make" })),
@@ -288,12 +288,12 @@ async fn a_named_agents_run_is_answered_at_once_and_its_task_goes_on() {
 async fn a_run_that_does_not_wait_for_its_tasks_is_answered_at_once_and_ends_them() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
+    let control = host.control();
     let request = RunRequest {
         wait_for_tasks: false,
         ..request("start the server")
     };
-    let waiting = tokio::spawn(async move { acts.run_once(request).await });
+    let waiting = tokio::spawn(async move { control.run_once(request).await });
     house
         .model
         .next()
@@ -311,12 +311,12 @@ async fn a_run_that_does_not_wait_for_its_tasks_is_answered_at_once_and_ends_the
 async fn the_rounds_of_a_run_are_bounded_over_all_its_turns() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
+    let control = host.control();
     let request = RunRequest {
         max_rounds: Some(3),
         ..request("build it")
     };
-    let waiting = tokio::spawn(async move { acts.run_once(request).await });
+    let waiting = tokio::spawn(async move { control.run_once(request).await });
     house
         .model
         .next()
@@ -408,8 +408,8 @@ async fn a_run_takes_no_more_rounds_than_it_may_when_its_task_ends_with_the_last
 async fn a_run_whose_agent_is_stopped_while_an_end_is_told_is_over() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(request("build it")).await });
     let asked = house.model.next().await;
     asked.answer(calls(&[background("make")]));
     let task = house.commands.next().await;
@@ -426,7 +426,7 @@ async fn a_run_whose_agent_is_stopped_while_an_end_is_told_is_over() {
     house.damage(
         "UPDATE agents SET visible = 1, settings = replace(settings, '\"private\"', '\"public\"')",
     );
-    host.acts().stop_agent(&own).await.expect("stopped");
+    host.control().stop_agent(&own).await.expect("stopped");
     let response = waiting.await.expect("runs").expect("a response");
     assert!(
         response.final_text.starts_with("stopped by an operator"),
@@ -442,8 +442,8 @@ async fn a_run_whose_agent_is_stopped_while_an_end_is_told_is_over() {
 async fn a_host_that_goes_down_with_its_caller_ends_the_tasks_of_a_temporary_run_first() {
     let house = House::new();
     let host = house.start().await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(request("start it")).await });
+    let control = host.control();
+    let waiting = tokio::spawn(async move { control.run_once(request("start it")).await });
     house
         .model
         .next()

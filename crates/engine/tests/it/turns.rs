@@ -205,7 +205,10 @@ async fn an_agent_whose_home_no_decision_could_be_made_on_runs_all_the_same() {
         model: None,
     };
     house.homes.hold(true);
-    host.acts().create_agent(request).await.expect("an agent");
+    host.control()
+        .create_agent(request)
+        .await
+        .expect("an agent");
     prompt(&host, "main", "hello").await;
     house.entropy.spoil_the_next_decision();
     house.homes.hold(false);

@@ -73,7 +73,7 @@ async fn a_store_of_the_build_before_is_opened_and_its_open_work_goes_on() {
     });
     assert_eq!(failed, Some(3), "the tries of the old build count");
 
-    host.acts()
+    host.control()
         .start_agent(&agent("done"))
         .await
         .expect("starts");

@@ -182,7 +182,7 @@ async fn the_plan_of_a_call_whose_turn_was_stopped_is_removed() {
         .wait_for(|count| *count == 1)
         .await
         .expect("written");
-    host.acts()
+    host.control()
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");

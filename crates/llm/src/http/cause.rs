@@ -4,7 +4,7 @@
 
 use super::names::LookupError;
 use crate::host::Proximity;
-use holon_domain::attempt::HttpErrorFacts;
+use holon_domain::attempt::HttpErrorDetails;
 use holon_domain::model::ModelFailureKind as Kind;
 use std::error::Error;
 use std::io;
@@ -53,8 +53,8 @@ const fn unresolved(proximity: Proximity) -> Kind {
 }
 
 /// Copies the client's error flags for the diagnostics.
-pub(super) fn facts(error: &reqwest::Error) -> HttpErrorFacts {
-    HttpErrorFacts {
+pub(super) fn facts(error: &reqwest::Error) -> HttpErrorDetails {
+    HttpErrorDetails {
         is_timeout: error.is_timeout(),
         is_connect: error.is_connect(),
         is_request: error.is_request(),

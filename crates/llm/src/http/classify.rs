@@ -77,11 +77,7 @@ impl Verdict {
 }
 
 /// Classifies a response with a status other than success.
-pub(super) fn classify_refusal(
-    status: u16,
-    headers: &HeaderMap,
-    error_body: &ErrorBody,
-) -> Verdict {
+pub(super) fn classify_status(status: u16, headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
     let waiting = |kind| Verdict {
         wait_ms: wait_ms(headers, error_body, LimitResets::of(status)),
         ..Verdict::of(kind)

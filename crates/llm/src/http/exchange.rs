@@ -29,7 +29,7 @@ const WHOLE_FACTOR: u32 = 3;
 #[derive(Debug)]
 pub(super) enum ExchangeError {
     /// The provider answered with a status other than success.
-    Refused {
+    ErrorStatus {
         status: StatusCode,
         headers: Box<HeaderMap>,
         error_body: ErrorBody,
@@ -44,7 +44,7 @@ impl ExchangeError {
     /// Converts the error to the failure that the crate's caller sees.
     pub(super) fn failure(self, context: &ErrorContext<'_>) -> ModelFailure {
         match self {
-            Self::Refused {
+            Self::ErrorStatus {
                 status,
                 headers,
                 error_body,
@@ -205,8 +205,8 @@ impl Exchange<'_> {
             return Ok(response);
         }
         let (status, headers) = (response.status(), Box::new(response.headers().clone()));
-        let error_body = self.read_refusal(response).await;
-        Err(ExchangeError::Refused {
+        let error_body = self.read_error_body(response).await;
+        Err(ExchangeError::ErrorStatus {
             status,
             headers,
             error_body,
@@ -214,7 +214,7 @@ impl Exchange<'_> {
     }
 
     /// Reads the error body of a refusal, as far as it arrives within the time limit. Without it the status decides.
-    async fn read_refusal(&mut self, mut response: Response) -> ErrorBody {
+    async fn read_error_body(&mut self, mut response: Response) -> ErrorBody {
         let mut bytes = Vec::new();
         let (cap, limit) = (self.limits.error_bytes, self.limits.error);
         let reading = self.fill(&mut response, cap, &mut bytes);

@@ -18,9 +18,9 @@ const MOST: usize = 1_000;
 
 /// Parts that servers have refused, by endpoint and model.
 #[derive(Debug, Default)]
-pub(super) struct Refused(RwLock<HashMap<(Url, ModelRef), BTreeSet<RequestOption>>>);
+pub(super) struct UnsupportedOptions(RwLock<HashMap<(Url, ModelRef), BTreeSet<RequestOption>>>);
 
-impl Refused {
+impl UnsupportedOptions {
     /// Returns the parts to leave out: those the settings name and those that were refused.
     pub(super) fn omitted(
         &self,
@@ -97,11 +97,11 @@ fn names(words: &str, option: RequestOption) -> bool {
             let after = words.as_bytes().get(at + found.len());
             !before.is_some_and(is_word_byte) && !after.is_some_and(is_word_byte)
         })
-    }) && is_refusal(words)
+    }) && says_unsupported(words)
 }
 
 /// Returns true if a message says that something cannot be taken at all, not that its value is wrong.
-fn is_refusal(words: &str) -> bool {
+fn says_unsupported(words: &str) -> bool {
     [
         "unsupported",
         "not supported",

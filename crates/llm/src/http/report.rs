@@ -4,7 +4,7 @@
 //! query. `classify` and `cause` decide what a failure means.
 
 use super::cause;
-use super::classify::{Verdict, classify_refusal, classify_reported};
+use super::classify::{Verdict, classify_reported, classify_status};
 use super::clean::clean;
 use super::deadline::ExpiredLimit;
 use super::error_body::ErrorBody;
@@ -76,7 +76,7 @@ impl ErrorContext<'_> {
         headers: &HeaderMap,
         error_body: &ErrorBody,
     ) -> ModelFailure {
-        let verdict = classify_refusal(status.as_u16(), headers, error_body);
+        let verdict = classify_status(status.as_u16(), headers, error_body);
         let sentence = match headers.get("location").filter(|_| status.is_redirection()) {
             Some(target) => format!(
                 "{} answered {status} and sends us on to {}; no redirect is followed, so set its base URL to the \

@@ -5,10 +5,10 @@
 //! them if the server is on this machine or in a private network. A public server is asked for nothing but its list,
 //! unless the list names one of them.
 
-use super::address::Provider;
+use super::attempt::Http;
 use super::description;
 use super::exchange::ExchangeError;
-use super::provider::Http;
+use super::provider::Provider;
 use super::statements::Heard;
 use crate::host::Proximity;
 use holon_domain::model::{ModelFailureKind, ModelRef};
@@ -125,12 +125,12 @@ impl Http {
 /// Judges whether the same request may succeed later.
 fn judge(error: &ExchangeError) -> Heard {
     match error {
-        ExchangeError::Refused { status, .. }
+        ExchangeError::ErrorStatus { status, .. }
             if status.is_server_error() || status.as_u16() == 429 =>
         {
             Heard::Trouble
         }
-        ExchangeError::Refused { .. } | ExchangeError::Faulty { .. } => Heard::Nothing,
+        ExchangeError::ErrorStatus { .. } | ExchangeError::Faulty { .. } => Heard::Nothing,
         ExchangeError::Failed(failure) => match failure.kind {
             ModelFailureKind::Connection
             | ModelFailureKind::Network

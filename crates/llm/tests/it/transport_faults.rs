@@ -2,7 +2,7 @@
 
 use crate::support::{Key, text_of};
 use crate::wire::{ask, asking, patient, router, router_with, spec};
-use holon_domain::attempt::HttpErrorFacts;
+use holon_domain::attempt::HttpErrorDetails;
 use holon_domain::model::ModelFailureKind as Kind;
 use holon_llm::HttpLimits;
 use holon_testkit::provider::{
@@ -25,10 +25,10 @@ async fn a_refused_connection_says_where_it_was_tried() {
     );
     let facts = failure.diagnostics.unwrap();
     assert_eq!(facts.stage, "connect");
-    let expected = HttpErrorFacts {
+    let expected = HttpErrorDetails {
         is_connect: true,
         is_request: true,
-        ..HttpErrorFacts::default()
+        ..HttpErrorDetails::default()
     };
     assert_eq!(facts.reqwest, Some(expected));
     assert!(

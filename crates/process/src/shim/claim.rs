@@ -16,24 +16,24 @@ use std::os::unix::fs::FileExt as _;
 
 /// A claimed spec. It is dropped when the shim exits.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct ClaimLock {
     dir: OwnedFd,
     /// The file is never opened a second time: closing any of its descriptors would release the lock.
     lock: File,
 }
 
-impl Claim {
+impl ClaimLock {
     /// Claims the spec, or fails if it was claimed or given up before.
     pub(super) fn take(spec: &ShimSpec) -> StartResult<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let dir = rustix::fs::open(&spec.state_dir, flags, Mode::empty())
+        let dir = rustix::fs::open(&spec.claim_dir, flags, Mode::empty())
             .map_err(|error| broken("open the task's directory", &error.into()))?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock =
             rustix::fs::openat(&dir, LOCK, flags, Mode::RUSR | Mode::WUSR).map_err(|error| {
-                // Without a lock the task cannot be marked. Removing the directory, which only works while it is
+                // Without a lock the command cannot be marked. Removing the directory, which only works while it is
                 // empty, shows as well that nothing was started.
-                rustix::fs::rmdir(&spec.state_dir).ok();
+                rustix::fs::rmdir(&spec.claim_dir).ok();
                 broken("open its lock", &error.into())
             })?;
         rustix::fs::fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive)

@@ -57,7 +57,7 @@ pub(super) struct ReceivedRequest {
 }
 
 impl Server {
-    /// Opens the socket in the task's directory. The umask of the process makes it private to the owner.
+    /// Opens the socket in the command's directory. The umask of the process makes it private to the owner.
     pub(super) fn bind(dir: &OwnedFd, nonce: &str) -> io::Result<Self> {
         let dir = dir.try_clone()?;
         // The address of a socket has a short limit; this path is short even if the directory's is long.

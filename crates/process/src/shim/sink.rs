@@ -5,7 +5,7 @@
 //! If the disk is full, the head ends early and the command continues.
 
 use super::{StartResult, broken};
-use crate::record::StreamFacts;
+use crate::record::StreamRecord;
 use holon_domain::command::CommandFailure;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -187,8 +187,8 @@ impl Sink {
     }
 
     /// Returns the facts about the stream so far.
-    pub(super) fn facts(&self) -> StreamFacts {
-        StreamFacts {
+    pub(super) fn facts(&self) -> StreamRecord {
+        StreamRecord {
             path: self.path.clone(),
             total_bytes: self.total,
             head_bytes: self.head_bytes,

@@ -9,7 +9,7 @@ use super::priority::PriorityChange;
 use super::server::Server;
 use super::sink::Sink;
 use super::{StartedCommand, now, tree};
-use crate::record::{Identity, OutputFacts, Stream, TaskEnd};
+use crate::record::{EndRecord, Identity, OutputRecord, Stream};
 use crate::spec::{Leftovers, ShimSpec};
 use holon_domain::command::CommandEnd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -116,7 +116,7 @@ impl Watch {
     }
 
     /// Runs the loop until the command has ended, and returns the server for the final replies.
-    pub(super) fn run(mut self) -> (TaskEnd, Server) {
+    pub(super) fn run(mut self) -> (EndRecord, Server) {
         while self.phase != Phase::Finished {
             for ready in self.wait() {
                 self.handle(ready);
@@ -127,7 +127,7 @@ impl Watch {
         if let Some(errors) = &mut self.errors {
             errors.finish();
         }
-        let ended = TaskEnd {
+        let ended = EndRecord {
             task_id: self.identity.task_id.clone(),
             end: self.end(),
             stopped: self.cause == Cause::Stopped,
@@ -157,8 +157,8 @@ impl Watch {
     }
 
     /// Returns the facts about both streams.
-    pub(super) fn facts(&self) -> OutputFacts {
-        OutputFacts {
+    pub(super) fn facts(&self) -> OutputRecord {
+        OutputRecord {
             output: self.output.facts(),
             errors: self.errors.as_ref().map(Sink::facts),
         }

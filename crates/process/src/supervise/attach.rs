@@ -1,12 +1,12 @@
-//! Finds a task again after the host was away.
+//! Finds a command again after the host was away.
 
 use super::birth_record::BirthRecord;
+use super::claim_lock::{self, LockClaim};
 use super::client;
 use super::line::open_end_channel;
-use super::probe::{TaskLocator, probe, unless_running};
-use super::task::Task;
-use super::task_lock::{self, LockClaim};
-use crate::record::TaskEnd;
+use super::probe::{CommandLocator, probe, unless_running};
+use super::shimmed_command::ShimmedCommand;
+use crate::record::EndRecord;
 use crate::wire::{Answer, Request};
 use holon_domain::command::{CommandState, UnknownCause};
 use rustix::process::Signal;
@@ -19,15 +19,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Longest time for all checks together: a shim that accepts a connection and never answers would take minutes.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The state of a task that was looked up. If no shim can be asked, [`kept_output`](crate::kept_output) finds its
+/// The state of a command that was looked up. If no shim can be asked, [`kept_output`](crate::kept_output) finds its
 /// output.
-pub type TaskState = CommandState<Box<Task>, Box<TaskEnd>>;
+pub type ShimmedState = CommandState<Box<ShimmedCommand>, Box<EndRecord>>;
 
-/// Determines the state of the task of a directory. A task whose shim has not claimed it by now will not start any
-/// more, so this must not be called while [`start`](crate::start) of the same task is in progress.
+/// Determines the state of the command of a directory. A command whose shim has not claimed it by now will not start any
+/// more, so this must not be called while [`start`](crate::start) of the same command is in progress.
 ///
-/// A missing directory means [`CommandState::NeverStarted`], because no shim claims a task without one. That requires
-/// the right path, and that the directory cannot have been lost: the caller must have it on disk before the task is
+/// A missing directory means [`CommandState::NeverStarted`], because no shim claims a command without one. That requires
+/// the right path, and that the directory cannot have been lost: the caller must have it on disk before the command is
 /// started, must not remove it while the answer matters, and must not create it again. A directory that is older than
 /// the current boot, and so may have lost its mark in a power failure, or that contains other traces of a shim, means
 /// [`UnknownCause::SupervisorDied`] instead.
@@ -35,17 +35,17 @@ pub type TaskState = CommandState<Box<Task>, Box<TaskEnd>>;
 /// If the shim is dead, what it left of the command's session is killed, as far as it is proven to belong to it.
 /// Processes that started their own session cannot be distinguished from unrelated ones.
 ///
-/// A shim that holds its lock and does not answer is alive: its disk may be full at the moment. Its task is
-/// [`CommandState::Running`], and [`Task::has_answered`] tells the difference.
-pub async fn attach(locator: TaskLocator<'_>) -> TaskState {
+/// A shim that holds its lock and does not answer is alive: its disk may be full at the moment. Its command is
+/// [`CommandState::Running`], and [`ShimmedCommand::has_answered`] tells the difference.
+pub async fn attach(locator: CommandLocator<'_>) -> ShimmedState {
     attach_within(locator, ATTACH_TIMEOUT).await
 }
 
 /// Like [`attach`], with a limit on the time to wait for the shim.
-pub async fn attach_within(locator: TaskLocator<'_>, timeout: Duration) -> TaskState {
-    // Boxed, because it is part of almost every future about a task.
-    let polling = Box::pin(task_lock::with_wakeups(
-        locator.state_dir,
+pub async fn attach_within(locator: CommandLocator<'_>, timeout: Duration) -> ShimmedState {
+    // Boxed, because it is part of almost every future about a command.
+    let polling = Box::pin(claim_lock::with_wakeups(
+        locator.claim_dir,
         poll_state(locator),
     ));
     let found = match tokio::time::timeout(timeout, polling).await {
@@ -53,7 +53,7 @@ pub async fn attach_within(locator: TaskLocator<'_>, timeout: Duration) -> TaskS
         Ok(None) | Err(_) => state_without_answer(locator).await,
     };
     if matches!(found, CommandState::Unknown(UnknownCause::SupervisorDied))
-        && let Some(birth_record) = BirthRecord::read(locator.state_dir).await
+        && let Some(birth_record) = BirthRecord::read(locator.claim_dir).await
     {
         birth_record.end_orphans().await;
     }
@@ -61,17 +61,17 @@ pub async fn attach_within(locator: TaskLocator<'_>, timeout: Duration) -> TaskS
 }
 
 /// Checks until the state is known; `None` if the lock is held and the shim has not answered.
-async fn poll_state(locator: TaskLocator<'_>) -> Option<TaskState> {
-    let state_dir = locator.state_dir;
+async fn poll_state(locator: CommandLocator<'_>) -> Option<ShimmedState> {
+    let claim_dir = locator.claim_dir;
     let mut greeting = Greeting::Silence;
     for check in 0..CHECKS {
         if check > 0 {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
-        match unless_running(probe(state_dir).await) {
+        match unless_running(probe(claim_dir).await) {
             Some(state) => return Some(state),
             // The command may have suspended its shim. SIGCONT does not affect a running shim.
-            None if check == 0 => task_lock::send(state_dir, Signal::CONT).await,
+            None if check == 0 => claim_lock::send(claim_dir, Signal::CONT).await,
             None => {}
         }
         greeting = greet(locator).await;
@@ -85,22 +85,26 @@ async fn poll_state(locator: TaskLocator<'_>) -> Option<TaskState> {
     }
 }
 
-/// Returns the state of a task whose shim did not answer. It runs while its lock is held by a shim that has claimed
-/// no other task.
-async fn state_without_answer(locator: TaskLocator<'_>) -> TaskState {
-    if let Some(state) = unless_running(probe(locator.state_dir).await) {
+/// Returns the state of a command whose shim did not answer. It runs while its lock is held by a shim that has claimed
+/// no other command.
+async fn state_without_answer(locator: CommandLocator<'_>) -> ShimmedState {
+    if let Some(state) = unless_running(probe(locator.claim_dir).await) {
         return state;
     }
-    let state_dir = locator.state_dir.to_owned();
-    let claim = tokio::task::spawn_blocking(move || task_lock::claim(&state_dir)).await;
+    let claim_dir = locator.claim_dir.to_owned();
+    let claim = tokio::task::spawn_blocking(move || claim_lock::claim(&claim_dir)).await;
     let is_ours = |claim: &LockClaim| {
         let claimed = claim.task_id.as_deref();
         claimed.is_none_or(|task_id| task_id == locator.task_id)
     };
     match claim {
         Ok(Ok(claim)) if is_ours(&claim) => {
-            let birth_record = BirthRecord::read(locator.state_dir).await;
-            CommandState::Running(Box::new(Task::unanswered(locator, claim.at, birth_record)))
+            let birth_record = BirthRecord::read(locator.claim_dir).await;
+            CommandState::Running(Box::new(ShimmedCommand::unanswered(
+                locator,
+                claim.at,
+                birth_record,
+            )))
         }
         Ok(Ok(_) | Err(_)) | Err(_) => CommandState::Unknown(UnknownCause::SupervisorSilent),
     }
@@ -109,25 +113,25 @@ async fn state_without_answer(locator: TaskLocator<'_>) -> TaskState {
 /// Result of asking a shim for its identity.
 #[derive(Debug)]
 pub(super) enum Greeting {
-    /// The task's shim answered.
-    Answered(Box<Task>),
+    /// The command's shim answered.
+    Answered(Box<ShimmedCommand>),
     /// Another shim answered, or refused the nonce.
     Stranger,
     Silence,
 }
 
-/// Asks a shim for its identity, and returns its task if it matches.
-pub(super) async fn greet(locator: TaskLocator<'_>) -> Greeting {
-    let TaskLocator {
-        state_dir, nonce, ..
+/// Asks a shim for its identity, and returns its command if it matches.
+pub(super) async fn greet(locator: CommandLocator<'_>) -> Greeting {
+    let CommandLocator {
+        claim_dir, nonce, ..
     } = locator;
-    let identity = match client::exchange(state_dir, nonce, Request::Hello, &[]).await {
+    let identity = match client::exchange(claim_dir, nonce, Request::Hello, &[]).await {
         Ok((Answer::Hello(identity), _)) if identity.task_id == locator.task_id => identity,
         Ok(_) => return Greeting::Stranger,
         Err(_) => return Greeting::Silence,
     };
-    match open_end_channel(state_dir, nonce).await {
-        Ok(line) => Greeting::Answered(Box::new(Task::found(locator, identity, line))),
+    match open_end_channel(claim_dir, nonce).await {
+        Ok(line) => Greeting::Answered(Box::new(ShimmedCommand::found(locator, identity, line))),
         Err(_) => Greeting::Silence,
     }
 }

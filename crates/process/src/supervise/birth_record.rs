@@ -33,9 +33,9 @@ pub(super) struct BirthRecord {
 }
 
 impl BirthRecord {
-    /// Reads the record from a task's directory; `None` if it is missing or from another boot or namespace.
-    pub(super) async fn read(state_dir: &Path) -> Option<Self> {
-        let path = state_dir.join(BORN);
+    /// Reads the record from a command's directory; `None` if it is missing or from another boot or namespace.
+    pub(super) async fn read(claim_dir: &Path) -> Option<Self> {
+        let path = claim_dir.join(BORN);
         let read = move || parse(&std::fs::read_to_string(path).ok()?, &table::pid_scope()?);
         tokio::task::spawn_blocking(read).await.ok()?
     }

@@ -17,12 +17,12 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends a request and returns the answer with its body. A refusal is an error.
 pub(super) async fn request(
-    state_dir: &Path,
+    claim_dir: &Path,
     nonce: &str,
     request: Request,
     body: &[u8],
 ) -> Result<(Answer, Vec<u8>), Error> {
-    match exchange(state_dir, nonce, request, body).await? {
+    match exchange(claim_dir, nonce, request, body).await? {
         (Answer::Refused(refusal), _) => Err(refusal.into()),
         answer => Ok(answer),
     }
@@ -33,13 +33,13 @@ pub(super) async fn request(
 /// # Errors
 /// Fails if no answer came.
 pub(super) async fn exchange(
-    state_dir: &Path,
+    claim_dir: &Path,
     nonce: &str,
     request: Request,
     body: &[u8],
 ) -> Result<(Answer, Vec<u8>), Error> {
     let exchange = async {
-        let mut stream = BufReader::new(send(state_dir, nonce, request, body).await?);
+        let mut stream = BufReader::new(send(claim_dir, nonce, request, body).await?);
         let mut line = Vec::new();
         (&mut stream)
             .take(LINE_BYTES as u64)
@@ -61,13 +61,13 @@ pub(super) async fn exchange(
 
 /// Sends a request and returns the connection, to read the reply from.
 pub(super) async fn send(
-    state_dir: &Path,
+    claim_dir: &Path,
     nonce: &str,
     request: Request,
     body: &[u8],
 ) -> io::Result<UnixStream> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir = rustix::fs::open(state_dir, flags, Mode::empty())?;
+    let dir = rustix::fs::open(claim_dir, flags, Mode::empty())?;
     // Short even if the directory's own path is too long for a socket address.
     let path = format!("/proc/self/fd/{}/{SOCKET}", dir.as_raw_fd());
     let mut stream = UnixStream::connect(path).await?;

@@ -1,15 +1,15 @@
-//! Waits for the end of a task, or stops it.
+//! Waits for the end of a command, or stops it.
 //!
 //! A wait continues only as long as the shim can report an end, and a stop always completes, also if the command
 //! attacks its shim.
 
+use super::claim_lock;
 use super::line::{EndMessage, open_end_channel};
 use super::probe::{LockHeld, probe, recorded_end};
+use super::shimmed_command::{EndChannel, ShimmedCommand};
 use super::stop::kill_shim_and_session;
-use super::task::{EndChannel, Task};
-use super::task_lock;
 use crate::error::Error;
-use crate::record::TaskEnd;
+use crate::record::EndRecord;
 use crate::wire::Request;
 use holon_domain::command::CommandState;
 use rustix::process::Signal;
@@ -26,26 +26,26 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval of SIGCONT to a shim that has to stop its command, in case it is suspended.
 const WAKE_INTERVAL: Duration = Duration::from_millis(200);
 
-impl Task {
+impl ShimmedCommand {
     /// Waits for the end. Several callers may wait at once, and the future may be dropped and called again.
     ///
     /// # Errors
     /// [`Error::Lost`] if the shim died and left no status. The processes left in the command's session are killed
     /// then.
-    pub async fn ended(&self) -> Result<TaskEnd, Error> {
+    pub async fn ended(&self) -> Result<EndRecord, Error> {
         self.end.get_or_init(|| self.wait()).await.clone()
     }
 
-    async fn wait(&self) -> Result<TaskEnd, Error> {
+    async fn wait(&self) -> Result<EndRecord, Error> {
         let mut channel = self.end_channel.lock().await;
-        let ended = task_lock::with_wakeups(&self.state_dir, self.follow(&mut channel)).await;
+        let ended = claim_lock::with_wakeups(&self.claim_dir, self.follow(&mut channel)).await;
         if let (Err(_), Some(birth_record)) = (&ended, &self.birth_record) {
             birth_record.end_orphans().await;
         }
         ended
     }
 
-    async fn follow(&self, channel: &mut EndChannel) -> Result<TaskEnd, Error> {
+    async fn follow(&self, channel: &mut EndChannel) -> Result<EndRecord, Error> {
         loop {
             // An incomplete or invalid line carries no information; the directory does.
             if let Ok(Some(message)) = channel.line.next::<EndMessage>().await {
@@ -56,15 +56,17 @@ impl Task {
                 }
                 return recorded_end(outcome);
             }
-            match probe(&self.state_dir).await {
+            match probe(&self.claim_dir).await {
                 CommandState::Ended(ended) => return Ok(*ended),
                 // The command was seen to run, so it cannot have failed to start: its directory was removed or
                 // replaced.
-                CommandState::Failed(_) | CommandState::NeverStarted | CommandState::Unknown(_) => {
+                CommandState::StartFailed(_)
+                | CommandState::NeverStarted
+                | CommandState::Unknown(_) => {
                     return Err(Error::Lost);
                 }
                 CommandState::Running(LockHeld) => {
-                    match open_end_channel(&self.state_dir, &self.nonce).await {
+                    match open_end_channel(&self.claim_dir, &self.nonce).await {
                         Ok(line) => channel.line = line,
                         Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
                     }
@@ -78,7 +80,7 @@ impl Task {
     ///
     /// # Errors
     /// [`Error::Lost`] if the shim had to be killed, was dead, or cannot be killed.
-    pub async fn stop(&self, grace: Duration) -> Result<TaskEnd, Error> {
+    pub async fn stop(&self, grace: Duration) -> Result<EndRecord, Error> {
         let limit = grace.saturating_add(AFTER_GRACE);
         let stopped = async {
             tokio::select! {
@@ -92,14 +94,14 @@ impl Task {
             return ended;
         }
         // The shim does not respond, or cannot be reached because its directory was deleted.
-        kill_shim_and_session(&self.state_dir, self.birth_record.as_ref()).await;
+        kill_shim_and_session(&self.claim_dir, self.birth_record.as_ref()).await;
         let ended = tokio::time::timeout(DEATH, self.ended()).await;
         ended.unwrap_or(Err(Error::Lost))
     }
 
-    /// Returns when the directory of the task is gone. Without it no request can be sent.
+    /// Returns when the directory of the command is gone. Without it no request can be sent.
     async fn wait_until_removed(&self) {
-        while self.state_dir.try_exists().unwrap_or(true) {
+        while self.claim_dir.try_exists().unwrap_or(true) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -113,9 +115,9 @@ impl Task {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        task_lock::send(&self.state_dir, Signal::CONT).await;
+        claim_lock::send(&self.claim_dir, Signal::CONT).await;
         tokio::join!(
-            task_lock::wake_periodically(&self.state_dir, WAKE_INTERVAL),
+            claim_lock::wake_periodically(&self.claim_dir, WAKE_INTERVAL),
             request
         )
         .0

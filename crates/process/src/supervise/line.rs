@@ -10,8 +10,8 @@ use std::path::Path;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 /// Opens a connection on which the shim will report the end.
-pub(super) async fn open_end_channel(state_dir: &Path, nonce: &str) -> io::Result<LineReader> {
-    let stream = client::send(state_dir, nonce, Request::Wait, &[]).await?;
+pub(super) async fn open_end_channel(claim_dir: &Path, nonce: &str) -> io::Result<LineReader> {
+    let stream = client::send(claim_dir, nonce, Request::Wait, &[]).await?;
     Ok(LineReader::new(Box::new(stream)))
 }
 

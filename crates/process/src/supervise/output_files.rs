@@ -1,6 +1,6 @@
 //! Reads the facts about the output of a command whose shim can no longer be asked.
 
-use crate::record::{OutputFacts, StreamFacts};
+use crate::record::{OutputRecord, StreamRecord};
 use std::io;
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use std::path::Path;
 /// ended; a shim that dies just then may have appended the tail after a line that says how much is missing. Bytes
 /// that the shim held in memory are lost. A file that does not exist is reported as missing.
 #[must_use]
-pub fn kept_output(output_path: &Path, stderr_path: Option<&Path>) -> OutputFacts {
-    OutputFacts {
+pub fn kept_output(output_path: &Path, stderr_path: Option<&Path>) -> OutputRecord {
+    OutputRecord {
         output: file_facts(output_path),
         errors: stderr_path.map(file_facts),
     }
 }
 
-fn file_facts(path: &Path) -> StreamFacts {
+fn file_facts(path: &Path) -> StreamRecord {
     let (bytes, error, missing) = match length(path) {
         Ok(bytes) => (bytes, None, false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => (0, None, true),
         Err(error) => (0, Some(error.to_string()), false),
     };
-    StreamFacts {
+    StreamRecord {
         path: path.to_owned(),
         total_bytes: bytes,
         head_bytes: bytes,

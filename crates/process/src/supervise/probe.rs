@@ -1,42 +1,42 @@
-//! Reads the state of a task from its directory, without asking its shim.
+//! Reads the state of a command from its directory, without asking its shim.
 
-use super::task_lock::{self, LockState};
+use super::claim_lock::{self, LockState};
 use crate::error::Error;
-use crate::record::{Outcome, TaskEnd};
+use crate::record::{EndRecord, Outcome};
 use crate::wire::STATUS;
 use holon_domain::command::{CommandState, UnknownCause};
 use std::io;
 use std::path::Path;
 
-/// Identifies a task: its directory, its id, and the nonce of its shim.
+/// Identifies a command: its directory, its id, and the nonce of its shim.
 #[derive(Debug, Clone, Copy)]
-pub struct TaskLocator<'a> {
-    /// State directory of the task.
-    pub state_dir: &'a Path,
-    /// Id of the task. A shim that reports another id is not accepted.
+pub struct CommandLocator<'a> {
+    /// Claim directory of the command.
+    pub claim_dir: &'a Path,
+    /// Id of the command. A shim that reports another id is not accepted.
     pub task_id: &'a str,
     /// Nonce that the shim accepts.
     pub nonce: &'a str,
 }
 
-/// The directory's part of [`CommandState::Running`]: a process holds the task's lock, and was not asked yet.
+/// The directory's part of [`CommandState::Running`]: a process holds the command's lock, and was not asked yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LockHeld;
 
-/// The state of a task as its directory shows it.
-pub(super) type DirectoryState = CommandState<LockHeld, Box<TaskEnd>>;
+/// The state of a command as its directory shows it.
+pub(super) type DirectoryState = CommandState<LockHeld, Box<EndRecord>>;
 
-/// Reads the state of a task from its directory. If no process holds its lock, the task is marked so that a slow shim
+/// Reads the state of a command from its directory. If no process holds its lock, the command is marked so that a slow shim
 /// does not run it.
-pub(super) async fn probe(state_dir: &Path) -> DirectoryState {
-    let state_dir = state_dir.to_owned();
+pub(super) async fn probe(claim_dir: &Path) -> DirectoryState {
+    let claim_dir = claim_dir.to_owned();
     let look = move || {
-        if let Some(outcome) = read_status(&state_dir) {
+        if let Some(outcome) = read_status(&claim_dir) {
             return outcome.into_state();
         }
-        match task_lock::mark_unless_held(&state_dir) {
+        match claim_lock::mark_unless_held(&claim_dir) {
             // The command may have ended between the two reads.
-            Ok(LockState::Released) => read_status(&state_dir).map_or(
+            Ok(LockState::Released) => read_status(&claim_dir).map_or(
                 CommandState::Unknown(UnknownCause::SupervisorDied),
                 Outcome::into_state,
             ),
@@ -52,23 +52,23 @@ pub(super) async fn probe(state_dir: &Path) -> DirectoryState {
 }
 
 /// Returns the state; `None` if the lock is held.
-pub(super) fn unless_running<R>(state: DirectoryState) -> Option<CommandState<R, Box<TaskEnd>>> {
+pub(super) fn unless_running<R>(state: DirectoryState) -> Option<CommandState<R, Box<EndRecord>>> {
     match state {
         CommandState::Running(LockHeld) => None,
         CommandState::NeverStarted => Some(CommandState::NeverStarted),
         CommandState::Ended(ended) => Some(CommandState::Ended(ended)),
-        CommandState::Failed(failure) => Some(CommandState::Failed(failure)),
+        CommandState::StartFailed(failure) => Some(CommandState::StartFailed(failure)),
         CommandState::Unknown(cause) => Some(CommandState::Unknown(cause)),
     }
 }
 
-fn read_status(state_dir: &Path) -> Option<Outcome> {
-    let text = std::fs::read(state_dir.join(STATUS)).ok()?;
+fn read_status(claim_dir: &Path) -> Option<Outcome> {
+    let text = std::fs::read(claim_dir.join(STATUS)).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
 /// Returns the end of a command that was seen to run.
-pub(super) fn recorded_end(outcome: Option<Outcome>) -> Result<TaskEnd, Error> {
+pub(super) fn recorded_end(outcome: Option<Outcome>) -> Result<EndRecord, Error> {
     match outcome {
         Some(Outcome::Ended(ended)) => Ok(*ended),
         // The command was started, so another outcome is not its own.

@@ -4,12 +4,12 @@
 //! waits for its spec. An idle shim is killed after a timeout, and when its host ends, also if it is suspended: it
 //! has not started anything.
 //!
-//! Invariant: an idle shim that is killed costs only time. A task is claimed before it starts, so a second shim with
+//! Invariant: an idle shim that is killed costs only time. A command is claimed before it starts, so a second shim with
 //! the same spec either runs it first or refuses.
 
 use super::image::Image;
+use super::shimmed_command::ShimmedCommand;
 use super::start::{IdleShim, Purpose, StartError, start};
-use super::task::Task;
 use crate::spec::ShimSpec;
 use holon_domain::command::CommandFailure;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -49,7 +49,7 @@ impl Shims {
     ///
     /// # Errors
     /// As [`start`].
-    pub async fn start(&self, spec: ShimSpec) -> Result<Task, CommandFailure> {
+    pub async fn start(&self, spec: ShimSpec) -> Result<ShimmedCommand, CommandFailure> {
         let started = self.start_in_spare(spec).await;
         let spare = Arc::downgrade(&self.spare);
         let watcher = watch_spare(Arc::clone(&self.image), spare);
@@ -57,7 +57,7 @@ impl Shims {
         started
     }
 
-    async fn start_in_spare(&self, spec: ShimSpec) -> Result<Task, CommandFailure> {
+    async fn start_in_spare(&self, spec: ShimSpec) -> Result<ShimmedCommand, CommandFailure> {
         let Some(shim) = take(&self.spare) else {
             return start(&self.image, spec).await;
         };

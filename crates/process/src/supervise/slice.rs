@@ -2,7 +2,7 @@
 
 use crate::capture;
 use crate::error::Error;
-use crate::record::StreamFacts;
+use crate::record::StreamRecord;
 use holon_domain::command::CapturedStream;
 use std::fs::File;
 use std::io;
@@ -41,7 +41,7 @@ impl SliceRange {
     }
 }
 
-impl StreamFacts {
+impl StreamRecord {
     /// Reads at most `max` bytes from offset `after` on, from the file of a command that has ended.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl StreamFacts {
 }
 
 /// Returns the ranges of the two ends that a preview shows.
-pub(super) fn end_ranges(facts: &StreamFacts, capture_bytes: usize) -> [SliceRange; 2] {
+pub(super) fn end_ranges(facts: &StreamRecord, capture_bytes: usize) -> [SliceRange; 2] {
     if facts.total_bytes <= capture_bytes as u64 && facts.dropped_bytes() == 0 {
         // One piece, unless the shim still holds its end.
         let tail = usize::try_from(facts.total_bytes - facts.head_bytes).unwrap_or(usize::MAX);
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_end_that_the_shim_holds_is_shown_also_where_the_head_reaches_far() {
-        let facts = StreamFacts {
+        let facts = StreamRecord {
             path: "/nowhere".into(),
             total_bytes: 100,
             head_bytes: 80,

@@ -1,9 +1,9 @@
 //! Starts a shim, hands it its spec, and waits for its report.
 
+use super::claim_lock::PATIENCE;
 use super::image::Image;
 use super::line::LineReader;
-use super::task::Task;
-use super::task_lock::PATIENCE;
+use super::shimmed_command::ShimmedCommand;
 use crate::record::Report;
 use crate::shim::{AHEAD, ARGUMENT};
 use crate::spec::{ShimSpec, StartMessage};
@@ -18,12 +18,12 @@ use tokio::process::{Child, ChildStdin, Command};
 
 /// Starts a command under a shim. Returns when its program was executed or could not be.
 ///
-/// The task's directory must exist, be private and be empty. If the future is dropped, the command may run
+/// The command's directory must exist, be private and be empty. If the future is dropped, the command may run
 /// nevertheless: [`attach`](crate::attach) tells.
 ///
 /// # Errors
 /// Fails if the command could not be started, or was started before.
-pub async fn start(image: &Image, spec: ShimSpec) -> Result<Task, CommandFailure> {
+pub async fn start(image: &Image, spec: ShimSpec) -> Result<ShimmedCommand, CommandFailure> {
     let shim = IdleShim::begin(image, Purpose::Command).map_err(|error| broken(&error))?;
     match shim.run_spec(image, spec).await {
         Ok(task) => Ok(task),
@@ -58,7 +58,7 @@ struct KillOnDrop(Option<Child>);
 pub(super) enum StartError {
     /// The shim reported the failure.
     Refused(CommandFailure),
-    /// The shim reported nothing. Only the lock of the task shows whether it claimed the task.
+    /// The shim reported nothing. Only the lock of the command shows whether it claimed the command.
     NoReport {
         error: io::Error,
         spec: Box<ShimSpec>,
@@ -92,7 +92,11 @@ impl IdleShim {
     }
 
     /// Hands the shim its spec and waits until the command's program was executed.
-    pub(super) async fn run_spec(self, image: &Image, spec: ShimSpec) -> Result<Task, StartError> {
+    pub(super) async fn run_spec(
+        self,
+        image: &Image,
+        spec: ShimSpec,
+    ) -> Result<ShimmedCommand, StartError> {
         let handle = self.process.handle();
         let receive = async {
             let (process, mut reports) = self.send(image, &spec).await?;
@@ -101,12 +105,12 @@ impl IdleShim {
         };
         let received = tokio::select! {
             received = receive => received,
-            // Any process can suspend the shim, and before it has claimed its task only this host knows its pid.
+            // Any process can suspend the shim, and before it has claimed its command only this host knows its pid.
             never = wake_periodically(handle) => match never {},
         };
         let error = match received {
             Ok((Some(Report::Started(identity)), process, reports)) => {
-                return Ok(Task::started(spec, identity, reports, process));
+                return Ok(ShimmedCommand::started(spec, identity, reports, process));
             }
             Ok((Some(Report::NotStarted { failure }), ..)) => {
                 return Err(StartError::Refused(failure));
@@ -120,7 +124,7 @@ impl IdleShim {
         Err(StartError::NoReport { error, spec })
     }
 
-    /// Writes the spec. After that the shim may have claimed its task, so it is no longer killed on drop.
+    /// Writes the spec. After that the shim may have claimed its command, so it is no longer killed on drop.
     async fn send(self, image: &Image, spec: &ShimSpec) -> io::Result<(Option<Child>, LineReader)> {
         let Self {
             process,

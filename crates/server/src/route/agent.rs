@@ -28,7 +28,7 @@ pub(crate) async fn create(
         workspace: workspace_choice(request.workspace_root, request.cwd),
         model: request.model.as_deref().map(parse_model).transpose()?,
     };
-    Ok(Json(state.acts.create_agent(request).await?))
+    Ok(Json(state.control.create_agent(request).await?))
 }
 
 /// `POST /control/agents/{id}/control`: starts or stops an agent.
@@ -39,8 +39,10 @@ pub(crate) async fn control(
     JsonBody(ControlRequest { action }): JsonBody<ControlRequest>,
 ) -> Result<Json<ControlResponse>, Refusal> {
     match action {
-        ControlAction::Start | ControlAction::Resume => state.acts.start_agent(&agent_id).await?,
-        ControlAction::Stop | ControlAction::Pause => state.acts.stop_agent(&agent_id).await?,
+        ControlAction::Start | ControlAction::Resume => {
+            state.control.start_agent(&agent_id).await?
+        }
+        ControlAction::Stop | ControlAction::Pause => state.control.stop_agent(&agent_id).await?,
     }
     Ok(Json(ControlResponse::new(agent_id, action)))
 }

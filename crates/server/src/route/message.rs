@@ -50,7 +50,7 @@ async fn admit(
     agent_id: &AgentId,
     ingress: Ingress,
 ) -> Result<Json<AdmittedResponse>, Refusal> {
-    let admitted = state.acts.admit(agent_id, ingress).await?;
+    let admitted = state.control.admit(agent_id, ingress).await?;
     Ok(Json(AdmittedResponse {
         ok: true,
         agent_id: admitted.agent_id,

@@ -48,7 +48,7 @@ async fn apply_choice(
     agent_id: AgentId,
     choice: ModelChoice,
 ) -> Result<Json<AgentModelResponse>, Refusal> {
-    state.acts.set_model(&agent_id, choice).await?;
+    state.control.set_model(&agent_id, choice).await?;
     let model = state.reads.status(&agent_id).await?.model;
     Ok(Json(AgentModelResponse {
         ok: true,

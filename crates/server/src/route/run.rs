@@ -53,14 +53,14 @@ pub(crate) async fn await_outcome(
     // A waiting caller must not delay the shutdown. The run itself is stored and goes on after the next start.
     let run = async {
         match news {
-            Some(news) => state.acts.run_once_watched(request, news).await,
-            None => state.acts.run_once(request).await,
+            Some(news) => state.control.run_once_watched(request, news).await,
+            None => state.control.run_once(request).await,
         }
     };
     tokio::select! {
         biased;
         outcome = run => Ok(outcome?),
-        () = state.host.shutdown.cancelled() => Err(match state.acts.shutdown_error() {
+        () = state.host.shutdown.cancelled() => Err(match state.control.shutdown_error() {
             Error::ShuttingDown => Refusal::from(Error::ShuttingDown)
                 .without_retry()
                 .hint(afterwards),

@@ -64,7 +64,7 @@ pub(crate) async fn cancel_wait(
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
 ) -> Result<Json<WaitRecord>, Refusal> {
     let id = WaitId::from_stored(member);
-    Ok(Json(state.acts.cancel_wait(&agent_id, id).await?))
+    Ok(Json(state.control.cancel_wait(&agent_id, id).await?))
 }
 
 /// `GET /agents/{id}/timers`: all kept timers, newest first, unless the caller asks for active ones only.
@@ -86,7 +86,7 @@ pub(crate) async fn create_timer(
     JsonBody(request): JsonBody<CreateTimerRequest>,
 ) -> Result<Json<TimerView>, Refusal> {
     let new = timer_order(request)?;
-    Ok(Json(state.acts.create_timer(&agent_id, new).await?))
+    Ok(Json(state.control.create_timer(&agent_id, new).await?))
 }
 
 /// `POST /control/agents/{id}/timers/{timer}/cancel`: cancels an active timer.
@@ -97,7 +97,7 @@ pub(crate) async fn cancel_timer(
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
 ) -> Result<Json<TimerView>, Refusal> {
     let id = TimerId::from_stored(member);
-    Ok(Json(state.acts.cancel_timer(&agent_id, id).await?))
+    Ok(Json(state.control.cancel_timer(&agent_id, id).await?))
 }
 
 /// `POST /control/agents/{id}/wake`: wakes an agent with a reason.
@@ -113,7 +113,7 @@ pub(crate) async fn wake(
         correlation_id: request.correlation_id,
         causation_id: request.causation_id,
     };
-    let disposition = if state.acts.wake(&agent_id, wake).await? {
+    let disposition = if state.control.wake(&agent_id, wake).await? {
         WakeDisposition::Coalesced
     } else {
         WakeDisposition::Triggered

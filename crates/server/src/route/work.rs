@@ -69,7 +69,7 @@ pub(crate) async fn create(
         plan_status: request.plan_status.unwrap_or_default(),
         todo_list: request.todo_list,
     };
-    Ok(Json(state.acts.create_work_item(&agent_id, new).await?))
+    Ok(Json(state.control.create_work_item(&agent_id, new).await?))
 }
 
 /// `POST /control/agents/{id}/work-items/{item}`: changes an open work item.
@@ -81,7 +81,7 @@ pub(crate) async fn update(
 ) -> Result<Json<WorkItemView>, Refusal> {
     let id = WorkItemId::from_stored(member);
     let changed = state
-        .acts
+        .control
         .update_work_item(&agent_id, id, item_change(request)?);
     Ok(Json(changed.await?))
 }
@@ -94,7 +94,7 @@ pub(crate) async fn complete(
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
 ) -> Result<Json<WorkItemView>, Refusal> {
     let id = WorkItemId::from_stored(member);
-    Ok(Json(state.acts.complete_work_item(&agent_id, id).await?))
+    Ok(Json(state.control.complete_work_item(&agent_id, id).await?))
 }
 
 /// `POST /control/agents/{id}/work-items/{item}/resume`: clears the stall of a work item.
@@ -105,7 +105,7 @@ pub(crate) async fn resume(
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
 ) -> Result<Json<WorkItemView>, Refusal> {
     let id = WorkItemId::from_stored(member);
-    Ok(Json(state.acts.resume_work_item(&agent_id, id).await?))
+    Ok(Json(state.control.resume_work_item(&agent_id, id).await?))
 }
 
 /// Converts a request to a change. The core checks its texts.

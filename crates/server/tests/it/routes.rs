@@ -24,7 +24,7 @@ async fn answer_prompts(world: &World, prompts: usize) {
         );
         world
             .engine
-            .acts()
+            .control()
             .admit(&agent("main"), prompt)
             .await
             .unwrap();

@@ -41,7 +41,7 @@ impl World {
         let host = Arc::new(ScriptedHost::default());
         let doors = HostPorts {
             reads: engine.reads(),
-            acts: engine.acts(),
+            control: engine.control(),
             setup: Arc::clone(&host) as Arc<_>,
             manage: Arc::clone(&host) as Arc<_>,
         };

@@ -221,14 +221,14 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
         include_str!("../golden/due.json"),
         |due: &DueAction| match due {
             DueAction::RestOver { .. } => "rest_over",
-            DueAction::BackoffOver { .. } => "backoff_over",
+            DueAction::ProviderPauseOver { .. } => "backoff_over",
             DueAction::PaceOver => "pace_over",
             DueAction::RemovalRetry => "removal_retry",
             DueAction::WorkTick => "work_tick",
             DueAction::Recheck { .. } => "recheck",
             DueAction::WaitOver { .. } => "wait_over",
             DueAction::TimerFire { .. } => "timer_fire",
-            DueAction::Unpark => "unpark",
+            DueAction::CatchUp => "unpark",
         },
     );
     assert_eq!(found.len(), 9, "{found:?}");

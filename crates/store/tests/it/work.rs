@@ -5,7 +5,7 @@ use crate::{apply, with_agent};
 use holon_domain::WorkItemId;
 use holon_domain::decision::Fact;
 use holon_domain::intent::WorkItemFilter;
-use holon_domain::limits::{TIMERS_KEPT, UNPARKED_AT_ONCE, WAITS_KEPT};
+use holon_domain::limits::{CAUGHT_UP_AT_ONCE, TIMERS_KEPT, WAITS_KEPT};
 use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::timer::TimerStatus;
 use holon_domain::wait::WaitStatus;
@@ -159,19 +159,19 @@ fn active_waits_and_parked_timers_are_found_and_old_ones_are_let_go() {
         let timer = samples::timer(&agent, &n.to_string(), status, due);
         Fact::TimerWritten(Box::new(timer))
     };
-    let parked = (0..UNPARKED_AT_ONCE as u64 + 5).map(|n| timer(n, TimerStatus::Active, None));
+    let deferred = (0..CAUGHT_UP_AT_ONCE as u64 + 5).map(|n| timer(n, TimerStatus::Active, None));
     let armed = (1_000..1_003).map(|n| timer(n, TimerStatus::Active, Some(n)));
     let over = (2_000..2_000 + TIMERS_KEPT).map(|n| timer(n, TimerStatus::Completed, None));
-    write(&mut db, no, parked.chain(armed).chain(over));
+    write(&mut db, no, deferred.chain(armed).chain(over));
     let needs = Needs {
-        parked_timers: true,
+        deferred_timers: true,
         ..Needs::default()
     };
     let page = load(&mut db, no, &needs);
-    let page = page.parked_timers.loaded().expect("was asked for").len();
-    assert_eq!(page, UNPARKED_AT_ONCE);
+    let page = page.deferred_timers.loaded().expect("was asked for").len();
+    assert_eq!(page, CAUGHT_UP_AT_ONCE);
     let active = db.reader().active_timers(no, 10_000).expect("reads");
-    assert_eq!(active.len(), UNPARKED_AT_ONCE + 5 + 3);
+    assert_eq!(active.len(), CAUGHT_UP_AT_ONCE + 5 + 3);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn look_ups(named: &WorkItemId) -> Needs {
         due_rechecks: true,
         active_waits: true,
         hints: true,
-        parked_timers: true,
+        deferred_timers: true,
         ..Needs::default()
     }
 }

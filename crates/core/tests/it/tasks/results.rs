@@ -6,7 +6,7 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{AssessmentFacts, NextAction, assess};
+use holon_core::assess::{AssessmentInput, NextAction, assess};
 use holon_domain::decision::Fact;
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
@@ -180,13 +180,13 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
     let mut world = states::ready(world);
     assert_eq!(world.agent.held.len(), 1);
     world.send(make::admit(make::prompt(Priority::Normal)));
-    let joined = world.interjections();
+    let interjected = world.interjections();
     let failure = ModelFailure::new(ModelFailureKind::InvalidRequest, "no");
-    world.send(Input::RoundFailed {
+    world.send(Input::AttemptFailed {
         stamp: world.stamp().expect("a model is asked"),
         failure,
         timing: make::timing(world.now),
-        joined,
+        interjected,
     });
     assert!(world.agent.held.is_empty());
     world.send(ModelAnswer::words("without it").to(&world));
@@ -333,7 +333,7 @@ fn an_agent_that_lives_on_its_own_tasks_is_slowed_down() {
         states::run_tasks(&mut world, 1);
         world.send(ModelAnswer::words("and again").to(&world));
         report(&mut world, number, commands::exited(0));
-        match assess(AssessmentFacts::new(&world.agent, &world.queue())).next {
+        match assess(AssessmentInput::new(&world.agent, &world.queue())).next {
             NextAction::Pace { until } => {
                 waits.push(until.millis_since(world.now));
                 world.let_due_come();

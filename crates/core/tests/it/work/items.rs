@@ -324,12 +324,12 @@ fn two_entries_in_progress_are_taken_with_a_warning() {
 
 #[test]
 fn an_agent_at_rest_says_which_work_makes_it_continuable() {
-    use holon_core::assess::{AssessmentFacts, assess};
+    use holon_core::assess::{AssessmentInput, assess};
     use holon_domain::closure::{ClosureOutcome, ReactivationMode};
     let mut world = states::idle();
     let id = operator_makes(&mut world, "answer the mail");
     say(&mut world);
-    let closure = assess(AssessmentFacts::new(&world.agent, &world.queue()))
+    let closure = assess(AssessmentInput::new(&world.agent, &world.queue()))
         .closure
         .expect("at rest");
     assert_eq!(closure.outcome, ClosureOutcome::Continuable);
@@ -340,7 +340,7 @@ fn an_agent_at_rest_says_which_work_makes_it_continuable() {
 
     let (mut world, id) = ticked();
     say(&mut world);
-    let closure = assess(AssessmentFacts::new(&world.agent, &world.queue()))
+    let closure = assess(AssessmentInput::new(&world.agent, &world.queue()))
         .closure
         .expect("at rest");
     let signal = closure.work_signal.expect("iff continuable");

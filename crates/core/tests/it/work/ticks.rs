@@ -1,7 +1,7 @@
 //! Tests of ticks: their causes and order, their backoff, and the stall of work without progress.
 
 use super::*;
-use holon_core::assess::{AssessmentFacts, NextAction, assess};
+use holon_core::assess::{AssessmentInput, NextAction, assess};
 use holon_domain::brief::ActionCode;
 use holon_domain::limits;
 use holon_domain::model::ModelFailureKind;
@@ -389,7 +389,7 @@ fn a_pause_that_was_served_is_not_shown_as_a_time_to_come() {
         vec![wait_for(vec![WakeCondition::External { source: None }])],
     );
     assert_eq!(state(&world, &id), State::WaitingExternal);
-    let standing = assess(AssessmentFacts::new(&world.agent, &world.queue()));
+    let standing = assess(AssessmentInput::new(&world.agent, &world.queue()));
     assert_eq!(standing.next, NextAction::Rest);
     assert_eq!(standing.posture.wakes_at, None);
 }

@@ -178,7 +178,7 @@ fn a_stopped_agents_timers_do_not_fire_and_its_start_applies_their_policies() {
         let mut world = states::ready(world);
         world.let_due_come();
         assert_eq!(slots(&world).len(), told, "{missed:?}");
-        assert_eq!(world.agent.work.parked, 0, "{missed:?}");
+        assert_eq!(world.agent.work.deferred, 0, "{missed:?}");
         let next = make::T0.plus_millis(4 * MINUTE);
         assert_eq!(world.timers[0].next_fire_at, Some(next), "{missed:?}");
         assert_eq!(world.violations(), [], "{missed:?}");
@@ -208,7 +208,7 @@ fn one_missed_slot_of_a_stopped_agent_is_skipped_where_the_timer_says_so() {
 
 #[test]
 fn many_timers_of_a_stopped_agent_are_made_up_for_page_by_page() {
-    let count = 2 * limits::UNPARKED_AT_ONCE + 3;
+    let count = 2 * limits::CAUGHT_UP_AT_ONCE + 3;
     let mut world = states::idle();
     for _ in 0..count {
         timer(&mut world, once(make::T0.plus_millis(MINUTE)));
@@ -217,7 +217,7 @@ fn many_timers_of_a_stopped_agent_are_made_up_for_page_by_page() {
     for _ in 0..count {
         world.let_due_come();
     }
-    assert_eq!(world.agent.work.parked as usize, count);
+    assert_eq!(world.agent.work.deferred as usize, count);
     world.send(Input::Start);
     let mut world = states::ready(world);
     while !world.due.is_empty() {
@@ -225,7 +225,7 @@ fn many_timers_of_a_stopped_agent_are_made_up_for_page_by_page() {
     }
     assert_eq!(slots(&world).len(), count, "one of them each, none lost");
     assert_eq!(
-        (world.agent.work.parked, world.agent.work.active_timers),
+        (world.agent.work.deferred, world.agent.work.active_timers),
         (0, 0)
     );
     assert_eq!(world.violations(), []);

@@ -271,7 +271,7 @@ fn the_time_of_a_stopped_agents_wait_is_made_up_for_at_its_start() {
     assert_eq!(tick_of(&world), Some("wait_over".to_owned()));
     assert_eq!(state(&world, &id), State::Runnable);
     assert_eq!(
-        (world.agent.work.parked, world.agent.work.unpark),
+        (world.agent.work.deferred, world.agent.work.catch_up),
         (0, None)
     );
     assert_eq!(world.violations(), []);

@@ -36,7 +36,7 @@ impl House {
     }
 
     fn files(&self) -> Files {
-        let claims = Claims::of_host(self.dir.path());
+        let claims = ClaimFolders::of_host(self.dir.path());
         Files::new(claims.clone(), Attachments::new(claims))
     }
 

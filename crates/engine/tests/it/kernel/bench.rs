@@ -1,7 +1,7 @@
 //! A kernel on an in-memory store, with agents whose model and tools the test plays.
 
 use holon_core::input::{ContextSize, NewAgent, RoundTiming, blocks};
-use holon_core::{HostFacts, Ingress, Input, RoundAnswer, Stamp};
+use holon_core::{HostConditions, Ingress, Input, RoundAnswer, Stamp};
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
 };
@@ -16,7 +16,7 @@ use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
-use holon_engine::SharedFacts;
+use holon_engine::SharedConditions;
 use holon_engine::kernel::{HandleResult, HandledInput, Kernel, PostCommitWork};
 use holon_store::{AgentNo, Db, Error, Hook, Ledger, WriteError};
 use serde_json::Value;
@@ -59,7 +59,7 @@ impl KernelBench {
         let models = ModelChain::only(ModelRef::parse("test/model").unwrap());
         let mut bench = Self {
             db: Db::in_memory().unwrap(),
-            kernel: Kernel::new(SharedFacts::new(HostFacts::new(models))),
+            kernel: Kernel::new(SharedConditions::new(HostConditions::new(models))),
             numbers: Counter::default(),
             open: BTreeMap::new(),
             loads: Vec::new(),

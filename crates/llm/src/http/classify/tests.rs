@@ -16,7 +16,7 @@ fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
 }
 
 fn kind(status: u16, body: &str) -> Kind {
-    classify_refusal(status, &HeaderMap::new(), &ErrorBody::read(body.as_bytes())).kind
+    classify_status(status, &HeaderMap::new(), &ErrorBody::read(body.as_bytes())).kind
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn limits_are_learned_from_refusals_and_from_reports() {
         context_window_tokens: Some(4_096),
         ..LearnedLimits::default()
     });
-    let refused = classify_refusal(400, &HeaderMap::new(), &ErrorBody::plain(sentence));
+    let refused = classify_status(400, &HeaderMap::new(), &ErrorBody::plain(sentence));
     assert_eq!(
         (refused.kind, refused.learned),
         (Kind::ContextLengthExceeded, window)
@@ -253,7 +253,7 @@ fn limits_are_learned_from_refusals_and_from_reports() {
             refused
         );
     }
-    let output = classify_refusal(
+    let output = classify_status(
         400,
         &HeaderMap::new(),
         &ErrorBody::plain(
@@ -262,7 +262,7 @@ fn limits_are_learned_from_refusals_and_from_reports() {
     );
     assert_eq!(output.kind, Kind::InvalidRequest);
     assert_eq!(output.learned.unwrap().max_output_tokens, Some(4_096));
-    let nothing = classify_refusal(
+    let nothing = classify_status(
         400,
         &HeaderMap::new(),
         &ErrorBody::plain("context_length_exceeded"),
@@ -300,7 +300,7 @@ fn waits_are_kept_where_another_try_can_help() {
         (404, None),
     ] {
         assert_eq!(
-            classify_refusal(status, &retry_after, &ErrorBody::plain("")).wait_ms,
+            classify_status(status, &retry_after, &ErrorBody::plain("")).wait_ms,
             wait,
             "{status}"
         );
@@ -311,7 +311,7 @@ fn waits_are_kept_where_another_try_can_help() {
 fn a_used_up_allowance_says_when_it_is_renewed() {
     let codex =
         ErrorBody::read(br#"{"error":{"type":"usage_limit_reached","resets_in_seconds":7200}}"#);
-    let verdict = classify_refusal(429, &HeaderMap::new(), &codex);
+    let verdict = classify_status(429, &HeaderMap::new(), &codex);
     assert_eq!(
         (verdict.kind, verdict.wait_ms),
         (Kind::Quota, Some(7_200_000))
@@ -321,7 +321,7 @@ fn a_used_up_allowance_says_when_it_is_renewed() {
         ("anthropic-ratelimit-unified-status", "rejected"),
         ("anthropic-ratelimit-unified-reset", "1767229200"),
     ]);
-    let verdict = classify_refusal(
+    let verdict = classify_status(
         429,
         &unified,
         &ErrorBody::plain("This request would exceed your account's rate limit."),
@@ -337,7 +337,7 @@ fn an_allowance_that_is_renewed_within_a_minute_is_a_rate_limit() {
     let google = ErrorBody::read(
         br#"[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}]"#,
     );
-    let verdict = classify_refusal(429, &HeaderMap::new(), &google);
+    let verdict = classify_status(429, &HeaderMap::new(), &google);
     assert_eq!(
         (verdict.kind, verdict.wait_ms),
         (Kind::RateLimited, Some(34_000))
@@ -369,7 +369,7 @@ fn a_renewal_within_a_minute_is_the_wait_of_the_rate_limit() {
         r#"{"error":{"code":"insufficient_quota","resets_in_seconds":45}}"#,
         r#"{"error":{"code":"insufficient_quota","resets_at":1767225645}}"#,
     ] {
-        let verdict = classify_refusal(429, &dated, &ErrorBody::read(body.as_bytes()));
+        let verdict = classify_status(429, &dated, &ErrorBody::read(body.as_bytes()));
         assert_eq!(
             (verdict.kind, verdict.wait_ms),
             (Kind::RateLimited, Some(45_000)),
@@ -377,7 +377,7 @@ fn a_renewal_within_a_minute_is_the_wait_of_the_rate_limit() {
         );
     }
     let unnamed = ErrorBody::read(br#"{"error":{"message":"Slow down","resets_in_seconds":45}}"#);
-    let verdict = classify_refusal(429, &HeaderMap::new(), &unnamed);
+    let verdict = classify_status(429, &HeaderMap::new(), &unnamed);
     assert_eq!(
         (verdict.kind, verdict.wait_ms),
         (Kind::RateLimited, Some(45_000))

@@ -89,7 +89,7 @@ fn leaving_out_every_part_keeps_what_decides_the_answer() {
 
 #[test]
 fn a_refusal_is_learned_once_for_one_endpoint_and_model() {
-    let refused = Refused::default();
+    let refused = UnsupportedOptions::default();
     let url = Url::parse("http://127.0.0.1:1/v1").unwrap();
     let other = Url::parse("http://127.0.0.1:2/v1").unwrap();
     let model: ModelRef = ModelRef::parse("a/b").unwrap();

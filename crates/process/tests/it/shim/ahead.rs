@@ -3,7 +3,7 @@
 use super::namespace::value_of;
 use super::place::{Place, TEST_TIMEOUT, end_of, handle, image, kill_shim, suspend};
 use holon_domain::command::CommandEnd;
-use holon_process::{Shims, TaskState, attach};
+use holon_process::{ShimmedState, Shims, attach};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -202,7 +202,7 @@ fn a_shim_that_was_idle_outlives_the_thread_that_gave_it_a_command() {
     starter.join().unwrap();
     runtime().block_on(async {
         let found = attach(place.locator()).await;
-        let TaskState::Running(task) = found else {
+        let ShimmedState::Running(task) = found else {
             panic!("{found:?}");
         };
         assert!(task.stop(Duration::ZERO).await.unwrap().stopped);

@@ -138,13 +138,13 @@ async fn what_a_task_leaves_behind_is_counted_and_left_alone() {
 async fn the_status_is_on_disk_before_the_end_is_reported() {
     let place = Place::new();
     let ended = finish(place.spec("exit 7")).await;
-    let status = std::fs::read_to_string(place.state_dir().join("status.json")).unwrap();
+    let status = std::fs::read_to_string(place.claim_dir().join("status.json")).unwrap();
     assert!(
         status.contains(r#""status":7"#) && !status.contains(super::place::NONCE),
         "{status}"
     );
     assert!(ended.ended_at >= ended.started_at);
-    let left: Vec<_> = std::fs::read_dir(place.state_dir())
+    let left: Vec<_> = std::fs::read_dir(place.claim_dir())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();

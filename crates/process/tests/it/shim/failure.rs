@@ -2,7 +2,7 @@
 
 use super::place::{Place, finish, image};
 use holon_domain::command::CommandFailure;
-use holon_process::{ShimSpec, TaskState, attach, start};
+use holon_process::{ShimSpec, ShimmedState, attach, start};
 use std::os::fd::AsFd as _;
 
 async fn failure(spec: ShimSpec) -> CommandFailure {
@@ -45,7 +45,7 @@ async fn a_missing_directory_is_not_mistaken_for_a_missing_shell() {
     };
     assert_eq!(failure(spec).await, expected);
     let found = attach(place.locator()).await;
-    assert!(matches!(found, TaskState::Failed(failure) if failure == expected));
+    assert!(matches!(found, ShimmedState::StartFailed(failure) if failure == expected));
 }
 
 #[tokio::test]

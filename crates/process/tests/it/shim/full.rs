@@ -2,7 +2,7 @@
 
 use super::namespace::inside;
 use super::place::{Place, begin, end_of, finish, image, locator, wait_for_bytes};
-use holon_process::{ShimSpec, Stream, TaskState, attach, start};
+use holon_process::{ShimSpec, ShimmedState, Stream, attach, start};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -45,12 +45,12 @@ fn a_full_disk_costs_output_and_neither_the_command_nor_its_end() {
         let place = Place::new();
         let small = SmallDisk::at(place.path().join("disk"));
         let disk = &small.0;
-        let state_dir = disk.join("state");
-        std::fs::create_dir(&state_dir).unwrap();
+        let claim_dir = disk.join("state");
+        std::fs::create_dir(&claim_dir).unwrap();
         let spec = ShimSpec {
             output_path: disk.join("out"),
             stderr_path: Some(disk.join("err")),
-            state_dir: state_dir.clone(),
+            claim_dir: claim_dir.clone(),
             accepts_input: true,
             ..place.spec("head -c 1000000 /dev/zero; printf END; echo last >&2; read x; exit 3")
         };
@@ -68,7 +68,7 @@ fn a_full_disk_costs_output_and_neither_the_command_nor_its_end() {
         assert!(error.contains("No space left"), "{error}");
         facts.preview(100).await.unwrap();
         // The space of the status was reserved while the disk had some.
-        let TaskState::Ended(found) = attach(locator(&state_dir)).await else {
+        let ShimmedState::Ended(found) = attach(locator(&claim_dir)).await else {
             panic!("it has ended");
         };
         assert_eq!(*found, ended);
@@ -88,7 +88,7 @@ fn on_a_disk_that_is_full_before_the_start_nothing_runs_unrecorded() {
         }
         finish(place.spec("cat /dev/zero > disk/fill")).await;
         let spec = ShimSpec {
-            state_dir: dirs[0].clone(),
+            claim_dir: dirs[0].clone(),
             output_path: place.path().join("out2"),
             stderr_path: None,
             ..place.spec("touch ran")
@@ -101,13 +101,13 @@ fn on_a_disk_that_is_full_before_the_start_nothing_runs_unrecorded() {
         for dir in &dirs {
             assert!(matches!(
                 attach(locator(dir)).await,
-                TaskState::NeverStarted
+                ShimmedState::NeverStarted
             ));
         }
         std::fs::remove_file(disk.join("fill")).unwrap();
-        for state_dir in dirs {
+        for claim_dir in dirs {
             let spec = ShimSpec {
-                state_dir,
+                claim_dir,
                 ..spec.clone()
             };
             start(&image(), spec).await.expect_err("it was given up");
@@ -124,8 +124,8 @@ fn without_room_for_its_files_a_command_is_never_taken_for_started() {
             let place = Place::new();
             let small = SmallDisk::with_limit(place.path().join("disk"), "nr_inodes=20");
             let disk = &small.0;
-            let state_dir = disk.join("state");
-            std::fs::create_dir(&state_dir).unwrap();
+            let claim_dir = disk.join("state");
+            std::fs::create_dir(&claim_dir).unwrap();
             let fillers = (0..).map(|number| disk.join(format!("fill{number}")));
             let filled: Vec<PathBuf> = fillers
                 .take_while(|path| std::fs::write(path, "").is_ok())
@@ -134,7 +134,7 @@ fn without_room_for_its_files_a_command_is_never_taken_for_started() {
                 std::fs::remove_file(path).unwrap();
             }
             let spec = ShimSpec {
-                state_dir: state_dir.clone(),
+                claim_dir: claim_dir.clone(),
                 output_path: disk.join("out"),
                 stderr_path: Some(disk.join("err")),
                 ..place.spec("touch ran")
@@ -146,9 +146,12 @@ fn without_room_for_its_files_a_command_is_never_taken_for_started() {
                     assert!(ran.exists(), "{free} left");
                 }
                 Err(failure) => {
-                    let found = attach(locator(&state_dir)).await;
+                    let found = attach(locator(&claim_dir)).await;
                     assert!(
-                        matches!(found, TaskState::NeverStarted | TaskState::Failed(_)),
+                        matches!(
+                            found,
+                            ShimmedState::NeverStarted | ShimmedState::StartFailed(_)
+                        ),
                         "{free} left: {failure}: {found:?}"
                     );
                     assert!(!ran.exists(), "{free} left");

@@ -2,11 +2,11 @@
 
 use super::place::{Place, begin, end_of, image, locator, wait_for_output};
 use holon_domain::command::{CommandEnd, UnknownCause};
-use holon_process::{ShimSpec, TaskState, attach, start};
+use holon_process::{ShimSpec, ShimmedState, attach, start};
 use std::fs::File;
 use std::time::SystemTime;
 
-async fn found(place: &Place) -> TaskState {
+async fn found(place: &Place) -> ShimmedState {
     attach(place.locator()).await
 }
 
@@ -21,7 +21,7 @@ async fn never_starts(place: &Place) {
 async fn a_task_that_no_shim_claimed_never_ran_and_never_will() {
     let place = Place::new();
     for _ in 0..2 {
-        assert!(matches!(found(&place).await, TaskState::NeverStarted));
+        assert!(matches!(found(&place).await, ShimmedState::NeverStarted));
         never_starts(&place).await;
     }
 }
@@ -29,8 +29,8 @@ async fn a_task_that_no_shim_claimed_never_ran_and_never_will() {
 #[tokio::test]
 async fn a_shim_that_died_before_its_mark_never_ran_the_task() {
     let place = Place::new();
-    File::create(place.state_dir().join("spec.lock")).unwrap();
-    assert!(matches!(found(&place).await, TaskState::NeverStarted));
+    File::create(place.claim_dir().join("spec.lock")).unwrap();
+    assert!(matches!(found(&place).await, ShimmedState::NeverStarted));
     never_starts(&place).await;
 }
 
@@ -38,28 +38,28 @@ async fn a_shim_that_died_before_its_mark_never_ran_the_task() {
 async fn a_mark_without_text_is_a_mark() {
     let place = Place::new();
     // The state of the lock if the disk was full while the spec was marked.
-    let lock = File::create(place.state_dir().join("spec.lock")).unwrap();
+    let lock = File::create(place.claim_dir().join("spec.lock")).unwrap();
     lock.set_len(9).unwrap();
-    assert!(matches!(found(&place).await, TaskState::NeverStarted));
+    assert!(matches!(found(&place).await, ShimmedState::NeverStarted));
     never_starts(&place).await;
 }
 
 #[tokio::test]
 async fn a_task_without_a_directory_never_ran() {
     let place = Place::new();
-    std::fs::remove_dir(place.state_dir()).unwrap();
-    assert!(matches!(found(&place).await, TaskState::NeverStarted));
+    std::fs::remove_dir(place.claim_dir()).unwrap();
+    assert!(matches!(found(&place).await, ShimmedState::NeverStarted));
     never_starts(&place).await;
-    assert!(!place.state_dir().exists(), "asking makes no directory");
+    assert!(!place.claim_dir().exists(), "asking makes no directory");
 }
 
 #[tokio::test]
 async fn a_claim_without_a_status_is_not_taken_for_a_task_that_never_ran() {
     let place = Place::new();
-    std::fs::write(place.state_dir().join("spec.lock"), "claimed task_1\n").unwrap();
+    std::fs::write(place.claim_dir().join("spec.lock"), "claimed task_1\n").unwrap();
     assert!(matches!(
         found(&place).await,
-        TaskState::Unknown(UnknownCause::SupervisorDied)
+        ShimmedState::Unknown(UnknownCause::SupervisorDied)
     ));
     never_starts(&place).await;
 }
@@ -67,12 +67,12 @@ async fn a_claim_without_a_status_is_not_taken_for_a_task_that_never_ran() {
 #[tokio::test]
 async fn a_mark_that_power_may_have_taken_proves_nothing() {
     let place = Place::new();
-    let dir = File::open(place.state_dir()).unwrap();
+    let dir = File::open(place.claim_dir()).unwrap();
     dir.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     for _ in 0..2 {
         assert!(matches!(
             found(&place).await,
-            TaskState::Unknown(UnknownCause::SupervisorDied)
+            ShimmedState::Unknown(UnknownCause::SupervisorDied)
         ));
         never_starts(&place).await;
     }
@@ -89,18 +89,18 @@ async fn a_mark_that_the_command_removed_is_not_taken_for_a_task_that_never_ran(
     wait_for_output(&task, 0, "up").await;
     assert!(matches!(
         found(&place).await,
-        TaskState::Unknown(UnknownCause::SupervisorDied)
+        ShimmedState::Unknown(UnknownCause::SupervisorDied)
     ));
     task.input(1, b"\n").await.unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 3 });
-    assert!(matches!(found(&place).await, TaskState::Ended(_)));
+    assert!(matches!(found(&place).await, ShimmedState::Ended(_)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_and_concurrent_lookups_agree_on_the_outcome() {
     for _ in 0..10 {
         let place = Place::new();
-        let dir = place.state_dir();
+        let dir = place.claim_dir();
         let mut askers = tokio::task::JoinSet::new();
         for _ in 0..8 {
             let dir = dir.clone();
@@ -111,7 +111,7 @@ async fn a_start_and_concurrent_lookups_agree_on_the_outcome() {
             task.ended().await.unwrap();
         }
         for found in askers.join_all().await {
-            let never = matches!(found, TaskState::NeverStarted);
+            let never = matches!(found, ShimmedState::NeverStarted);
             assert_eq!(never, started.is_err(), "{found:?} {started:?}");
         }
         assert_eq!(place.path().join("ran").exists(), started.is_ok());

@@ -4,7 +4,7 @@ use super::namespace::inside;
 use super::place::{Place, TEST_TIMEOUT, begin, end_of, finish, wait_for_bytes, wait_for_output};
 use crate::support::Witness;
 use holon_domain::command::{CommandEnd, UnknownCause};
-use holon_process::{Error, ShimSpec, Stream, TaskState, attach, kept_output};
+use holon_process::{Error, ShimSpec, ShimmedState, Stream, attach, kept_output};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
@@ -79,7 +79,7 @@ fn a_command_that_kills_all_processes_is_lost_but_its_output_is_kept() {
         assert_eq!(task.ended().await, Err(Error::Lost));
         let found = attach(place.locator()).await;
         assert!(
-            matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+            matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorDied)),
             "{found:?}"
         );
         let kept = kept_output(&out, None).output.preview(100).await.unwrap();
@@ -95,7 +95,7 @@ async fn a_command_that_removes_its_own_records_still_ends_for_a_waiting_host() 
         ..place.spec("read x; rm -r state out; echo gone; exit 4")
     };
     let task = begin(spec).await;
-    let TaskState::Running(second) = attach(place.locator()).await else {
+    let ShimmedState::Running(second) = attach(place.locator()).await else {
         panic!("it is alive");
     };
     // The wait has to start before the socket is removed.
@@ -168,7 +168,7 @@ async fn idle_clients_on_the_socket_do_not_block_the_host() {
         ..place.spec("read x; exit 2")
     };
     let task = begin(spec).await;
-    let socket = place.state_dir().join("shim.sock");
+    let socket = place.claim_dir().join("shim.sock");
     let mut strangers: Vec<UnixStream> = Vec::new();
     for n in 0..300 {
         let mut stranger = UnixStream::connect(&socket).unwrap();

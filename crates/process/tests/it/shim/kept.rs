@@ -2,7 +2,7 @@
 
 use super::place::{Place, begin, finish, image, kill_shim, wait_for_bytes};
 use holon_domain::command::UnknownCause;
-use holon_process::{Error, ShimSpec, Stream, TaskState, attach, kept_output, start};
+use holon_process::{Error, ShimSpec, ShimmedState, Stream, attach, kept_output, start};
 
 const CAP: u64 = 64 << 10;
 
@@ -22,7 +22,7 @@ async fn what_a_killed_shim_had_written_can_still_be_shown() {
         assert_eq!(task.ended().await, Err(Error::Lost));
         let found = attach(place.locator()).await;
         assert!(
-            matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+            matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorDied)),
             "{found:?}"
         );
 

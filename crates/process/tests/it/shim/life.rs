@@ -3,12 +3,12 @@
 use super::place::{Place, begin, end_of, image, locator, wait_for_output};
 use crate::support::Witness;
 use holon_domain::command::{CommandEnd, UnknownCause};
-use holon_process::{Error, ShimSpec, Task, TaskLocator, TaskState, attach, start};
+use holon_process::{CommandLocator, Error, ShimSpec, ShimmedCommand, ShimmedState, attach, start};
 use std::time::Duration;
 
-async fn alive(place: &Place) -> Box<Task> {
+async fn alive(place: &Place) -> Box<ShimmedCommand> {
     match attach(place.locator()).await {
-        TaskState::Running(task) => task,
+        ShimmedState::Running(task) => task,
         other => panic!("not alive: {other:?}"),
     }
 }
@@ -36,7 +36,7 @@ async fn a_task_goes_on_without_its_host_and_is_found_again() {
     task.input(2, b"\n").await.unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 9 });
     assert_eq!(place.out(), "got word\n");
-    let TaskState::Ended(ended) = attach(place.locator()).await else {
+    let ShimmedState::Ended(ended) = attach(place.locator()).await else {
         panic!("it has ended");
     };
     assert_eq!(*ended, end_of(&task).await);
@@ -114,7 +114,7 @@ async fn a_killed_shim_takes_its_command_along_and_is_not_mistaken_for_alive() {
     witness.all_dead().await;
     assert!(matches!(
         attach(place.locator()).await,
-        TaskState::Unknown(UnknownCause::SupervisorDied)
+        ShimmedState::Unknown(UnknownCause::SupervisorDied)
     ));
     assert!(matches!(
         task.input(2, b"").await,
@@ -131,18 +131,18 @@ async fn a_shim_that_is_asked_with_anothers_nonce_or_name_is_not_taken_for_it() 
     let task = begin(reader(&place, "read x; exit 1")).await;
     let ours = place.locator();
     for stranger in [
-        TaskLocator {
+        CommandLocator {
             nonce: "a guess",
             ..ours
         },
-        TaskLocator {
+        CommandLocator {
             task_id: "task_2",
             ..ours
         },
     ] {
         let found = attach(stranger).await;
         assert!(
-            matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
+            matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorSilent)),
             "{found:?}"
         );
     }
@@ -156,14 +156,14 @@ async fn a_long_path_does_not_keep_a_task_from_its_socket() {
     let long = place.path().join("x".repeat(120)).join("y".repeat(120));
     std::fs::create_dir_all(&long).unwrap();
     let spec = ShimSpec {
-        state_dir: long.clone(),
+        claim_dir: long.clone(),
         ..reader(&place, "read x")
     };
     drop(begin(spec).await);
     let mode =
         std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(long.join("shim.sock")).unwrap());
     assert_eq!(mode & 0o777, 0o600);
-    let TaskState::Running(task) = attach(locator(&long)).await else {
+    let ShimmedState::Running(task) = attach(locator(&long)).await else {
         panic!("it is alive");
     };
     task.input(1, b"\n").await.unwrap();

@@ -3,11 +3,11 @@
 use super::place::{Place, TEST_TIMEOUT, begin, kill_shim, wait_for_output};
 use crate::support::Witness;
 use holon_domain::command::UnknownCause;
-use holon_process::{Error, ShimSpec, Task, TaskState, attach};
+use holon_process::{Error, ShimSpec, ShimmedCommand, ShimmedState, attach};
 use std::time::Duration;
 
 /// A command with background processes, which kills its shim when it reads a line.
-async fn with_background(place: &Place, witness: &Witness) -> Task {
+async fn with_background(place: &Place, witness: &Witness) -> ShimmedCommand {
     let cmd = format!(
         "exec 3> {}; sleep 3600 & (sleep 3600 &) ; set -m; sleep 3600 & echo $PPID up; read x; kill -9 $PPID; sleep 3600",
         witness.path()
@@ -45,9 +45,9 @@ async fn finding_a_task_whose_shim_is_dead_ends_its_session() {
     kill_shim(output_text.split_whitespace().next().unwrap());
     loop {
         match attach(place.locator()).await {
-            TaskState::Unknown(UnknownCause::SupervisorDied) => break,
+            ShimmedState::Unknown(UnknownCause::SupervisorDied) => break,
             // The shim is not dead yet.
-            TaskState::Running(_) => tokio::task::yield_now().await,
+            ShimmedState::Running(_) => tokio::task::yield_now().await,
             other => panic!("{other:?}"),
         }
     }

@@ -1,8 +1,8 @@
 //! The fixture of these tests: the directory of one task, and helpers to run and follow it.
 
 use holon_process::{
-    Confinement, Image, Leftovers, NICENESS, ShimSpec, Stream, Task, TaskEnd, TaskLocator, VERSION,
-    WindowSize, start,
+    CommandLocator, Confinement, EndRecord, Image, Leftovers, NICENESS, ShimSpec, ShimmedCommand,
+    Stream, VERSION, WindowSize, start,
 };
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid,
@@ -22,9 +22,9 @@ pub(crate) fn image() -> Image {
 }
 
 /// Locates the task of a directory.
-pub(crate) const fn locator(state_dir: &Path) -> TaskLocator<'_> {
-    TaskLocator {
-        state_dir,
+pub(crate) const fn locator(claim_dir: &Path) -> CommandLocator<'_> {
+    CommandLocator {
+        claim_dir,
         task_id: TASK,
         nonce: NONCE,
     }
@@ -33,28 +33,28 @@ pub(crate) const fn locator(state_dir: &Path) -> TaskLocator<'_> {
 /// A temporary directory for one task.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
-    state_dir: PathBuf,
+    claim_dir: PathBuf,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let state_dir = dir.path().join("state");
-        std::fs::create_dir(&state_dir).unwrap();
-        Self { dir, state_dir }
+        let claim_dir = dir.path().join("state");
+        std::fs::create_dir(&claim_dir).unwrap();
+        Self { dir, claim_dir }
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(crate) fn state_dir(&self) -> PathBuf {
-        self.state_dir.clone()
+    pub(crate) fn claim_dir(&self) -> PathBuf {
+        self.claim_dir.clone()
     }
 
     /// Locates the task of this place.
-    pub(crate) fn locator(&self) -> TaskLocator<'_> {
-        locator(&self.state_dir)
+    pub(crate) fn locator(&self) -> CommandLocator<'_> {
+        locator(&self.claim_dir)
     }
 
     /// Returns a spec for `cmd` with pipes, separate streams, and limits it does not reach.
@@ -73,7 +73,7 @@ impl Place {
             output_path: self.dir.path().join("out"),
             stderr_path: Some(self.dir.path().join("err")),
             output_cap_bytes: 64 << 20,
-            state_dir: self.state_dir(),
+            claim_dir: self.claim_dir(),
             // A timeout, so that a failed test leaves no process behind.
             timeout_ms: Some(600_000),
             leftovers: Leftovers::Kill,
@@ -109,15 +109,15 @@ impl Place {
     }
 }
 
-pub(crate) async fn begin(spec: ShimSpec) -> Task {
+pub(crate) async fn begin(spec: ShimSpec) -> ShimmedCommand {
     start(&image(), spec).await.unwrap()
 }
 
-pub(crate) async fn finish(spec: ShimSpec) -> TaskEnd {
+pub(crate) async fn finish(spec: ShimSpec) -> EndRecord {
     end_of(&begin(spec).await).await
 }
 
-pub(crate) async fn end_of(task: &Task) -> TaskEnd {
+pub(crate) async fn end_of(task: &ShimmedCommand) -> EndRecord {
     tokio::time::timeout(TEST_TIMEOUT, task.ended())
         .await
         .expect("it ends")
@@ -144,7 +144,7 @@ pub(crate) fn suspend(pid: &str) {
 }
 
 /// Waits until a task has written more than `bytes` to its first stream.
-pub(crate) async fn wait_for_bytes(task: &Task, bytes: u64) {
+pub(crate) async fn wait_for_bytes(task: &ShimmedCommand, bytes: u64) {
     let follow = async {
         while task.output().await.unwrap().output.total_bytes <= bytes {
             tokio::task::yield_now().await;
@@ -155,7 +155,7 @@ pub(crate) async fn wait_for_bytes(task: &Task, bytes: u64) {
 }
 
 /// Follows a task's output until it contains `text`, and returns everything from `from` on.
-pub(crate) async fn wait_for_output(task: &Task, from: u64, text: &str) -> String {
+pub(crate) async fn wait_for_output(task: &ShimmedCommand, from: u64, text: &str) -> String {
     let follow = async {
         let (mut offset, mut output_text) = (from, Vec::new());
         loop {

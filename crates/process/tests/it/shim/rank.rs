@@ -1,11 +1,11 @@
 //! Tests of the scheduling priorities of host, shim and command.
 
 use super::place::{Place, TEST_TIMEOUT, begin, end_of, wait_for_output};
-use holon_process::{ShimSpec, Task};
+use holon_process::{ShimSpec, ShimmedCommand};
 use rustix::process::{Pid, getpriority_process};
 
 /// Starts a command that waits. Returns it with the pids of its shim and itself.
-async fn waiting(place: &Place, niceness: u8) -> (Task, [i32; 2]) {
+async fn waiting(place: &Place, niceness: u8) -> (ShimmedCommand, [i32; 2]) {
     let spec = ShimSpec {
         accepts_input: true,
         niceness,

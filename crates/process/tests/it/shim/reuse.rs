@@ -3,7 +3,9 @@
 use super::namespace::inside;
 use super::place::{Place, TEST_TIMEOUT, begin, image, kill_shim, wait_for_output};
 use holon_domain::command::UnknownCause;
-use holon_process::{Error, ShimSpec, StoppedState, Task, TaskState, attach, start, stop};
+use holon_process::{
+    Error, ShimSpec, ShimmedCommand, ShimmedState, StoppedState, attach, start, stop,
+};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -59,7 +61,7 @@ impl Drop for Decoy {
 }
 
 /// Attaches to a task again, and returns the pids of its shim and its command.
-async fn attach_again(place: &Place) -> (Box<Task>, i32, i32) {
+async fn attach_again(place: &Place) -> (Box<ShimmedCommand>, i32, i32) {
     let cmd = "echo shim $PPID command $$ up; read x";
     let spec = ShimSpec {
         accepts_input: true,
@@ -70,7 +72,7 @@ async fn attach_again(place: &Place) -> (Box<Task>, i32, i32) {
     drop(started);
     let words: Vec<&str> = output_text.split_whitespace().collect();
     let number = |index: usize| words[index].parse::<i32>().unwrap();
-    let TaskState::Running(task) = attach(place.locator()).await else {
+    let ShimmedState::Running(task) = attach(place.locator()).await else {
         panic!("it is alive");
     };
     assert_eq!(task.identity().pid, number(3));
@@ -124,7 +126,7 @@ fn a_stranger_with_the_number_of_a_dead_shim_or_command_is_left_alone() {
         assert_eq!(task.ended().await, Err(Error::Lost));
         let found = attach(place.locator()).await;
         assert!(
-            matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+            matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorDied)),
             "{found:?}"
         );
         start(&image(), place.spec("true"))
@@ -150,12 +152,12 @@ fn in_session(leader: i32) -> Vec<String> {
 }
 
 /// Calls every function that ends what a dead shim left behind.
-async fn end_leftovers(place: &Place, task: &Task) {
+async fn end_leftovers(place: &Place, task: &ShimmedCommand) {
     assert_eq!(task.ended().await, Err(Error::Lost));
     assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
     let found = attach(place.locator()).await;
     assert!(
-        matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+        matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorDied)),
         "{found:?}"
     );
     let stopped = stop(place.locator(), Duration::ZERO).await;

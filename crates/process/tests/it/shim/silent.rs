@@ -3,12 +3,12 @@
 use super::place::{Place, TEST_TIMEOUT, begin, end_of};
 use crate::support::Witness;
 use holon_domain::command::{CommandEnd, UnknownCause};
-use holon_process::{Error, StoppedState, Task, TaskState, attach, stop};
+use holon_process::{Error, ShimmedCommand, ShimmedState, StoppedState, attach, stop};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 /// Starts a command with a background process that has damaged its records with `harm`.
-async fn start_and_harm(place: &Place, harm: &str) -> (Task, Witness) {
+async fn start_and_harm(place: &Place, harm: &str) -> (ShimmedCommand, Witness) {
     let witness = Witness::new();
     let cmd = format!(
         "exec 3> {}; sleep 3600 & {harm}; echo up; exec sleep 3600",
@@ -33,9 +33,9 @@ async fn wait_for_harm(place: &Place) {
 }
 
 /// Returns the task of a living shim, found by a new host.
-async fn alive(place: &Place) -> Box<Task> {
+async fn alive(place: &Place) -> Box<ShimmedCommand> {
     match attach(place.locator()).await {
-        TaskState::Running(task) => task,
+        ShimmedState::Running(task) => task,
         other => panic!("not alive: {other:?}"),
     }
 }
@@ -61,7 +61,7 @@ async fn a_shim_without_a_socket_is_alive_and_killed_by_a_stop_with_its_commands
     witness.all_dead().await;
     let found = attach(place.locator()).await;
     assert!(
-        matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+        matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorDied)),
         "{found:?}"
     );
 }
@@ -72,7 +72,7 @@ async fn a_shim_without_a_lock_is_asked_to_stop() {
     let witness = silent(&place, "rm state/spec.lock").await;
     let found = attach(place.locator()).await;
     assert!(
-        matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+        matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorDied)),
         "{found:?}"
     );
     let stopped = stop(place.locator(), Duration::ZERO).await;
@@ -112,7 +112,7 @@ async fn a_stop_of_what_is_over_or_never_was_says_so() {
 async fn a_shim_that_never_answers_is_found_alive_before_long() {
     let place = Place::new();
     let witness = silent(&place, "rm state/shim.sock").await;
-    let mute = UnixListener::bind(place.state_dir().join("shim.sock")).unwrap();
+    let mute = UnixListener::bind(place.claim_dir().join("shim.sock")).unwrap();
     tokio::time::pause();
     let before = tokio::time::Instant::now();
     assert!(!alive(&place).await.has_answered());
@@ -152,7 +152,7 @@ async fn a_stop_of_a_shim_that_cannot_be_found_completes() {
     let pipe = place.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
     // Prevents that a birth record is written.
-    std::fs::create_dir(place.state_dir().join("born")).unwrap();
+    std::fs::create_dir(place.claim_dir().join("born")).unwrap();
     let task = begin(place.spec("rm -r state; echo up; read x < pipe")).await;
     wait_for_harm(&place).await;
     tokio::time::pause();
@@ -193,13 +193,13 @@ async fn a_shim_that_does_not_answer_is_followed_to_its_commands_end() {
 async fn a_shim_of_another_task_is_not_taken_for_alive() {
     let place = Place::new();
     let witness = silent(&place, "rm state/shim.sock").await;
-    let other = holon_process::TaskLocator {
+    let other = holon_process::CommandLocator {
         task_id: "task_2",
         ..place.locator()
     };
     let found = attach(other).await;
     assert!(
-        matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
+        matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorSilent)),
         "{found:?}"
     );
     stop(place.locator(), Duration::ZERO).await;

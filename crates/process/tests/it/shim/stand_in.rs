@@ -3,7 +3,7 @@
 use super::ahead::{idle_shim, shim_of_one};
 use super::place::{Place, TEST_TIMEOUT, end_of};
 use holon_domain::command::{CommandEnd, CommandFailure, UnknownCause};
-use holon_process::{Image, Shims, TaskState, attach, start};
+use holon_process::{Image, ShimmedState, Shims, attach, start};
 use std::process::Command;
 
 const SHIM: &str = env!("CARGO_BIN_EXE_holon-shim");
@@ -60,7 +60,7 @@ async fn a_shim_that_claims_its_task_and_dies_without_a_word_has_no_second_run_i
             "test \"$3\" || exec {SHIM} \"$2\"
             read -r told
             echo claimed task_1 > {}/spec.lock",
-            place.state_dir().display()
+            place.claim_dir().display()
         ),
     );
     let shims = Shims::new(image);
@@ -74,7 +74,7 @@ async fn a_shim_that_claims_its_task_and_dies_without_a_word_has_no_second_run_i
     assert!(!place.path().join("ran").exists());
     let found = attach(place.locator()).await;
     assert!(
-        matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+        matches!(found, ShimmedState::Unknown(UnknownCause::SupervisorDied)),
         "{found:?}"
     );
 }

@@ -199,7 +199,7 @@ async fn a_command_whose_end_and_stop_are_seen_at_once_has_ended_by_itself() {
     let task = begin(spec).await;
     let witness = witness.opened().await;
     let shim = wait_for_output(&task, 0, "\n").await;
-    let mut caller = UnixStream::connect(place.state_dir().join("shim.sock")).unwrap();
+    let mut caller = UnixStream::connect(place.claim_dir().join("shim.sock")).unwrap();
     // A later client is answered, so this connection was accepted.
     task.output().await.unwrap();
     suspend(&shim);

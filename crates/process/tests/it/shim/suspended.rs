@@ -3,12 +3,12 @@
 use super::place::{Place, TEST_TIMEOUT, begin, end_of, wait_for_output};
 use crate::support::Witness;
 use holon_domain::command::CommandEnd;
-use holon_process::{ShimSpec, Task, TaskState, attach};
+use holon_process::{ShimSpec, ShimmedCommand, ShimmedState, attach};
 use std::time::Duration;
 
-async fn alive(place: &Place) -> Box<Task> {
+async fn alive(place: &Place) -> Box<ShimmedCommand> {
     match attach(place.locator()).await {
-        TaskState::Running(task) => task,
+        ShimmedState::Running(task) => task,
         other => panic!("not alive: {other:?}"),
     }
 }

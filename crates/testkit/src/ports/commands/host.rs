@@ -291,7 +291,9 @@ impl CommandHost for FakeCommandHost {
                 (FakeState::Runs, OnLivenessCheck::IsSilent) => {
                     Some(CommandProbe::Unknown(UnknownCause::SupervisorSilent))
                 }
-                (FakeState::NotStarted(failure), _) => Some(CommandProbe::Failed(failure.clone())),
+                (FakeState::NotStarted(failure), _) => {
+                    Some(CommandProbe::StartFailed(failure.clone()))
+                }
                 (FakeState::Lost(_), _) => {
                     Some(CommandProbe::Unknown(UnknownCause::SupervisorDied))
                 }

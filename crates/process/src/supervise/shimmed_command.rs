@@ -2,11 +2,11 @@
 
 use super::birth_record::BirthRecord;
 use super::line::LineReader;
-use super::probe::{LockHeld, TaskLocator, probe};
+use super::probe::{CommandLocator, LockHeld, probe};
 use super::slice::{Slice, SliceRange, capture_so_far, end_ranges};
-use super::{client, task_lock};
+use super::{claim_lock, client};
 use crate::error::Error;
-use crate::record::{Identity, OutputFacts, Stream, TaskEnd};
+use crate::record::{EndRecord, Identity, OutputRecord, Stream};
 use crate::spec::{ShimSpec, VERSION, WindowSize};
 use crate::wire::{Answer, Request};
 use holon_domain::command::{CapturedStream, CommandState};
@@ -15,19 +15,19 @@ use std::path::PathBuf;
 use tokio::process::Child;
 use tokio::sync::{Mutex, OnceCell};
 
-/// A command under its shim. All methods talk to the shim over its socket. Dropping the task does not affect the
+/// A command under its shim. All methods talk to the shim over its socket. Dropping the command does not affect the
 /// command.
 #[derive(Debug)]
-pub struct Task {
-    pub(super) state_dir: PathBuf,
+pub struct ShimmedCommand {
+    pub(super) claim_dir: PathBuf,
     pub(super) nonce: String,
     identity: Identity,
     /// Birth record of its processes, held here because its directory can be removed.
     pub(super) birth_record: Option<BirthRecord>,
-    /// True if the shim had answered when the task was found or started.
+    /// True if the shim had answered when the command was found or started.
     answered: bool,
     pub(super) end_channel: Mutex<EndChannel>,
-    pub(super) end: OnceCell<Result<TaskEnd, Error>>,
+    pub(super) end: OnceCell<Result<EndRecord, Error>>,
 }
 
 /// The connection on which the shim reports the end.
@@ -38,7 +38,7 @@ pub(super) struct EndChannel {
     pub(super) shim: Option<Child>,
 }
 
-impl Task {
+impl ShimmedCommand {
     pub(super) fn started(
         spec: ShimSpec,
         identity: Identity,
@@ -47,7 +47,7 @@ impl Task {
     ) -> Self {
         Self {
             birth_record: BirthRecord::from_identity(&identity),
-            state_dir: spec.state_dir,
+            claim_dir: spec.claim_dir,
             nonce: spec.nonce,
             identity,
             answered: true,
@@ -56,9 +56,9 @@ impl Task {
         }
     }
 
-    pub(super) fn found(locator: TaskLocator<'_>, identity: Identity, line: LineReader) -> Self {
+    pub(super) fn found(locator: CommandLocator<'_>, identity: Identity, line: LineReader) -> Self {
         Self {
-            state_dir: locator.state_dir.to_owned(),
+            claim_dir: locator.claim_dir.to_owned(),
             nonce: locator.nonce.to_owned(),
             birth_record: BirthRecord::from_identity(&identity),
             identity,
@@ -68,10 +68,10 @@ impl Task {
         }
     }
 
-    /// Creates a task whose shim has held its lock since `claimed_at` and has not answered. The identity is taken
+    /// Creates a command whose shim has held its lock since `claimed_at` and has not answered. The identity is taken
     /// from its directory.
     pub(super) fn unanswered(
-        locator: TaskLocator<'_>,
+        locator: CommandLocator<'_>,
         claimed_at: Timestamp,
         birth_record: Option<BirthRecord>,
     ) -> Self {
@@ -83,7 +83,7 @@ impl Task {
             birth_record: None,
         };
         Self {
-            state_dir: locator.state_dir.to_owned(),
+            claim_dir: locator.claim_dir.to_owned(),
             nonce: locator.nonce.to_owned(),
             birth_record,
             identity,
@@ -97,13 +97,13 @@ impl Task {
         }
     }
 
-    /// Returns true if the shim had answered when the task was found. A shim that had not answered holds its lock and
+    /// Returns true if the shim had answered when the command was found. A shim that had not answered holds its lock and
     /// may answer later.
     pub const fn has_answered(&self) -> bool {
         self.answered
     }
 
-    /// Returns the identity: task, start time, and a process id for display.
+    /// Returns the identity: command, start time, and a process id for display.
     pub const fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -112,7 +112,7 @@ impl Task {
     ///
     /// # Errors
     /// Fails if the shim does not answer.
-    pub async fn output(&self) -> Result<OutputFacts, Error> {
+    pub async fn output(&self) -> Result<OutputRecord, Error> {
         match self.request(Request::Facts, &[]).await {
             Ok((Answer::Facts(facts), _)) => Ok(facts),
             Ok((other, _)) => Err(unexpected(&other)),
@@ -134,7 +134,7 @@ impl Task {
     /// since.
     async fn slice_of(
         &self,
-        output: &OutputFacts,
+        output: &OutputRecord,
         stream: Stream,
         range: SliceRange,
     ) -> Result<Slice, Error> {
@@ -181,7 +181,7 @@ impl Task {
     /// As [`slice`](Self::slice).
     pub async fn preview_of(
         &self,
-        output: &OutputFacts,
+        output: &OutputRecord,
         stream: Stream,
         capture_bytes: usize,
     ) -> Result<CapturedStream, Error> {
@@ -243,18 +243,18 @@ impl Task {
         request: Request,
         body: &[u8],
     ) -> Result<(Answer, Vec<u8>), Error> {
-        let exchange = client::request(&self.state_dir, &self.nonce, request, body);
-        task_lock::with_wakeups(&self.state_dir, exchange).await
+        let exchange = client::request(&self.claim_dir, &self.nonce, request, body);
+        claim_lock::with_wakeups(&self.claim_dir, exchange).await
     }
 
     /// Returns the end of the command if that is the reason the shim does not answer.
-    async fn if_ended(&self, error: Error) -> Result<TaskEnd, Error> {
+    async fn if_ended(&self, error: Error) -> Result<EndRecord, Error> {
         match error {
-            Error::Unreachable { .. } => match probe(&self.state_dir).await {
+            Error::Unreachable { .. } => match probe(&self.claim_dir).await {
                 CommandState::Ended(ended) => Ok(*ended),
-                CommandState::Failed(_) | CommandState::NeverStarted | CommandState::Unknown(_) => {
-                    Err(Error::Lost)
-                }
+                CommandState::StartFailed(_)
+                | CommandState::NeverStarted
+                | CommandState::Unknown(_) => Err(Error::Lost),
                 CommandState::Running(LockHeld) => Err(error),
             },
             other => Err(other),

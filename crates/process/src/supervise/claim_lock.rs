@@ -1,4 +1,4 @@
-//! The lock of a task: finds out whether a shim holds it, signals its holder, and marks it so that no shim takes it
+//! The lock of a command: finds out whether a shim holds it, signals its holder, and marks it so that no shim takes it
 //! later.
 //!
 //! A record lock belongs to the whole process and is released when any descriptor of its file is closed, so only one
@@ -35,16 +35,16 @@ pub(super) enum LockState {
 }
 
 /// Checks the lock. If it is free, marks the spec so that a slow shim does not run it.
-pub(super) fn mark_unless_held(state_dir: &Path) -> io::Result<LockState> {
+pub(super) fn mark_unless_held(claim_dir: &Path) -> io::Result<LockState> {
     let _guard = open_guard();
     // A shim does not sync its mark, so a power failure may have lost it, and its command can remove it. The
     // directory is checked before the lock is created, because that changes the directory.
-    let traces = [SOCKET, UNFINISHED, BORN].map(|name| state_dir.join(name));
+    let traces = [SOCKET, UNFINISHED, BORN].map(|name| claim_dir.join(name));
     let is_conclusive =
-        boot::is_from_this_boot(state_dir)? && !traces.iter().any(|trace| trace.exists());
-    let lock = match open(state_dir, OFlags::empty()) {
+        boot::is_from_this_boot(claim_dir)? && !traces.iter().any(|trace| trace.exists());
+    let lock = match open(claim_dir, OFlags::empty()) {
         // Created only if missing: on a file system that blocks writes at the moment, `CREATE` alone would block.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => open(state_dir, OFlags::CREATE)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => open(claim_dir, OFlags::CREATE)?,
         opened => opened?,
     };
     match rustix::fs::fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -76,7 +76,7 @@ pub(super) fn mark_unless_held(state_dir: &Path) -> io::Result<LockState> {
 /// The claim of a shim, read from the lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LockClaim {
-    /// Id of the claimed task; `None` while the mark is not written.
+    /// Id of the claimed command; `None` while the mark is not written.
     pub(super) task_id: Option<String>,
     /// Time of the claim, from the lock file's modification time.
     pub(super) at: Timestamp,
@@ -86,9 +86,9 @@ pub(super) struct LockClaim {
 ///
 /// # Errors
 /// Fails if there is no lock or it cannot be read.
-pub(super) fn claim(state_dir: &Path) -> io::Result<LockClaim> {
+pub(super) fn claim(claim_dir: &Path) -> io::Result<LockClaim> {
     let _guard = open_guard();
-    let lock = open(state_dir, OFlags::empty())?;
+    let lock = open(claim_dir, OFlags::empty())?;
     let stat = rustix::fs::fstat(&lock)?;
     let mut text = [0; CLAIM_BYTES];
     let read = rustix::io::pread(&lock, &mut text, 0)?;
@@ -110,33 +110,33 @@ fn open_guard() -> MutexGuard<'static, ()> {
 }
 
 /// Sends a signal to the shim that holds the lock, if there is one.
-pub(super) async fn send(state_dir: &Path, signal: Signal) {
-    let state_dir = state_dir.to_owned();
-    let send = move || signal_holder(&state_dir, signal);
+pub(super) async fn send(claim_dir: &Path, signal: Signal) {
+    let claim_dir = claim_dir.to_owned();
+    let send = move || signal_holder(&claim_dir, signal);
     drop(tokio::task::spawn_blocking(send).await);
 }
 
 /// Waits for `future`, which depends on a shim. Sends SIGCONT to the shim periodically, because its own command can
 /// suspend it. SIGCONT does not affect a running shim.
-pub(super) async fn with_wakeups<T>(state_dir: &Path, future: impl Future<Output = T>) -> T {
+pub(super) async fn with_wakeups<T>(claim_dir: &Path, future: impl Future<Output = T>) -> T {
     tokio::select! {
         done = future => done,
-        never = wake_periodically(state_dir, PATIENCE) => match never {},
+        never = wake_periodically(claim_dir, PATIENCE) => match never {},
     }
 }
 
 /// Sends SIGCONT to the shim that holds the lock, at this interval, until cancelled.
-pub(super) async fn wake_periodically(state_dir: &Path, interval: Duration) -> Infallible {
+pub(super) async fn wake_periodically(claim_dir: &Path, interval: Duration) -> Infallible {
     loop {
         tokio::time::sleep(interval).await;
-        send(state_dir, Signal::CONT).await;
+        send(claim_dir, Signal::CONT).await;
     }
 }
 
 /// Signals the shim that holds the lock. A process that has reused its pid is never signalled.
-fn signal_holder(state_dir: &Path, signal: Signal) -> io::Result<()> {
+fn signal_holder(claim_dir: &Path, signal: Signal) -> io::Result<()> {
     let _guard = open_guard();
-    let lock = open(state_dir, OFlags::empty())?;
+    let lock = open(claim_dir, OFlags::empty())?;
     let Some(pid) = holder(&lock)? else {
         return Ok(());
     };
@@ -149,9 +149,9 @@ fn signal_holder(state_dir: &Path, signal: Signal) -> io::Result<()> {
     Ok(())
 }
 
-fn open(state_dir: &Path, extra: OFlags) -> io::Result<OwnedFd> {
+fn open(claim_dir: &Path, extra: OFlags) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | extra;
-    let path = state_dir.join(LOCK);
+    let path = claim_dir.join(LOCK);
     Ok(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?)
 }
 

@@ -1,32 +1,32 @@
 //! Facts of the host that no row holds, such as its models. All parts of the engine share one copy.
 
-use holon_core::HostFacts;
+use holon_core::HostConditions;
 use holon_domain::model::ModelChain;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The host's current facts. Cheap to clone; all clones share one value, which is replaced as a whole.
 #[derive(Debug, Clone)]
-pub struct SharedFacts(Arc<RwLock<Arc<HostFacts>>>);
+pub struct SharedConditions(Arc<RwLock<Arc<HostConditions>>>);
 
-impl SharedFacts {
+impl SharedConditions {
     /// Creates the shared value with these facts.
     #[must_use]
-    pub fn new(facts: HostFacts) -> Self {
+    pub fn new(facts: HostConditions) -> Self {
         Self(Arc::new(RwLock::new(Arc::new(facts))))
     }
 
     /// Returns a snapshot of the current facts.
     #[must_use]
-    pub fn now(&self) -> Arc<HostFacts> {
+    pub fn now(&self) -> Arc<HostConditions> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Replaces the models for turns that begin from now on.
     pub fn set_models(&self, models: ModelChain) {
         let mut facts = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        *facts = Arc::new(HostFacts {
+        *facts = Arc::new(HostConditions {
             models,
-            ..HostFacts::clone(&facts)
+            ..HostConditions::clone(&facts)
         });
     }
 }

@@ -18,7 +18,7 @@ use holon_store::Readers;
 
 /// Changes agents and their work. Cheap to clone. Every method returns after its commit is on disk.
 #[derive(Debug, Clone)]
-pub struct Acts {
+pub struct ControlHandle {
     shell: Shell,
     /// For answers to callers only; no effect depends on what is read here.
     readers: Readers,
@@ -26,7 +26,7 @@ pub struct Acts {
     default_agent: AgentId,
 }
 
-impl Acts {
+impl ControlHandle {
     pub(crate) const fn new(
         shell: Shell,
         readers: Readers,
@@ -79,7 +79,7 @@ impl Acts {
                 let agent_id = &agent.identity.agent_id;
                 drop(
                     self.shell
-                        .commit_outcome(agent_id, Input::ModelsChanged)
+                        .submit_until_committed(agent_id, Input::ModelsChanged)
                         .await,
                 );
             }
@@ -162,7 +162,7 @@ impl Acts {
     /// Refuses a workspace from which a command could remove the host's own records. Only for workspaces that are new
     /// to their agent.
     pub(crate) fn check_reserved(&self, workspace: &WorkspaceEntry) -> Result<(), Error> {
-        let facts = self.shell.kernel.facts().now();
+        let facts = self.shell.kernel.conditions().now();
         match facts.reserved.find_overlap(workspace) {
             Some(reserved) => Err(Error::WorkspaceReserved {
                 workspace: workspace.execution_root.clone(),
@@ -263,7 +263,8 @@ impl Acts {
         self.submit(agent_id, Input::Stop).await.map(|_| ())
     }
 
-    /// Sets the model an agent uses from its next turn on. An open turn keeps its model.
+    /// Sets the model an agent uses from its next turn on. An open turn keeps its model, except that a suspended
+    /// turn asks the new one at once.
     ///
     /// # Errors
     /// When the model cannot be asked, there is no such agent, or storage fails; then nothing changed.

@@ -1,7 +1,7 @@
 //! After an unconfirmed commit, its work is performed exactly once.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use crate::facts::SharedFacts;
+use crate::conditions::SharedConditions;
 use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
@@ -13,7 +13,7 @@ use crate::shell::{Sender, Shell};
 use crate::tool_run::ToolRun;
 use async_trait::async_trait;
 use holon_core::input::NewAgent;
-use holon_core::{HostFacts, Input, Stamp};
+use holon_core::{HostConditions, Input, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::ToolCall;
@@ -301,11 +301,11 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         clock: quiet.clone(),
         entropy: quiet.clone(),
     };
-    let facts = HostFacts::new(ModelChain::only(ModelRef::parse("test/model").unwrap()));
+    let facts = HostConditions::new(ModelChain::only(ModelRef::parse("test/model").unwrap()));
     let readers = Readers::open(&path).unwrap();
     Shell::new(
         Arc::new(SqliteStore::start(db, readers)),
-        Kernel::new(SharedFacts::new(facts)),
+        Kernel::new(SharedConditions::new(facts)),
         ports,
         crate::Conduct::default(),
     )
@@ -406,7 +406,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
         // The first command has become a task; the call waits for the second.
         let open = open_effects(&shell).await;
         if let [_, second] = &open[..]
-            && let Some(run) = shell.tool_run(second).await
+            && let Some(run) = shell.find_tool_run(second).await
         {
             break (Stamp::of(second), run);
         }

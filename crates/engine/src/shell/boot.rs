@@ -166,7 +166,7 @@ impl Shell {
     async fn recover_one(&self, agent_id: &AgentId, clean_exit: bool) {
         if let Ok(recovery) = self.recovery_of(agent_id, clean_exit).await {
             holon_fault::hit("recover.agent");
-            self.commit_outcome(agent_id, recovery).await;
+            self.submit_until_committed(agent_id, recovery).await;
         }
     }
 
@@ -185,7 +185,7 @@ impl Shell {
             let call = round.and_then(|(agent, round)| ToolRun::in_hand(agent, round));
             self.sweep(&left.agent_home, call.as_ref(), &left.tasks)
                 .await;
-            proven = self.prove_call(call.as_ref()).await;
+            proven = self.prove_patch(call.as_ref()).await;
             // After a clean exit no interruption is counted, so there is nothing to probe.
             if !clean_exit {
                 found = self.probe_effects(agent_id, call.as_ref()).await;
@@ -277,7 +277,7 @@ impl Shell {
             tracing::warn!("a temporary agent is still there; the next start removes it");
         }
         self.draining.cancel();
-        self.tasks.close();
+        self.spawned.close();
         if !self.tasks_end_within(limits::DRAIN_MS).await {
             self.halted.cancel();
             if !self.tasks_end_within(LAST_WORDS_MS).await {
@@ -291,7 +291,7 @@ impl Shell {
     /// Stops everything at once without writing to the store, which is lost.
     pub(crate) fn abandon(&self) {
         self.removals.close();
-        self.tasks.close();
+        self.spawned.close();
         self.draining.cancel();
         self.halted.cancel();
     }
@@ -307,7 +307,7 @@ impl Shell {
     }
 
     async fn tasks_end_within(&self, millis: u64) -> bool {
-        tokio::time::timeout(Duration::from_millis(millis), self.tasks.wait())
+        tokio::time::timeout(Duration::from_millis(millis), self.spawned.wait())
             .await
             .is_ok()
     }

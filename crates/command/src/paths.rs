@@ -1,4 +1,4 @@
-//! The files of a command: its state directory under the host's state, and its output files in the agent's home.
+//! The files of a command: its claim directory under the host's state, and its output files in the agent's home.
 //!
 //! This file owns their names, and creates and removes them. Invariants: a command's directory is on disk before the
 //! command starts, so a missing directory proves that the command was not started; and no workspace contains the
@@ -9,8 +9,8 @@ use crate::facts;
 use crate::folders::Folders;
 use crate::off_thread::off_thread;
 use holon_domain::command::CommandKey;
-use holon_process::OutputFacts;
-use holon_workspace::{Claims, make_home, make_private_dir};
+use holon_process::OutputRecord;
+use holon_workspace::{ClaimFolders, make_home, make_private_dir};
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -22,14 +22,14 @@ const OUTPUTS: &str = "task-output";
 /// Suffixes of the files for stdout (or the terminal) and for stderr.
 const OUTPUT_END: &str = ".log";
 const ERRORS_END: &str = ".stderr.log";
-/// File in the state directory of a command that was stopped before it started.
+/// File in the claim directory of a command that was stopped before it started.
 const STOPPED: &str = "stopped";
-/// Suffix of a state directory that is no longer in use.
+/// Suffix of a claim directory that is no longer in use.
 const UNUSED_END: &str = ".unused";
 
-/// Paths of one command: its state directory and its output files.
+/// Paths of one command: its claim directory and its output files.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct CommandPaths {
     home: PathBuf,
     folders: Folders,
     /// Folder that contains the command's directory, or in which it will be created.
@@ -39,7 +39,7 @@ pub(crate) struct Place {
 
 /// State of a command as far as its directory shows it, without asking the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PlaceMark {
+pub(crate) enum StartMark {
     /// The directory does not exist, so the command was not started.
     Empty,
     /// The directory exists, so the command may have been started; the supervisor or its record knows.
@@ -48,9 +48,9 @@ pub(crate) enum PlaceMark {
     Barred,
 }
 
-impl Place {
+impl CommandPaths {
     /// Finds the directory of a command, in the folder of this build or of an earlier one.
-    pub(crate) async fn find(claims: &Claims, key: &CommandKey) -> Self {
+    pub(crate) async fn find(claims: &ClaimFolders, key: &CommandKey) -> Self {
         let home = PathBuf::from(&key.agent_home);
         let folders = Folders::of(claims, &home);
         let (own, name) = (folders.own.clone(), key.name.clone());
@@ -82,7 +82,7 @@ impl Place {
         }
     }
 
-    pub(crate) fn state_dir(&self) -> PathBuf {
+    pub(crate) fn claim_dir(&self) -> PathBuf {
         self.folder.join(&self.name)
     }
 
@@ -101,16 +101,16 @@ impl Place {
     }
 
     /// Reads the mark from the directory.
-    pub(crate) async fn mark(&self) -> io::Result<PlaceMark> {
-        let dir = self.state_dir();
+    pub(crate) async fn mark(&self) -> io::Result<StartMark> {
+        let dir = self.claim_dir();
         off_thread(move || {
             if !path_exists(&dir)? {
-                return Ok(PlaceMark::Empty);
+                return Ok(StartMark::Empty);
             }
             Ok(if path_exists(&dir.join(STOPPED))? {
-                PlaceMark::Barred
+                StartMark::Barred
             } else {
-                PlaceMark::Begun
+                StartMark::Begun
             })
         })
         .await
@@ -124,13 +124,13 @@ impl Place {
         off_thread(make).await
     }
 
-    /// Creates the state directory, which must not exist yet, and the output directory in the agent's home, which
+    /// Creates the claim directory, which must not exist yet, and the output directory in the agent's home, which
     /// must exist. The directory is on disk when this returns.
     pub(crate) async fn make(&self) -> io::Result<()> {
-        let place = self.clone();
+        let paths = self.clone();
         off_thread(move || {
-            make_dir(&output_dir(&place.home))?;
-            if make_private_dir(&place.state_dir())? {
+            make_dir(&output_dir(&paths.home))?;
+            if make_private_dir(&paths.claim_dir())? {
                 return Ok(());
             }
             Err(io::ErrorKind::AlreadyExists.into())
@@ -140,10 +140,10 @@ impl Place {
 
     /// Prevents a command that has not started from ever starting.
     pub(crate) async fn prevent_start(&self) -> io::Result<()> {
-        let place = self.clone();
+        let paths = self.clone();
         off_thread(move || {
-            make_private_dir(&place.state_dir())?;
-            File::create(place.state_dir().join(STOPPED)).map(drop)
+            make_private_dir(&paths.claim_dir())?;
+            File::create(paths.claim_dir().join(STOPPED)).map(drop)
         })
         .await
     }
@@ -151,11 +151,11 @@ impl Place {
     /// Renames a directory in which no command ran. A slow shim may have it open: it finds the mark in the lock
     /// there, instead of creating a new lock in a directory that is being emptied.
     pub(crate) async fn set_aside(&self) -> io::Result<()> {
-        let place = self.clone();
+        let paths = self.clone();
         off_thread(move || {
-            remove_dir(&place.unused())?;
-            std::fs::rename(place.state_dir(), place.unused())?;
-            for file in [place.output(), place.errors()] {
+            remove_dir(&paths.unused())?;
+            std::fs::rename(paths.claim_dir(), paths.unused())?;
+            for file in [paths.output(), paths.errors()] {
                 if std::fs::metadata(&file).is_ok_and(|found| found.len() == 0) {
                     std::fs::remove_file(file)?;
                 }
@@ -169,14 +169,14 @@ impl Place {
     /// directory holds. Idempotent. The directory is renamed first, so that a slow shim finds its lock marked or no
     /// lock at all.
     pub(crate) async fn remove(&self) -> io::Result<()> {
-        if let Err(error) = facts::save_facts(&self.state_dir()).await {
+        if let Err(error) = facts::save_facts(&self.claim_dir()).await {
             tracing::warn!(name = self.name, %error, "the facts of an output could not be saved");
         }
-        let place = self.clone();
+        let paths = self.clone();
         off_thread(move || {
-            remove_dir(&place.unused())?;
-            ignore_missing(std::fs::rename(place.state_dir(), place.unused()))?;
-            remove_dir(&place.unused())
+            remove_dir(&paths.unused())?;
+            ignore_missing(std::fs::rename(paths.claim_dir(), paths.unused()))?;
+            remove_dir(&paths.unused())
         })
         .await
     }
@@ -188,7 +188,7 @@ impl Place {
     }
 
     /// Returns the facts about the output files when no supervisor can be asked; `None` if there are no files.
-    pub(crate) async fn kept_output(&self) -> Option<OutputFacts> {
+    pub(crate) async fn kept_output(&self) -> Option<OutputRecord> {
         let (output, errors) = (self.output(), self.errors());
         let kept_output = off_thread(move || {
             let errors = path_exists(&errors)?.then_some(errors);
@@ -196,7 +196,7 @@ impl Place {
                 return Ok(None);
             }
             let found = holon_process::kept_output(&output, errors.as_deref());
-            Ok(Some(OutputFacts {
+            Ok(Some(OutputRecord {
                 output: facts::prefer_saved(found.output),
                 errors: found.errors.map(facts::prefer_saved),
             }))
@@ -257,7 +257,7 @@ fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holon_workspace::Claims;
+    use holon_workspace::ClaimFolders;
     use rustix::fs::{Mode, OFlags};
 
     const LOCK: &str = "spec.lock";
@@ -275,10 +275,10 @@ mod tests {
     #[tokio::test]
     async fn a_directory_that_is_removed_is_never_found_without_its_lock() {
         let home = tempfile::tempdir().unwrap();
-        let folders = Folders::of(&Claims::of_host(home.path()), home.path());
-        let place = Place::in_folder(home.path(), &folders, &folders.own, "task_1");
-        place.make().await.unwrap();
-        let dir = place.state_dir();
+        let folders = Folders::of(&ClaimFolders::of_host(home.path()), home.path());
+        let paths = CommandPaths::in_folder(home.path(), &folders, &folders.own, "task_1");
+        paths.make().await.unwrap();
+        let dir = paths.claim_dir();
         std::fs::write(dir.join(LOCK), "given up\n").unwrap();
         // Many files, so that the removal takes long enough to be observed.
         for number in 0..2_000 {
@@ -295,9 +295,9 @@ mod tests {
                 false
             }
         });
-        place.remove().await.unwrap();
+        paths.remove().await.unwrap();
         assert!(!late.join().unwrap());
         assert_eq!(std::fs::read_dir(&folders.own).unwrap().count(), 0);
-        place.remove().await.unwrap();
+        paths.remove().await.unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! Operator requests about an agent's work: items, waits, timers and wakes.
 
-use super::Acts;
+use super::ControlHandle;
 use crate::error::Error;
 use crate::request::{FirstSlot, TimerOrder, Wake};
 use holon_core::input::WorkCommand;
@@ -15,7 +15,7 @@ use holon_domain::{AgentId, TimerId, Timestamp, WaitId, WorkItemId};
 /// Coalescing key for hints of operators who name no source.
 const OPERATOR: &str = "operator";
 
-impl Acts {
+impl ControlHandle {
     /// Creates a work item. An idle agent begins to work on it by itself.
     ///
     /// # Errors
