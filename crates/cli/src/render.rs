@@ -6,7 +6,9 @@ pub(crate) mod attempt;
 pub(crate) mod config;
 pub(crate) mod explain;
 pub(crate) mod init;
+mod learned;
 pub(crate) mod model;
+mod pauses;
 pub(crate) mod run;
 pub(crate) mod work;
 

@@ -2,8 +2,10 @@
 
 use crate::reload::ReloadOutcome;
 use holon_config::DoctorReport;
-use holon_daemon::Probe;
+use holon_daemon::{LearnedModel, Probe};
+use holon_domain::Timestamp;
 use holon_domain::model::ModelRef;
+use holon_domain::provider::LimitSource;
 use serde::Serialize;
 
 /// A setting with its effective value.
@@ -24,6 +26,9 @@ pub(crate) struct ProbeResult {
     pub(crate) failure_kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+    /// Context window that the server states, in tokens; absent if the settings or the table know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stated_window_tokens: Option<u32>,
 }
 
 impl From<Probe> for ProbeResult {
@@ -35,6 +40,7 @@ impl From<Probe> for ProbeResult {
             latency_ms: probe.latency_ms,
             failure_kind: failure.as_ref().map(|failure| failure.kind.as_str()),
             error: failure.map(|failure| failure.message),
+            stated_window_tokens: probe.stated_window,
         }
     }
 }
@@ -50,6 +56,62 @@ pub(crate) struct Diagnosis {
     pub(crate) store_findings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) probes: Vec<ProbeResult>,
+    /// Limits that providers have revealed.
+    pub(crate) learned_limits: Vec<LearnedLimit>,
+    /// Absent if no host is running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) running_host: Option<RunningHost>,
+}
+
+/// The limits of one model that its provider has revealed.
+#[derive(Debug, Serialize)]
+pub(crate) struct LearnedLimit {
+    pub(crate) model: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) context_window_tokens: Option<u32>,
+    /// `server`, `refusal` or `answer`; absent without a window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) window_source: Option<LimitSource>,
+    /// Absent if an earlier build learned it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) window_learned_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_output_tokens: Option<u32>,
+    /// Absent if an earlier build learned it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) output_learned_at: Option<Timestamp>,
+}
+
+impl From<LearnedModel> for LearnedLimit {
+    fn from(learned: LearnedModel) -> Self {
+        let limits = learned.limits;
+        Self {
+            model: learned.model_ref,
+            context_window_tokens: limits.context_window_tokens,
+            window_source: limits.context_window_tokens.map(|_| limits.source),
+            window_learned_at: learned.window_learned_at,
+            max_output_tokens: limits.max_output_tokens,
+            output_learned_at: learned.output_learned_at,
+        }
+    }
+}
+
+/// The models that a running host asks.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunningHost {
+    /// Absent if the host has none.
+    pub(crate) default_model: Option<String>,
+    pub(crate) fallback_models: Vec<String>,
+    /// Agents with a model of their own.
+    pub(crate) agents: Vec<AgentChain>,
+}
+
+/// The models that an agent with a model of its own asks.
+#[derive(Debug, Serialize)]
+pub(crate) struct AgentChain {
+    pub(crate) agent_id: String,
+    pub(crate) model: String,
+    pub(crate) fallback_models: Vec<String>,
 }
 
 /// A model that `init` may set.
@@ -79,6 +141,9 @@ pub(crate) struct InitReport {
     pub(crate) model: Option<String>,
     /// True if this command set the model.
     pub(crate) set: bool,
+    /// Fallbacks that this command set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) fallbacks: Vec<String>,
     /// In the order they were examined.
     pub(crate) found: Vec<Candidate>,
     pub(crate) probes: Vec<ProbeResult>,

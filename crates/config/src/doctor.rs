@@ -39,6 +39,7 @@ pub fn doctor(settings: &Settings, env: &Env, now: Timestamp, retry: RetryPolicy
         provider_stream_idle_timeout_ms: u64::try_from(settings.http.stream_idle.value.as_millis())
             .unwrap_or(u64::MAX),
         retry_policy: retry,
+        provider_patience_secs: settings.provider_patience.value.as_secs(),
         figures_as_of: settings.catalog.figures_as_of(),
         model_availability: available,
         providers,

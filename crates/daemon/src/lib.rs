@@ -37,6 +37,6 @@ pub use run_local::run_local;
 pub use runtime::{run_runtime, serve_runtime};
 pub use serve::serve;
 pub use setup::SettingsReader;
-pub use survey::survey;
+pub use survey::{learned_limits, survey};
 
-pub use holon_store::owner_pid;
+pub use holon_store::{LearnedModel, owner_pid};

@@ -30,6 +30,9 @@ pub struct Probe {
     pub model: ModelRef,
     pub answered: Result<(), ModelFailure>,
     pub latency_ms: u64,
+    /// Context window that the server states, in tokens. Absent if it states none, if the settings or the table know
+    /// the window, and if the model did not answer.
+    pub stated_window: Option<u32>,
 }
 
 /// Sends a one-word prompt to each of these models concurrently. The results are in the same order.
@@ -72,10 +75,17 @@ async fn probe_one(bound: &ProviderBinding, model: ModelRef) -> Probe {
             format!("{model} did not answer within {} seconds", PROBE.as_secs()),
         )),
     };
+    let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    // After the answer, because a server that loads models knows the window of a loaded one only.
+    let stated_window = match answered {
+        Ok(()) => bound.stated_window(&model).await,
+        Err(_) => None,
+    };
     Probe {
         model,
         answered,
-        latency_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        latency_ms,
+        stated_window,
     }
 }
 

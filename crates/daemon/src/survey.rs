@@ -1,15 +1,28 @@
 //! Checks the store of a home without a host, for the doctor.
 
 use holon_config::Settings;
+use holon_store::LearnedModel;
+use std::path::PathBuf;
 
 /// Lists problems of the store and the agents' homes, in sentences for the operator. A store that cannot be read is
 /// itself a problem in the list.
 #[must_use]
 pub fn survey(settings: &Settings) -> Vec<String> {
-    let home = &settings.home.value;
-    let db_path = home.join("state").join("holon.sqlite3");
-    match holon_store::survey(&db_path, &home.join("agents")) {
+    let agents = settings.home.value.join("agents");
+    match holon_store::survey(&db_path(settings), &agents) {
         Ok(found) => found,
         Err(error) => vec![error.to_string()],
     }
+}
+
+/// Reads the limits of models that their providers revealed. A store that cannot be read has none here; [`survey`]
+/// reports it.
+#[must_use]
+pub fn learned_limits(settings: &Settings) -> Vec<LearnedModel> {
+    holon_store::learned_limits(&db_path(settings)).unwrap_or_default()
+}
+
+fn db_path(settings: &Settings) -> PathBuf {
+    let home = &settings.home.value;
+    home.join("state").join("holon.sqlite3")
 }

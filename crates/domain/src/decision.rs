@@ -104,11 +104,13 @@ pub enum Fact {
     HintWritten(Box<WakeHint>),
     /// All pending wake hints became one tick.
     HintsCleared,
-    /// A provider's error revealed limits of a model. There is one row per model for the host; a later limit replaces
-    /// an earlier one.
+    /// A provider revealed limits of a model. There is one row per model for the host; a later limit replaces an
+    /// earlier one.
     LimitLearned {
         model_ref: String,
         limits: LearnedLimits,
+        /// Shown to the operator; nothing is decided by it.
+        at: Timestamp,
     },
     /// A text that frames refer to by hash. Storing it twice is harmless.
     BlobKept {

@@ -156,8 +156,8 @@ events! {
     /// A model failed in a way that a retry does not mend, or has used up its retries. The turn continues with the next
     /// model of its chain.
     ProviderFallbackSelected = "provider_fallback_selected", v 1;
-    /// A provider's error revealed the context window or the output limit of a model. The host uses the learned limit
-    /// from now on, for every agent.
+    /// A provider revealed the context window or the output limit of a model, in an error or in the server's description
+    /// of itself. The host uses the learned limit from now on, for every agent.
     ModelLimitLearned = "model_limit_learned", v 1;
     /// The agent was given a model of its own, or another reasoning effort for it. It counts from the next turn on; a
     /// suspended turn asks it at once.

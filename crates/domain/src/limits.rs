@@ -322,9 +322,16 @@ pub const PROVIDER_STREAM_FACTOR: usize = 8;
 pub const PROVIDER_ERROR_BYTES: usize = 64 << 10;
 /// Longest retry delay that is accepted from a provider's headers or message, in milliseconds: the longest month.
 pub const PROVIDER_WAIT_MAX_MS: u64 = 31 * 24 * 60 * 60 * 1_000;
-/// Smallest limit that is learned from an error. No model has less, and a learned limit is kept.
+/// Time in which a server describes the context window of a model, in milliseconds. A server that fails is asked again
+/// in half of the time, so all tries together take less than twice this. Without a description the window is assumed.
+pub const PROVIDER_DESCRIPTION_MS: u64 = 2_000;
+/// Most tries to read a server's description of a model, until the settings are read again.
+pub const PROVIDER_DESCRIPTION_TRIES: u32 = 8;
+/// Most models whose description is remembered. Beyond it no server is asked for one.
+pub const PROVIDER_DESCRIPTIONS: usize = 1_000;
+/// Smallest limit that is learned from a provider. No model has less, and a learned limit is kept.
 pub const PROVIDER_LEARNED_MIN_TOKENS: u32 = 256;
-/// Largest limit that is learned from an error.
+/// Largest limit that is learned from a provider.
 pub const PROVIDER_LEARNED_MAX_TOKENS: u32 = 100_000_000;
 /// Most stored responses that a later request may continue from. The least recently used one is forgotten, and the next
 /// request of that agent is sent whole.
@@ -340,7 +347,7 @@ pub const PROVIDER_IDLE_CONNECTIONS: usize = 8;
 /// first.
 pub const PROVIDER_KEEP_ALIVE_MS: u64 = 55_000;
 /// Context window, in tokens, that is assumed for an unknown model. Most models take this much; set a larger one in
-/// `models.catalog`, or let the host learn it from the provider's error.
+/// `models.catalog`, or let the host learn it from the server's description of itself or from the provider's error.
 pub const UNKNOWN_WINDOW_TOKENS: u32 = 32_000;
 /// Share of a context window, in percent, that a prompt may take by default. The rest is for the answer and for the
 /// error of the token estimate.

@@ -33,6 +33,7 @@ pub use error::Error;
 pub use holon_core::Rejection;
 /// The retry rules for failed attempts, for callers that explain them to users.
 pub use holon_core::attempt;
+pub use holon_core::patience;
 pub use host::{Host, HostConfig};
 pub use reads::{EntryFilter, ReadHandle, WorkItemPage};
 pub use run_once::RunNews;

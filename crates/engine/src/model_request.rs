@@ -16,7 +16,7 @@ use holon_domain::agent::ProfilePreset;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
+use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool::ToolSpec;
@@ -36,6 +36,8 @@ pub struct RoundRequest {
     pub queued: Vec<QueueEntry>,
     preset: ProfilePreset,
     learned: LearnedLimits,
+    /// The server's description of the model, if it is new.
+    stated: Option<LearnedLimits>,
     built: BuiltFrame,
     boundary: InterjectionBoundary,
     plan: Option<(WorkItemId, PlanArtifact)>,
@@ -85,10 +87,17 @@ impl RoundRequest {
             boundary: boundary(&rows.entries, rows.turn.rounds),
             queued: rows.queued,
             learned: rows.learned,
+            stated: None,
             preset,
             built,
             plan: changed_plan(rows.item.as_ref(), plan),
         })
+    }
+
+    /// Adds a description of the model that its outcome records, whether it is an answer or a failure.
+    #[must_use]
+    pub fn with_statement(self, stated: Option<LearnedLimits>) -> Self {
+        Self { stated, ..self }
     }
 
     /// Maps the model's reply or failure to the outcome that is committed.
@@ -107,7 +116,10 @@ impl RoundRequest {
             },
             Err(failure) => Input::AttemptFailed {
                 stamp,
-                failure,
+                failure: ModelFailure {
+                    learned: merge(self.stated, failure.learned),
+                    ..failure
+                },
                 timing,
                 interjected: self.queued,
             },
@@ -128,7 +140,10 @@ impl RoundRequest {
         );
         let cache = &self.built.frame.cache;
         RoundAnswer {
-            learned: wider_window(self.learned, reply.usage.total_tokens),
+            learned: merge(
+                self.stated,
+                wider_window(self.learned, reply.usage.total_tokens),
+            ),
             intents,
             interjected: self.queued,
             boundary: self.boundary,
@@ -263,14 +278,26 @@ fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
     policy.max_output_tokens.min(left.max(least))
 }
 
+/// Adds the server's description of a model to what is known of it, and returns it if it is new.
+pub fn add_statement(rows: &mut TurnRows, stated: Option<LearnedLimits>) -> Option<LearnedLimits> {
+    let new = stated.filter(|stated| rows.learned.gives_way_to(*stated))?;
+    rows.learned = rows.learned.and_then(new);
+    Some(new)
+}
+
+/// Merges two lessons of one round. The later one wins.
+fn merge(earlier: Option<LearnedLimits>, later: Option<LearnedLimits>) -> Option<LearnedLimits> {
+    match (earlier, later) {
+        (Some(earlier), Some(later)) => Some(earlier.and_then(later)),
+        (earlier, later) => later.or(earlier),
+    }
+}
+
 /// Returns a wider window if an answer used more tokens than the learned window.
 fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimits> {
     let window = learned.context_window_tokens?;
     let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
-    (took > window).then_some(LearnedLimits {
-        context_window_tokens: Some(took),
-        max_output_tokens: None,
-    })
+    (took > window).then_some(LearnedLimits::window(took, LimitSource::Answer))
 }
 
 /// Creates the reminder with the token budget that the rest of the request leaves for the conversation.

@@ -9,7 +9,7 @@ use holon_domain::delta::TextSink;
 use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::ModelPolicy;
+use holon_domain::provider::{LearnedLimits, ModelPolicy};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_domain::work_item::PlanArtifact;
@@ -41,6 +41,12 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
 
     /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
+
+    /// Limits that the model's server describes about itself. `None` if it does not describe them. Called before every
+    /// round of a model with an assumed window; returns within a few seconds, and at once when the answer is known.
+    async fn stated_limits(&self, _model: &ModelRef) -> Option<LearnedLimits> {
+        None
+    }
 }
 
 /// Runs commands, each under a shim process that outlives the host. A command key is started at most once.

@@ -8,6 +8,7 @@ mod classify;
 mod clean;
 mod client;
 mod deadline;
+mod description;
 mod error_body;
 mod exchange;
 mod headers;
@@ -20,6 +21,8 @@ mod provider;
 mod report;
 mod retry_after;
 mod snapshot_cache;
+mod statements;
+mod window;
 mod words;
 
 pub(crate) use attempt::Http;

@@ -147,6 +147,15 @@ impl Router {
         }
     }
 
+    /// Returns the context window that the server of a model states, in tokens. `None` if it states none, or does not
+    /// answer soon. A server is asked once; the answer is remembered as long as the router lives.
+    pub async fn stated_window(&self, model: &ModelRef) -> Option<u32> {
+        match self.route(model) {
+            Ok(Route::Http(provider)) => self.http.stated_window(provider, model).await,
+            Ok(Route::Script) | Err(_) => None,
+        }
+    }
+
     /// Returns the ids of all configured providers and of the scripted one.
     #[must_use]
     pub fn providers(&self) -> Vec<&str> {

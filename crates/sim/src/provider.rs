@@ -191,6 +191,7 @@ fn failure_of(kind: ModelFailureKind, dice: &mut Rng) -> ModelFailure {
     let learned = LearnedLimits {
         context_window_tokens: dice.percent(50).then_some(16_000),
         max_output_tokens: dice.percent(50).then_some(2_000),
+        ..LearnedLimits::default()
     };
     ModelFailure {
         retry_after_ms: dice.percent(30).then(|| dice.below(120_000)),

@@ -1,32 +1,60 @@
-//! The model_limits table: limits of models learned from providers' errors. Belongs to the host, not to an agent.
+//! The model_limits table: limits of models that their providers revealed. Belongs to the host, not to an agent.
 
 use crate::error::Error;
 use crate::row::{first, run};
-use holon_domain::limits;
-use holon_domain::provider::LearnedLimits;
-use rusqlite::{Connection, params};
+use holon_domain::provider::{LearnedLimits, LimitSource};
+use holon_domain::{Timestamp, limits};
+use rusqlite::{Connection, Row, params};
 
 /// A later lesson replaces only the limits it contains.
-pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, context_window_tokens, max_output_tokens) \
-     VALUES (?1, ?2, ?3) ON CONFLICT (model_ref) DO UPDATE SET \
+pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, context_window_tokens, window_source, \
+     window_learned_at, max_output_tokens, output_learned_at) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (model_ref) DO UPDATE SET \
      context_window_tokens = coalesce(excluded.context_window_tokens, context_window_tokens), \
-     max_output_tokens = coalesce(excluded.max_output_tokens, max_output_tokens)";
-pub(crate) const ONE: &str =
-    "SELECT context_window_tokens, max_output_tokens FROM model_limits WHERE model_ref = ?1";
+     window_source = coalesce(excluded.window_source, window_source), \
+     window_learned_at = coalesce(excluded.window_learned_at, window_learned_at), \
+     max_output_tokens = coalesce(excluded.max_output_tokens, max_output_tokens), \
+     output_learned_at = coalesce(excluded.output_learned_at, output_learned_at)";
+pub(crate) const ONE: &str = "SELECT context_window_tokens, max_output_tokens, window_source FROM model_limits \
+     WHERE model_ref = ?1";
+const ALL: &str = "SELECT context_window_tokens, max_output_tokens, window_source, model_ref, window_learned_at, \
+     output_learned_at FROM model_limits ORDER BY model_ref";
+
+/// The learned limits of one model, for the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LearnedModel {
+    /// As `provider/model`.
+    pub model_ref: String,
+    pub limits: LearnedLimits,
+    /// Absent without a window, and if an earlier build learned it.
+    pub window_learned_at: Option<Timestamp>,
+    /// Absent without an output limit, and if an earlier build learned it.
+    pub output_learned_at: Option<Timestamp>,
+}
 
 pub(crate) fn learn(
     conn: &Connection,
     model_ref: &str,
     limits: LearnedLimits,
+    at: Timestamp,
 ) -> Result<(), Error> {
     let LearnedLimits {
-        context_window_tokens,
-        max_output_tokens,
+        context_window_tokens: window,
+        max_output_tokens: output,
+        source,
     } = limits;
+    let at = at.as_millis();
     run(
         conn,
         LEARN,
-        params![model_ref, context_window_tokens, max_output_tokens],
+        params![
+            model_ref,
+            window,
+            window.map(|_| source.as_str()),
+            window.map(|_| at),
+            output,
+            output.map(|_| at)
+        ],
     )?;
     Ok(())
 }
@@ -35,12 +63,37 @@ pub(crate) fn learn(
 /// must not stop them.
 pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<LearnedLimits, Error> {
     let row = first(conn, ONE, params![model_ref], |row| {
-        Ok(LearnedLimits {
-            context_window_tokens: plausible(model_ref, row.get(0)?),
-            max_output_tokens: plausible(model_ref, row.get(1)?),
-        })
+        Ok(to_limits(model_ref, row)?)
     })?;
     Ok(row.unwrap_or_default())
+}
+
+/// Reads the limits of all models, by model.
+pub(crate) fn all(conn: &Connection) -> Result<Vec<LearnedModel>, Error> {
+    let mut statement = conn.prepare(ALL)?;
+    let rows = statement.query_map([], |row| {
+        let model_ref: String = row.get(3)?;
+        let time = |stored: Option<i64>| stored.map(Timestamp::from_millis);
+        Ok(LearnedModel {
+            limits: to_limits(&model_ref, row)?,
+            window_learned_at: time(row.get(4)?),
+            output_learned_at: time(row.get(5)?),
+            model_ref,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// A source that this build does not know counts as an error's.
+fn to_limits(model_ref: &str, row: &Row<'_>) -> rusqlite::Result<LearnedLimits> {
+    let source: Option<String> = row.get(2)?;
+    Ok(LearnedLimits {
+        context_window_tokens: plausible(model_ref, row.get(0)?),
+        max_output_tokens: plausible(model_ref, row.get(1)?),
+        source: source
+            .and_then(|text| LimitSource::parse(&text))
+            .unwrap_or_default(),
+    })
 }
 
 /// Returns a stored limit if it is in the range that can be learned.
@@ -69,9 +122,11 @@ mod tests {
         let db = Db::in_memory().expect("opens");
         let known = |window: i64, output: i64| {
             let row = params![window, output];
-            let sql = "INSERT OR REPLACE INTO model_limits VALUES ('p/m', ?1, ?2)";
+            let sql = "INSERT OR REPLACE INTO model_limits (model_ref, context_window_tokens, max_output_tokens) \
+                 VALUES ('p/m', ?1, ?2)";
             run(&db.conn, sql, row).expect("writes");
             let limits = of(&db.conn, "p/m").expect("reads");
+            assert_eq!(limits.source, LimitSource::Refusal);
             (limits.context_window_tokens, limits.max_output_tokens)
         };
         assert_eq!(known(32_000, 4_096), (Some(32_000), Some(4_096)));

@@ -3,6 +3,7 @@
 use crate::agents::ListedAgent;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
+use crate::model_limits::LearnedModel;
 use crate::row::AgentNo;
 use crate::{
     agents, aside, blobs, briefs, effects, events, interjections, log, model_limits, queue, tasks,
@@ -301,12 +302,20 @@ impl<'a> Reader<'a> {
         blobs::body(self.conn, hash)
     }
 
-    /// Reads the limits of a model learned from providers' errors.
+    /// Reads the limits of a model that its provider revealed.
     ///
     /// # Errors
     /// When the database fails.
     pub fn model_limits(&self, model_ref: &str) -> Result<LearnedLimits, Error> {
         model_limits::of(self.conn, model_ref)
+    }
+
+    /// Reads the learned limits of all models, by model.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn all_model_limits(&self) -> Result<Vec<LearnedModel>, Error> {
+        model_limits::all(self.conn)
     }
 
     /// Returns a page of the entries that are due by `until` for the agents of a scope, earliest first.

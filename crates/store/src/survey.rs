@@ -3,6 +3,8 @@
 //! Reads only; the database is read through SQLite.
 
 use crate::error::Error;
+use crate::migrate;
+use crate::model_limits::{self, LearnedModel};
 use crate::note::{PreviousNote, Progress};
 use crate::open;
 use crate::row::first;
@@ -31,6 +33,22 @@ pub fn survey(db_path: &Path, agents_dir: &Path) -> Result<Vec<String>, Error> {
     };
     found.extend(strays(&conn, agents_dir)?);
     Ok(found)
+}
+
+/// Reads the limits that providers have revealed, from a store that a host may be using. Empty if there is no store yet,
+/// or if an earlier build wrote it.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn learned_limits(db_path: &Path) -> Result<Vec<LearnedModel>, Error> {
+    if !db_path.exists() {
+        return Ok(Vec::new());
+    }
+    let conn = open::open_readable(db_path)?;
+    if migrate::version(&conn)? < migrate::newest() {
+        return Ok(Vec::new());
+    }
+    model_limits::all(&conn)
 }
 
 /// Lists homes of agents that the store does not know.

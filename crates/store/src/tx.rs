@@ -177,9 +177,11 @@ impl<'a> Tx<'a> {
             Fact::TimerWritten(timer) => timers::write(conn, no, timer),
             Fact::HintWritten(hint) => hints::write(conn, no, hint),
             Fact::HintsCleared => hints::clear(conn, no),
-            Fact::LimitLearned { model_ref, limits } => {
-                model_limits::learn(conn, model_ref, *limits)
-            }
+            Fact::LimitLearned {
+                model_ref,
+                limits,
+                at,
+            } => model_limits::learn(conn, model_ref, *limits, *at),
             Fact::BlobKept { hash, body } => blobs::keep(conn, no, hash, body),
         }
     }

@@ -172,6 +172,9 @@ pub(crate) struct InitArgs {
     /// Set the model without sending it a test request.
     #[arg(long)]
     pub(crate) no_probe: bool,
+    /// Also set the other models that were found as fallbacks, without a question.
+    #[arg(long)]
+    pub(crate) fallbacks: bool,
 }
 
 /// Subcommands of `holon agent model`.

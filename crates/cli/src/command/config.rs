@@ -5,6 +5,7 @@ mod credentials;
 mod doctor;
 mod keys;
 mod providers;
+mod running;
 
 pub(crate) use doctor::probe;
 

@@ -1,7 +1,8 @@
 //! `holon init`: finds a model on this machine, probes it, sets it as the default and prints the next steps.
 //!
-//! It asks no questions, and replaces an existing choice only with `--force`.
+//! It replaces an existing choice only with `--force`. Its one question is about fallbacks, on a terminal.
 
+mod fallbacks;
 mod find;
 
 use crate::args::InitArgs;
@@ -10,6 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::report::{Candidate, InitReport, ProbeResult};
 use crate::{path, reload, render, settings};
+use fallbacks::Consent;
 use holon_config::{Settings, Source, edit};
 use holon_domain::model::ModelRef;
 use std::path::PathBuf;
@@ -33,24 +35,47 @@ pub(super) async fn run(
         model,
         force,
         no_probe,
+        fallbacks,
     } = args;
     let wanted = model.map(|text| parse_model(&text)).transpose()?;
     let settings = settings::load_home(home)?;
-    if !force && let Some(set) = model_in_file(&settings)? {
-        return keep_model(&set, wanted.as_ref(), output);
-    }
-    let found = match wanted {
-        Some(model) => vec![Candidate::named(&model)],
-        None => find::candidates(&settings).await?,
-    };
     let mode = if no_probe {
         ProbeMode::Skip
     } else {
         ProbeMode::Probe
     };
-    let report = probe_and_set(&settings, found, mode).await?;
+    let kept = match (force, model_in_file(&settings)?) {
+        (false, Some(set)) => Some(keep_model(&set, wanted.as_ref())?),
+        (_, _) => None,
+    };
+    let (mut report, consent) = match kept {
+        // Nothing of a choice that was made is in question, unless a flag says so.
+        Some(report) if !fallbacks => {
+            output.answer(&report, render::init::report);
+            return Ok(Exit::Done);
+        }
+        Some(report) => (report, Consent::Given),
+        None => {
+            let found = match &wanted {
+                Some(model) => vec![Candidate::named(model)],
+                None => find::candidates(&settings).await?,
+            };
+            let report = probe_and_set(&settings, found, mode).await?;
+            (report, Consent::of(fallbacks, output))
+        }
+    };
+    // A model that was named is the only one to choose; others are looked for if they may become fallbacks.
+    let looks_again = report.model.is_some() && (wanted.is_some() || !report.set);
+    if fallbacks && looks_again {
+        report.found.extend(find::candidates(&settings).await?);
+    }
+    fallbacks::propose(&settings, &mut report, consent, mode, force, output).await?;
+    if report.set || !report.fallbacks.is_empty() {
+        report.applied = Some(reload::reload_host(&settings.home.value).await);
+    }
     let exit = match (&report.model, &report.applied) {
         (Some(_), Some(applied)) if applied.host_refused.is_none() => Exit::Done,
+        (Some(_), None) => Exit::Done,
         (Some(_) | None, Some(_) | None) => Exit::Failed,
     };
     output.answer(&report, render::init::report);
@@ -74,18 +99,19 @@ fn model_in_file(settings: &Settings) -> Result<Option<ModelRef>, Failure> {
         .map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Keeps an existing choice. Fails if the operator named another model.
-fn keep_model(set: &ModelRef, wanted: Option<&ModelRef>, output: &Output) -> Result<Exit, Failure> {
+/// Reports an existing choice, which is kept. Fails if the operator named another model.
+fn keep_model(set: &ModelRef, wanted: Option<&ModelRef>) -> Result<InitReport, Failure> {
     let change =
         "replace it with: holon init --force, or: holon config set model.default PROVIDER/MODEL";
     if wanted.is_some_and(|wanted| wanted != set) {
         let message = format!("model.default is {set} already; nothing was changed");
         return Err(Failure::new(Exit::Failed, "already_set", message).hint(change));
     }
-    let report = InitReport {
+    Ok(InitReport {
         ok: true,
         model: Some(set.to_string()),
         set: false,
+        fallbacks: Vec::new(),
         found: Vec::new(),
         probes: Vec::new(),
         applied: None,
@@ -94,9 +120,7 @@ fn keep_model(set: &ModelRef, wanted: Option<&ModelRef>, output: &Output) -> Res
             change.to_owned(),
             "try it with: holon config doctor --probe".to_owned(),
         ],
-    };
-    output.answer(&report, render::init::report);
-    Ok(Exit::Done)
+    })
 }
 
 /// Probes the candidates in order and sets the first that answers.
@@ -128,14 +152,14 @@ async fn probe_and_set(
     };
     let home = &settings.home.value;
     edit::set(home, "model.default", &model.to_string())?;
-    let applied = reload::reload_host(home).await;
     Ok(InitReport {
         ok: true,
         model: Some(model.to_string()),
         set: true,
+        fallbacks: Vec::new(),
         found,
         probes,
-        applied: Some(applied),
+        applied: None,
         ways: Vec::new(),
         next: next_steps(settings),
     })
@@ -176,6 +200,7 @@ fn no_model_report(found: Vec<Candidate>, probes: Vec<ProbeResult>) -> InitRepor
         ok: false,
         model: None,
         set: false,
+        fallbacks: Vec::new(),
         found,
         probes,
         applied: None,

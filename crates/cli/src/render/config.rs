@@ -1,7 +1,8 @@
 //! Renders settings, providers and models.
 
+use super::{learned, pauses};
 use crate::report::{Diagnosis, ProbeResult, Setting};
-use holon_config::{ModelAvailability, ProviderReport, RetryPolicy, SchemaEntry, Untried};
+use holon_config::{ModelAvailability, ProviderReport, SchemaEntry, Untried};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -170,8 +171,27 @@ fn dollars(micros: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Renders the result of one probe, and the context window that the server states.
+pub(crate) fn probe_lines(probe: &ProbeResult) -> Vec<String> {
+    let window = probe.stated_window_tokens.map(window);
+    std::iter::once(probe_result(probe)).chain(window).collect()
+}
+
+/// Window below which Holon's own prompt leaves little room for a conversation, in tokens.
+const SMALL_WINDOW_TOKENS: u32 = 16_000;
+
+/// Renders the context window that a server states.
+fn window(tokens: u32) -> String {
+    let advice = if tokens < SMALL_WINDOW_TOKENS {
+        "; that is little for an agent: start the server with a larger context"
+    } else {
+        ""
+    };
+    format!("window      {tokens} tokens, as its server says{advice}")
+}
+
 /// Renders the result of one probe.
-pub(crate) fn probe_result(probe: &ProbeResult) -> String {
+fn probe_result(probe: &ProbeResult) -> String {
     let ProbeResult {
         model, latency_ms, ..
     } = probe;
@@ -190,6 +210,8 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
         waiting_failure_kinds,
         store_findings,
         probes,
+        learned_limits,
+        running_host,
     } = diagnosis;
     let mut lines = Vec::new();
     for (number, model) in report.model_availability.iter().enumerate() {
@@ -211,19 +233,17 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     if report.disable_provider_fallback {
         lines.push("fallback    turned off: only the first is asked".to_owned());
     }
-    lines.extend(probes.iter().map(probe_result));
-    lines.extend(retry(&report.retry_policy));
-    lines.push(format!("waits for   {}", waiting_failure_kinds.join(", ")));
+    if let Some(host) = running_host {
+        lines.extend(learned::host_lines(host));
+    }
+    lines.extend(probes.iter().flat_map(probe_lines));
+    lines.extend(learned_limits.iter().enumerate().map(learned::line));
+    lines.extend(pauses::lines(report, waiting_failure_kinds));
     lines.extend(provider_lines(&report.providers));
     lines.extend(
         store_findings
             .iter()
             .map(|found| format!("store       {found}")),
-    );
-    // The report reads files only. Learned limits are in the store, which a running host owns.
-    lines.push(
-        "figures     of the table and the settings; limits learned from providers are in: holon status"
-            .to_owned(),
     );
     lines.push(format!("next        {}", report.next_step));
     lines.join("\n")
@@ -240,37 +260,8 @@ pub(crate) fn provider_diagnosis(one: &ProviderReport, probes: &[ProbeResult]) -
     if one.not_tried == Some(Untried::Server) {
         lines.push(format!("server      {NOT_TRIED}"));
     }
-    lines.extend(probes.iter().map(probe_result));
+    lines.extend(probes.iter().flat_map(probe_lines));
     lines.join("\n")
-}
-
-fn retry(policy: &RetryPolicy) -> [String; 3] {
-    let most = policy.max_backoff_ms;
-    let second = |growth: u64| seconds(most.min(policy.base_backoff_ms.saturating_mul(growth)));
-    [
-        format!(
-            "retries     {} per model, after about {} s and {} s ({} s in holon run), or when the provider says, but \
-             within {} s: {}",
-            policy.max_retries_per_provider,
-            seconds(policy.base_backoff_ms),
-            second(policy.backoff_growth),
-            second(policy.attended_backoff_growth),
-            seconds(most),
-            policy.retryable_failure_kinds.join(", ")
-        ),
-        format!("no retry    {}", policy.fail_fast_failure_kinds.join(", ")),
-        format!(
-            "suspended   a turn outside holon run, when no model answered; all are asked again after {} s, then after \
-             pauses that double up to {} s, for runtime.provider_patience_secs",
-            seconds(policy.base_backoff_ms),
-            seconds(policy.max_suspension_pause_ms),
-        ),
-    ]
-}
-
-/// Rounds milliseconds up to seconds.
-const fn seconds(millis: u64) -> u64 {
-    millis.div_ceil(1_000)
 }
 
 /// Renders all providers: usable ones one per line, configured ones without a key by name, the others as a number.

@@ -1,6 +1,7 @@
 //! `holon init`: finding a model on this machine, probing it, setting it.
 
 use crate::support::{FILTERS, record, world};
+use crate::terminal::Terminal;
 use holon_testkit::provider::{Fault, Provider, Round, Script};
 use holon_testkit::{ProgramOutput, World};
 
@@ -171,4 +172,113 @@ fn a_chosen_model_stays_although_a_variable_names_another() {
         "{ran:?}"
     );
     assert_eq!(default_model(&world).as_deref(), Some("ollama/mine"));
+}
+
+/// A scripted OpenAI with a key and a scripted local server, each of which answers once.
+struct TwoProviders {
+    cloud: Provider,
+    local: Provider,
+}
+
+impl TwoProviders {
+    fn start() -> Self {
+        let local = Script::of([Round::text("ok")]).models(&["small"]);
+        Self {
+            cloud: Provider::start(Script::of([Round::text("ok")])),
+            local: Provider::start(local),
+        }
+    }
+
+    /// Runs a command that finds both.
+    fn with<T>(&self, run: impl FnOnce(&[(&str, &str)]) -> T) -> T {
+        let (cloud, local) = (self.cloud.base_url(), self.local.base_url());
+        let both = [
+            ("OPENAI_API_KEY", "sk-test"),
+            ("HOLON_OPENAI_BASE_URL", cloud.as_str()),
+            ("HOLON_LLAMACPP_BASE_URL", local.as_str()),
+        ];
+        run(&both)
+    }
+}
+
+fn fallbacks(world: &World) -> serde_json::Value {
+    let ran = run(world, &["config", "list", "--json"], &[]);
+    ran.json()["model.fallbacks"].clone()
+}
+
+/// Runs `init` on a terminal and answers its question.
+fn init_on_a_terminal(world: &World, providers: &TwoProviders, reply: &str) -> String {
+    providers.with(|both| {
+        let local = LOCAL.map(|name| (name, UNUSED_ADDRESS));
+        let variables = [local.as_slice(), both].concat();
+        let mut terminal = Terminal::start_attended(world, &["init"], &variables);
+        terminal.wait_for("Set as fallbacks? [y/N]");
+        terminal.type_line(reply);
+        terminal.finish()
+    })
+}
+
+#[test]
+fn without_a_terminal_no_fallback_is_set_unless_a_flag_says_so() {
+    let (world, providers) = (world(), TwoProviders::start());
+    let ran = providers.with(|both| run(&world, &["init"], both));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(default_model(&world).unwrap().starts_with("openai/"));
+    assert!(fallbacks(&world).is_null(), "{ran:?}");
+    assert!(providers.local.requests().is_empty(), "it is not asked");
+    let set = providers.with(|both| run(&world, &["init", "--fallbacks", "--json"], both));
+    assert_eq!(set.code, Some(0), "{set:?}");
+    assert_eq!(set.json()["fallbacks"][0], "llamacpp/small");
+    assert_eq!(fallbacks(&world)[0], "llamacpp/small");
+    assert!(default_model(&world).unwrap().starts_with("openai/"));
+    providers.local.finish();
+}
+
+#[test]
+fn on_a_terminal_fallbacks_are_proposed_and_set_only_after_a_yes() {
+    for (reply, is_set) in [("y", true), ("n", false), ("", false)] {
+        let (world, providers) = (world(), TwoProviders::start());
+        let shown = init_on_a_terminal(&world, &providers, reply);
+        assert!(
+            shown.contains("llamacpp/small could be asked when openai/"),
+            "{shown}"
+        );
+        let set = "set         model.fallbacks = llamacpp/small";
+        assert_eq!(shown.contains(set), is_set, "{reply:?}: {shown}");
+        assert_eq!(!fallbacks(&world).is_null(), is_set, "{reply:?}");
+        assert_eq!(providers.local.requests().len(), usize::from(is_set));
+    }
+}
+
+#[test]
+fn a_fallback_that_does_not_answer_is_not_set_and_chosen_ones_stay() {
+    let (world, mut providers) = (world(), TwoProviders::start());
+    let refusing = Script::always(Round::fault(Fault::Unauthorized)).models(&["small"]);
+    providers.local = Provider::start(refusing);
+    let ran = providers.with(|both| run(&world, &["init", "--fallbacks"], both));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stdout.contains("asked       llamacpp/small: auth"),
+        "{ran:?}"
+    );
+    assert!(fallbacks(&world).is_null(), "{ran:?}");
+    let mine = ["config", "set", "model.fallbacks", "ollama/mine"];
+    assert_eq!(run(&world, &mine, &[]).code, Some(0));
+    let again = providers.with(|both| run(&world, &["init", "--fallbacks", "--no-probe"], both));
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(fallbacks(&world)[0], "ollama/mine");
+}
+
+#[test]
+fn the_window_that_a_server_states_is_shown() {
+    let world = world();
+    let list =
+        serde_json::json!({ "data": [{ "id": "m", "owned_by": "vllm", "max_model_len": 8_192 }] });
+    let script = Script::of([Round::text("ok")]).models_document(list);
+    let provider = Provider::start(script);
+    let url = provider.base_url();
+    let ran = run(&world, &["init"], &[("HOLON_VLLM_BASE_URL", &url)]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let words = "window      8192 tokens, as its server says; that is little for an agent";
+    assert!(ran.stdout.contains(words), "{ran:?}");
 }

@@ -39,4 +39,5 @@ mod runs;
 mod streaming;
 mod support;
 mod terminal;
+mod windows;
 mod work;

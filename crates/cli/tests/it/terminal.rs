@@ -5,11 +5,18 @@ use holon_testkit::World;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::Read as _;
-use std::process::Child;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command};
 
 /// Clears the screen in two ways, changes the writing direction in three, and deletes.
 const STEERING: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d\u{2066}e\u{200f}f\u{7f}\rg";
+
+/// Says if the terminal is the program's standard input too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keyboard {
+    Present,
+    Absent,
+}
 
 /// The program on a terminal, and what the terminal has received.
 pub(crate) struct Terminal {
@@ -20,16 +27,33 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) fn start(world: &World, args: &[&str]) -> Self {
+        let mut command = world.command();
+        command.args(args);
+        Self::run(command, Keyboard::Absent)
+    }
+
+    /// Starts the program with these variables and with the terminal as its standard input too.
+    pub(crate) fn start_attended(world: &World, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = world.command();
+        command.args(args).envs(variables.iter().copied());
+        Self::run(command, Keyboard::Present)
+    }
+
+    /// Types a line.
+    pub(crate) fn type_line(&mut self, line: &str) {
+        self.ours.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    fn run(mut command: Command, keyboard: Keyboard) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = openpt(flags).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
         let theirs = File::from(ioctl_tiocgptpeer(&ours, flags).unwrap());
-        let mut command = world.command();
-        command
-            .args(args)
-            .stdout(theirs.try_clone().unwrap())
-            .stderr(theirs);
+        if keyboard == Keyboard::Present {
+            command.stdin(theirs.try_clone().unwrap());
+        }
+        command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
         // The command holds the other end of the terminal; reading ends when the last holder closes it.
         Self {
             child: command.spawn().unwrap(),

@@ -30,6 +30,8 @@ pub struct DoctorReport {
     /// Milliseconds an answer that has begun may be silent.
     pub provider_stream_idle_timeout_ms: u64,
     pub retry_policy: RetryPolicy,
+    /// Seconds that a suspended turn asks its models again by itself.
+    pub provider_patience_secs: u64,
     /// The date of the built-in figures.
     pub figures_as_of: &'static str,
     /// Each model of the chain.
@@ -56,6 +58,20 @@ pub struct RetryPolicy {
     /// Failure kinds that are retried.
     pub retryable_failure_kinds: Vec<String>,
     pub fail_fast_failure_kinds: Vec<String>,
+    /// Longest time that a turn waits for the network, or for a named renewal, while somebody waits for its answer.
+    pub attended_patience_ms: u64,
+    /// Most waits for a named renewal in one such round.
+    pub renewals_per_round: u32,
+    /// Farthest named renewal that a suspended turn waits for.
+    pub renewal_patience_ms: u64,
+    /// Failure kinds after which a suspended turn asks its models again by itself.
+    pub passing_failure_kinds: Vec<String>,
+    /// Failure kinds after which a suspended turn waits for an operator.
+    pub operator_failure_kinds: Vec<String>,
+    /// Failure kinds that end the turn.
+    pub refused_failure_kinds: Vec<String>,
+    /// Failure kinds after which no other model is asked, except one on this machine when the network is missing.
+    pub last_failure_kinds: Vec<String>,
 }
 
 /// The availability of one model.

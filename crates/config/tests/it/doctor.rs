@@ -16,6 +16,13 @@ fn retry() -> RetryPolicy {
         max_backoff_ms: 60_000,
         retryable_failure_kinds: vec!["timeout".to_owned()],
         fail_fast_failure_kinds: vec!["auth".to_owned()],
+        attended_patience_ms: 30_000,
+        renewals_per_round: 3,
+        renewal_patience_ms: 691_200_000,
+        passing_failure_kinds: vec!["timeout".to_owned()],
+        operator_failure_kinds: vec!["auth".to_owned()],
+        refused_failure_kinds: Vec::new(),
+        last_failure_kinds: Vec::new(),
     }
 }
 

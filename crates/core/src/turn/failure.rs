@@ -253,7 +253,12 @@ pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<Lear
             model_ref: model_ref.clone(),
             limits,
         }));
-        draft.fact(Fact::LimitLearned { model_ref, limits });
+        let at = draft.now;
+        draft.fact(Fact::LimitLearned {
+            model_ref,
+            limits,
+            at,
+        });
     }
 }
 

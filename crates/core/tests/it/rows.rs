@@ -84,7 +84,9 @@ impl World {
                 assert!(was_set, "due entry {id} was set when it was cleared");
             }
             Fact::TaskWritten(task) => self.write_task(task),
-            Fact::LimitLearned { model_ref, limits } => {
+            Fact::LimitLearned {
+                model_ref, limits, ..
+            } => {
                 let known = self.learned.entry(model_ref.clone()).or_default();
                 *known = known.and_then(*limits);
             }

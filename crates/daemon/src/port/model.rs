@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::ModelPolicy;
+use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
 use holon_engine::ports::ModelClient;
 use holon_llm::{HttpLimits, Router, Secrets};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -76,6 +76,17 @@ impl ProviderBinding {
             self.keys.forget(request.model.provider());
         }
         answer
+    }
+
+    /// Returns the context window that the server of a model states, if the settings and the table know none.
+    pub(crate) async fn stated_window(&self, model: &ModelRef) -> Option<u32> {
+        let policy = self.catalog.policy(model, &self.max_output_tokens);
+        match policy.source {
+            PolicySource::UnknownFallback => self.router.stated_window(model).await,
+            PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {
+                None
+            }
+        }
     }
 
     /// Lists the models of a provider.
@@ -152,5 +163,10 @@ impl ModelClient for Models {
     fn policy(&self, model: &ModelRef) -> ModelPolicy {
         let bound = self.current();
         bound.catalog.policy(model, &bound.max_output_tokens)
+    }
+
+    async fn stated_limits(&self, model: &ModelRef) -> Option<LearnedLimits> {
+        let window = self.current().router.stated_window(model).await?;
+        Some(LearnedLimits::window(window, LimitSource::Server))
     }
 }

@@ -104,12 +104,14 @@ pub struct ProviderFallbackSelected {
     pub message_seq: Option<MessageSeq>,
 }
 
-/// Limits read from a provider's error. See [`Event::ModelLimitLearned`](super::Event::ModelLimitLearned).
+/// Limits that a provider revealed. See [`Event::ModelLimitLearned`](super::Event::ModelLimitLearned).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelLimitLearned {
     /// Model the limits belong to, as `provider/model`.
     pub model_ref: String,
-    /// The fields `context_window_tokens` and `max_output_tokens`, each present if the error named it.
+    /// The fields `context_window_tokens` and `max_output_tokens`, each present if it was learned, and `source`:
+    /// `refusal` for a provider's error, `server` for the server's description of itself, `answer` for an answer that
+    /// took more than was known.
     #[serde(flatten)]
     pub limits: LearnedLimits,
 }

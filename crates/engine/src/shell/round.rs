@@ -3,12 +3,13 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::model_request::RoundRequest;
+use crate::model_request::{self, RoundRequest};
 use holon_core::input::RoundTiming;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
-use holon_domain::model::ModelFailure;
+use holon_domain::model::{ModelFailure, ModelRef};
+use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -23,13 +24,20 @@ impl Shell {
         cancel: CancellationToken,
     ) -> Option<Input> {
         let began = self.ports.clock.elapsed();
-        let rows = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
+        let mut rows = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
         let Some(model) = &rows.turn.model else {
             return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
         let policy = self.ports.model.policy(model);
+        let stated = tokio::select! {
+            stated = self.stated_limits(model, policy) => stated,
+            () = cancel.cancelled() => return None,
+            () = self.draining.cancelled() => return None,
+        };
+        let stated = model_request::add_statement(&mut rows, stated);
         let plan = self.look_at_plan(&rows).await;
-        let round = RoundRequest::new(rows, policy, plan, self.conduct.reminder)?;
+        let round =
+            RoundRequest::new(rows, policy, plan, self.conduct.reminder)?.with_statement(stated);
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = round.request.clone();
@@ -59,6 +67,16 @@ impl Shell {
         };
         let mut entropy = self.ports.entropy.source();
         Some(round.outcome(stamp, reply, timing, entropy.as_mut()))
+    }
+
+    /// Asks the server of a model for the limits that are otherwise assumed.
+    async fn stated_limits(&self, model: &ModelRef, policy: ModelPolicy) -> Option<LearnedLimits> {
+        match policy.source {
+            PolicySource::UnknownFallback => self.ports.model.stated_limits(model).await,
+            PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {
+                None
+            }
+        }
     }
 
     /// Reads the rows the request is built from. A failed read is not the provider's fault, so it is retried until it

@@ -32,4 +32,5 @@ mod task_runs;
 mod tasks;
 mod turns;
 mod upgrade;
+mod windows;
 mod work;

@@ -95,6 +95,7 @@ async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
         learned: Some(LearnedLimits {
             context_window_tokens: Some(4_000),
             max_output_tokens: Some(1_000),
+            ..LearnedLimits::default()
         }),
         ..failure(ModelFailureKind::InvalidRequest)
     }));
@@ -133,6 +134,7 @@ async fn an_answer_that_took_more_than_was_learned_widens_the_window() {
         learned: Some(LearnedLimits {
             context_window_tokens: Some(4_000),
             max_output_tokens: Some(2_000),
+            ..LearnedLimits::default()
         }),
         ..failure(ModelFailureKind::InvalidRequest)
     }));

@@ -1,6 +1,7 @@
 //! Runs one attempt at one provider: encode, send, decode, by its protocol.
 //!
-//! The only state between attempts is what providers have stored (`snapshot_cache`) and what they refuse (`optional`).
+//! The only state between attempts is what providers have stored (`snapshot_cache`), what they refuse (`optional`) and
+//! what they state about themselves (`statements`).
 
 use super::classify::is_about_previous;
 use super::client::Clients;
@@ -15,6 +16,7 @@ use super::optional::{self, UnsupportedOptions};
 use super::provider::Provider;
 use super::report::{ErrorContext, Stage};
 use super::snapshot_cache::{Scope, SnapshotCache};
+use super::statements::Statements;
 use crate::codec::responses::Snapshot;
 use crate::codec::stream::Assembler;
 use crate::codec::{self, DecodedReply, Fault};
@@ -23,7 +25,7 @@ use crate::secrets::Secrets;
 use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest, StopReason};
 use holon_domain::provider::PromptCapability;
-use reqwest::{Client, Method, Request};
+use reqwest::{Client, Method, Request, Url};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -32,10 +34,12 @@ use std::sync::Arc;
 pub(crate) struct Http {
     clients: Clients,
     credentials: Arc<dyn Credentials>,
-    limits: HttpLimits,
+    pub(super) limits: HttpLimits,
     snapshots: SnapshotCache,
     /// Optional parts of requests that servers have refused.
     unsupported: UnsupportedOptions,
+    /// What servers have stated about their models.
+    pub(super) statements: Statements,
     secrets: Secrets,
 }
 
@@ -47,6 +51,7 @@ impl Http {
             limits,
             snapshots: SnapshotCache::new(),
             unsupported: UnsupportedOptions::default(),
+            statements: Statements::default(),
             secrets: Secrets::default(),
         }
     }
@@ -106,6 +111,25 @@ impl Http {
             Err(error) => Err(error),
         };
         listed.map_err(|error| error.failure(&attempt.exchange.context))
+    }
+
+    /// Sends one small request to another URL of the provider and reads the whole answer.
+    pub(super) async fn fetch(
+        &self,
+        provider: &Provider,
+        url: &Url,
+        method: Method,
+        body: Option<&Value>,
+    ) -> Result<Vec<u8>, ExchangeError> {
+        let mut deadline = Deadline::starting(self.limits.content);
+        let bare = ErrorContext {
+            url,
+            ..self.context(provider, None)
+        };
+        let credential = self.credential(&bare, &mut deadline).await?;
+        let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
+        let whole = attempt.send(method, body).await?;
+        Ok(whole.bytes)
     }
 
     /// Checks that a credential can be obtained, if the provider needs one.

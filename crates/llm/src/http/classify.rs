@@ -145,7 +145,7 @@ fn too_large(size: Size) -> Verdict {
             Kind::ContextLengthExceeded,
             LearnedLimits {
                 context_window_tokens: window,
-                max_output_tokens: None,
+                ..LearnedLimits::default()
             },
         ),
         Size::Output { most, window } => (
@@ -153,6 +153,7 @@ fn too_large(size: Size) -> Verdict {
             LearnedLimits {
                 context_window_tokens: window,
                 max_output_tokens: Some(most),
+                ..LearnedLimits::default()
             },
         ),
     };

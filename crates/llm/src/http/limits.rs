@@ -1,8 +1,9 @@
 //! Time and byte limits of one attempt.
 
 use holon_domain::limits::{
-    PROVIDER_ANSWER_BYTES, PROVIDER_CONNECT_MS, PROVIDER_CONTENT_MS, PROVIDER_ERROR_BYTES,
-    PROVIDER_ERROR_MS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS, PROVIDER_LOOKUP_MS,
+    PROVIDER_ANSWER_BYTES, PROVIDER_CONNECT_MS, PROVIDER_CONTENT_MS, PROVIDER_DESCRIPTION_MS,
+    PROVIDER_ERROR_BYTES, PROVIDER_ERROR_MS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
+    PROVIDER_LOOKUP_MS,
 };
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub struct HttpLimits {
     /// Without content. Comments and other signs of life are not content, so an answer that trickles may take any
     /// time and a connection that is only kept open may not.
     pub content: Duration,
+    /// For a server's description of the context window of a model.
+    pub description: Duration,
     /// Decompressed bytes of an answer, and bytes of one event of a stream.
     pub answer_bytes: usize,
     /// Bytes read of a response with an error status.
@@ -52,6 +55,7 @@ impl Default for HttpLimits {
             idle: Duration::from_millis(PROVIDER_IDLE_MS),
             error: Duration::from_millis(PROVIDER_ERROR_MS),
             content: Duration::from_millis(PROVIDER_CONTENT_MS),
+            description: Duration::from_millis(PROVIDER_DESCRIPTION_MS),
             answer_bytes: PROVIDER_ANSWER_BYTES,
             error_bytes: PROVIDER_ERROR_BYTES,
         }

@@ -1,4 +1,4 @@
-//! URLs of a provider: for requests and for its list of models.
+//! URLs of a provider: for requests, for its list of models, and of its server.
 //!
 //! A base URL that could carry a secret (a user, a password, a query) is refused here, so every URL shown later is free
 //! of them.
@@ -29,6 +29,13 @@ impl Provider {
             list: address(&spec.base_url, list)?,
             spec,
         })
+    }
+
+    /// Returns the URL of a path of the server itself, which is beside the versioned path of the API.
+    pub(super) fn beside(&self, path: &str) -> Option<Url> {
+        let base = self.spec.base_url.trim_end_matches('/');
+        let root = base.strip_suffix("/v1").unwrap_or(base);
+        address(root, path).ok()
     }
 }
 
@@ -91,6 +98,15 @@ mod tests {
                     "{transport}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn paths_of_the_server_are_beside_the_version_of_the_api() {
+        for base in ["http://host:1", "http://host:1/v1", "http://host:1/v1/"] {
+            let provider = provider(Transport::OpenaiChatCompletions, base).unwrap();
+            let url = provider.beside("props").unwrap();
+            assert_eq!(url.as_str(), "http://host:1/props", "{base}");
         }
     }
 

@@ -13,4 +13,5 @@ mod secrets;
 mod streaming;
 mod support;
 mod transport_faults;
+mod windows;
 mod wire;

@@ -6,10 +6,10 @@ use holon_domain::agent::{Lifecycle, RunTerms};
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
-use holon_domain::limits;
 use holon_domain::message::Priority;
-use holon_domain::provider::LearnedLimits;
+use holon_domain::provider::{LearnedLimits, LimitSource};
 use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
+use holon_domain::{Timestamp, limits};
 use holon_store::{Db, DueScope, Error, Ledger, Removal, WriteError};
 
 /// A change after which a decision does not fit.
@@ -231,19 +231,18 @@ fn a_text_kept_twice_is_kept_once() {
 fn a_later_lesson_about_a_model_replaces_only_what_it_speaks_of() {
     let mut scribe = Scribe::new("a");
     let (mut db, no) = with_agent(&scribe.record);
-    let window = |tokens| LearnedLimits {
-        context_window_tokens: Some(tokens),
-        max_output_tokens: None,
-    };
+    let window = |tokens| LearnedLimits::window(tokens, LimitSource::Server);
     let output = LearnedLimits {
-        context_window_tokens: None,
         max_output_tokens: Some(2_048),
+        ..LearnedLimits::default()
     };
-    for limits in [window(8_192), output, window(4_096)] {
-        let model_ref = "local/model".to_owned();
-        let decision = scribe
-            .fact(Fact::LimitLearned { model_ref, limits })
-            .decide();
+    for (limits, at) in [(window(8_192), 1), (output, 2), (window(4_096), 3)] {
+        let fact = Fact::LimitLearned {
+            model_ref: "local/model".to_owned(),
+            limits,
+            at: Timestamp::from_millis(at),
+        };
+        let decision = scribe.fact(fact).decide();
         apply(&mut db, no, &decision).expect("is written");
     }
     let reader = db.reader();
@@ -251,6 +250,12 @@ fn a_later_lesson_about_a_model_replaces_only_what_it_speaks_of() {
     assert_eq!(known, window(4_096).and_then(output));
     let other = reader.model_limits("local/other").expect("reads");
     assert_eq!(other, LearnedLimits::default());
+    let all = reader.all_model_limits().expect("reads");
+    let row = all.first().expect("a row");
+    assert_eq!((all.len(), row.model_ref.as_str()), (1, "local/model"));
+    assert_eq!(row.limits, known);
+    assert_eq!(row.window_learned_at, Some(Timestamp::from_millis(3)));
+    assert_eq!(row.output_learned_at, Some(Timestamp::from_millis(2)));
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub(super) fn violations(request: &RecordedRequest, mint: &Mint, key: Option<&st
         Some(RequestKind::Models) => {
             wrong.unless(request.method == "GET", "the models are read by GET")
         }
+        Some(RequestKind::Description) => {}
         Some(RequestKind::Answer(protocol)) => answer_request(protocol, request, mint, &mut wrong),
     }
     if let Some(key) = key {

@@ -238,6 +238,11 @@ pub(super) fn models(ids: &[String]) -> Answer {
     )
 }
 
+/// The answer to a request for a path that the server does not have.
+pub(super) fn not_there() -> Answer {
+    Answer::json(404, &json!({ "error": { "message": "Not Found" } }))
+}
+
 /// The answer to a request that the script does not cover.
 pub(super) fn unscripted(mint: &Mint) -> Answer {
     let message = format!("{}: the script has no answer for this", mint.response());

@@ -35,7 +35,7 @@ pub(super) fn read_request(
 fn protocol(path: &str, body: &Value) -> Option<Protocol> {
     match RequestKind::of(path, body)? {
         RequestKind::Answer(protocol) => Some(protocol),
-        RequestKind::Models => None,
+        RequestKind::Models | RequestKind::Description => None,
     }
 }
 

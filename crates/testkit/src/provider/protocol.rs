@@ -42,13 +42,20 @@ impl Protocol {
 pub(super) enum RequestKind {
     Answer(Protocol),
     Models,
+    /// A description of the server or of a model, at a path of its own software.
+    Description,
 }
+
+/// Paths at which servers describe themselves: llama.cpp, Ollama (two) and LM Studio.
+const DESCRIPTIONS: [&str; 4] = ["/props", "/api/show", "/api/ps", "/api/v0/models"];
 
 impl RequestKind {
     /// Detects it from the end of the path, so that a provider's address may contain a path.
     pub(super) fn of(path: &str, body: &Value) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
-        if path.ends_with("/models") {
+        if DESCRIPTIONS.iter().any(|end| path.ends_with(end)) {
+            Some(Self::Description)
+        } else if path.ends_with("/models") {
             Some(Self::Models)
         } else if path.ends_with("/responses") {
             // Only requests to the public API say how to shorten them.

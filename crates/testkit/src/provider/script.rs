@@ -3,13 +3,16 @@
 use super::fault::Fault;
 use super::recorded_request::RecordedRequest;
 use super::round::Round;
-use std::collections::VecDeque;
+use serde_json::Value;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 /// The script of a server: its rounds, the models it lists, and the key it requires.
 pub struct Script {
     pub(super) source: Source,
     pub(super) listing: Listing,
+    /// By the end of the path. A path without an entry is not there.
+    pub(super) descriptions: BTreeMap<String, Listing>,
     pub(super) key: Option<String>,
     pub(super) keeps_requests: bool,
 }
@@ -21,10 +24,11 @@ pub(super) enum Source {
     Chosen(Box<dyn FnMut(&RecordedRequest) -> Round + Send>),
 }
 
-/// The answer to a request for the models.
+/// The answer to a request for the models or for another description of the server.
 #[derive(Debug, Clone)]
 pub(super) enum Listing {
     Models(Vec<String>),
+    Document(Value),
     Fault(Fault),
 }
 
@@ -51,6 +55,7 @@ impl Script {
         Self {
             source,
             listing: Listing::Models(vec!["fake-model".to_owned()]),
+            descriptions: BTreeMap::new(),
             key: None,
             keeps_requests: true,
         }
@@ -67,6 +72,29 @@ impl Script {
     #[must_use]
     pub fn models_fault(mut self, fault: Fault) -> Self {
         self.listing = Listing::Fault(fault);
+        self
+    }
+
+    /// Sets the document that lists the models, with all that the server says about them.
+    #[must_use]
+    pub fn models_document(mut self, document: Value) -> Self {
+        self.listing = Listing::Document(document);
+        self
+    }
+
+    /// Sets the document at a path where servers describe themselves, for example `/props`.
+    #[must_use]
+    pub fn description(mut self, path: &str, document: Value) -> Self {
+        let document = Listing::Document(document);
+        self.descriptions.insert(path.to_owned(), document);
+        self
+    }
+
+    /// Makes the description at this path fail in this way.
+    #[must_use]
+    pub fn description_fault(mut self, path: &str, fault: Fault) -> Self {
+        self.descriptions
+            .insert(path.to_owned(), Listing::Fault(fault));
         self
     }
 

@@ -1,6 +1,6 @@
 //! The server: a listener on loopback, a thread per connection, and the script they share.
 
-use super::answer::Reaction;
+use super::answer::{Answer, Reaction};
 use super::check;
 use super::connection::{AnswerGates, Connection};
 use super::error_body;
@@ -66,7 +66,13 @@ impl Provider {
         Gate::new(Arc::clone(&self.shared), name)
     }
 
-    /// Returns the requests so far.
+    /// Returns the requests for the models and for descriptions of the server so far. `requests` does not contain them.
+    #[must_use]
+    pub fn looks(&self) -> Vec<RecordedRequest> {
+        self.shared.looks()
+    }
+
+    /// Returns the requests for answers so far.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.requests()
@@ -180,16 +186,35 @@ impl RequestHandler {
     /// One lock covers the number and the round, so that rounds are played in the order of the requests' numbers.
     fn react(&self, request: RecordedRequest) -> (Reaction, AnswerGates) {
         let mut script = lock(&self.script);
-        let request = &self.shared.record(request, script.keeps_requests);
+        let kind = RequestKind::of(&request.path, &request.body);
+        let request = &match kind {
+            Some(RequestKind::Models | RequestKind::Description) => {
+                self.shared.record_look(request, script.keeps_requests)
+            }
+            Some(RequestKind::Answer(_)) | None => {
+                self.shared.record(request, script.keeps_requests)
+            }
+        };
         let mint = Mint::new(self.port, request.index, request.model());
         for wrong in check::violations(request, &mint, script.key.as_deref()) {
             self.complain(request, &wrong);
         }
-        match RequestKind::of(&request.path, &request.body) {
+        match kind {
             Some(RequestKind::Answer(protocol)) => {
                 self.answer(protocol, request, &mint, &mut script)
             }
-            Some(RequestKind::Models) => (list(&script.listing, request, &mint), AnswerGates::NONE),
+            Some(RequestKind::Models) => {
+                (describe(&script.listing, request, &mint), AnswerGates::NONE)
+            }
+            Some(RequestKind::Description) => {
+                let is_asked = |(path, _): &(&String, &Listing)| request.path.ends_with(*path);
+                let found = script.descriptions.iter().find(is_asked);
+                let reaction = match found {
+                    Some((_, description)) => describe(description, request, &mint),
+                    None => Reaction::Answer(error_body::not_there()),
+                };
+                (reaction, AnswerGates::NONE)
+            }
             None => (
                 Reaction::Answer(error_body::unscripted(&mint)),
                 AnswerGates::NONE,
@@ -231,9 +256,10 @@ impl RequestHandler {
     }
 }
 
-fn list(listing: &Listing, request: &RecordedRequest, mint: &Mint) -> Reaction {
+fn describe(listing: &Listing, request: &RecordedRequest, mint: &Mint) -> Reaction {
     match listing {
         Listing::Models(ids) => Reaction::Answer(error_body::models(ids)),
+        Listing::Document(document) => Reaction::Answer(Answer::json(200, document)),
         Listing::Fault(fault) => plan::listing_fault(fault, mint, request),
     }
 }

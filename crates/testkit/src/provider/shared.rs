@@ -22,6 +22,8 @@ pub(super) struct Shared {
 struct State {
     requests: Vec<RecordedRequest>,
     request_count: usize,
+    /// Requests for the models and for descriptions of the server.
+    looks: Vec<RecordedRequest>,
     violations: Vec<String>,
     hang_ups: usize,
     gates: HashMap<String, GateState>,
@@ -81,6 +83,16 @@ impl Shared {
         })
     }
 
+    /// Stores a request that is not for an answer, if requests are kept.
+    pub(super) fn record_look(&self, request: RecordedRequest, keep: bool) -> RecordedRequest {
+        self.change(|state| {
+            if keep {
+                state.looks.push(request.clone());
+            }
+            request
+        })
+    }
+
     pub(super) fn complain(&self, words: String) {
         self.change(|state| state.violations.push(words));
     }
@@ -93,6 +105,11 @@ impl Shared {
     /// Returns the requests so far.
     pub(super) fn requests(&self) -> Vec<RecordedRequest> {
         self.lock().requests.clone()
+    }
+
+    /// Returns the requests that are not for an answer so far.
+    pub(super) fn looks(&self) -> Vec<RecordedRequest> {
+        self.lock().looks.clone()
     }
 
     /// Returns the violations so far.

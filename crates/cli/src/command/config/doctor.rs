@@ -1,8 +1,9 @@
 //! `holon config doctor`: availability of models, fallbacks, problems of the store, and the next step.
 
+use super::running::host_chains;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::report::{Diagnosis, ProbeResult};
+use crate::report::{Diagnosis, LearnedLimit, ProbeResult};
 use crate::{render, settings};
 use holon_config::{DoctorReport, Env, Settings};
 use holon_domain::model::ModelRef;
@@ -62,6 +63,11 @@ pub(super) async fn run(
         waiting_failure_kinds: holon_daemon::waiting_failure_kinds(),
         store_findings: holon_daemon::survey(&settings),
         probes,
+        learned_limits: holon_daemon::learned_limits(&settings)
+            .into_iter()
+            .map(LearnedLimit::from)
+            .collect(),
+        running_host: host_chains(&settings.home.value).await,
     };
     output.answer(&diagnosis, render::config::doctor);
     Ok(if diagnosis.report.can_work {

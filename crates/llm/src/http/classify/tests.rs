@@ -240,7 +240,7 @@ fn limits_are_learned_from_refusals_and_from_reports() {
     let sentence = "This model's maximum context length is 4096 tokens. Your messages resulted in 9000 tokens.";
     let window = Some(LearnedLimits {
         context_window_tokens: Some(4_096),
-        max_output_tokens: None,
+        ..LearnedLimits::default()
     });
     let refused = classify_status(400, &HeaderMap::new(), &ErrorBody::plain(sentence));
     assert_eq!(
