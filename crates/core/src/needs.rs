@@ -30,7 +30,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::PatchFinished { .. }
         | Input::ClockSetBack { .. }
         | Input::Start => {}
-        Input::RoundFailed { .. } => needs.attempts = has_attempts(agent),
+        Input::RoundFailed { .. } | Input::CredentialRenewed { .. } => {
+            needs.attempts = has_attempts(agent);
+        }
         Input::CallerLeft { .. } | Input::ModelsChanged => {}
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {

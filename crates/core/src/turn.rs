@@ -32,5 +32,7 @@ pub(crate) use failure::{FailedRound, handle_failure};
 pub(crate) use finish::{close_unfinished, error_result, take_over};
 pub(crate) use open::{handle_caller_left, open, rounds_left};
 pub(crate) use round::handle_answer;
-pub(crate) use suspension::{end_wait, handle_host_start, handle_model_choice, handle_pause_end};
+pub(crate) use suspension::{
+    end_wait, handle_host_start, handle_model_choice, handle_pause_end, is_suspended_by_credential,
+};
 pub(crate) use tries::current_try;

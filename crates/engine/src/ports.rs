@@ -41,6 +41,16 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
 
     /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
+
+    /// Starts to watch the credential of a provider that has refused it, until [`ModelClient::credential_renewed`] has
+    /// reported this provider. Watching a provider twice changes nothing.
+    fn watch_credential(&self, _provider: &str) {}
+
+    /// Waits until a watched provider has a usable credential that differs from the refused one, and returns the id of
+    /// the provider. Only one caller may wait.
+    async fn credential_renewed(&self) -> String {
+        std::future::pending().await
+    }
 }
 
 /// Runs commands, each under a shim process that outlives the host. A command key is started at most once.

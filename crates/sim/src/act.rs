@@ -368,6 +368,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
         | Input::Continue => false,
@@ -399,6 +400,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::GiveUp { .. } => "give up",
         Input::CallerLeft { .. } => "caller left",
         Input::ModelsChanged => "models changed",
+        Input::CredentialRenewed { .. } => "credential renewed",
         Input::WakeHint(_) => "wake hint",
         Input::Work(_) => "work command",
         Input::Continue => "continue",
