@@ -20,7 +20,7 @@ pub(crate) struct CredentialWatch {
 }
 
 impl CredentialWatch {
-    /// Adds a provider.
+    /// Starts to watch the credential of a provider.
     pub(crate) fn add(&self, provider: &str) {
         self.lock().insert(provider.to_owned());
         self.added.notify_one();
