@@ -82,7 +82,8 @@ pub fn judge_lifecycle(agent: &AgentRecord) -> Result<(), Rejection> {
 }
 
 /// Lists the models that may be asked for a piece of work, in order of preference: only the one its caller named, or
-/// else the agent's own followed by its fallbacks: `listed` by the agent, or those of the host. Empty if neither the caller, the agent nor the host names a model.
+/// else the agent's own followed by its fallbacks, which are those that the agent lists or those of the host. Empty if
+/// neither the caller, the agent nor the host names a model.
 #[must_use]
 pub fn models_for(
     host: &HostFacts,

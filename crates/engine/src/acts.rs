@@ -240,7 +240,8 @@ impl Acts {
     /// Sets the model an agent uses from its next turn on. An open turn keeps its model.
     ///
     /// # Errors
-    /// When the model or one of its fallbacks cannot be asked, there is no such agent, or storage fails; then nothing changed.
+    /// When the model or one of its fallbacks cannot be asked, there is no such agent, or storage fails; then nothing
+    /// changed.
     pub async fn set_model(&self, agent_id: &AgentId, choice: ModelChoice) -> Result<(), Error> {
         match &choice {
             ModelChoice::Use { model, options } => {
