@@ -19,8 +19,8 @@ pub struct SetModelRequest {
     /// only). The setting of the model when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u32>,
-    /// Models that are asked in this order if the model fails, each as `provider/model`; empty for none. The fallbacks of
-    /// the host when absent.
+    /// Models that are asked in this order if the model fails, each as `provider/model`; empty for none. The fallbacks
+    /// of the host when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_models: Option<Vec<String>>,
     /// Accepted from older clients and ignored: the route decides the authority.

@@ -37,8 +37,8 @@ pub fn renewal(entry: &ProviderEntry) -> CredentialRenewal {
     }
 }
 
-/// Returns true if the host finds a new credential by itself: in a file that it watches, by a reload of its settings, or
-/// at its start with another environment. It runs no command to look for one.
+/// Returns true if the host finds a new credential by itself: in a file that it watches, by a reload of its settings,
+/// or at its start with another environment. It runs no command to look for one.
 const fn is_noticed(source: AuthSource) -> bool {
     match source {
         AuthSource::None

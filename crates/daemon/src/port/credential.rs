@@ -63,8 +63,8 @@ impl Keys {
         }
     }
 
-    /// Returns true if a provider has a usable credential other than the one that was refused last. A command is not run
-    /// for this, so a credential that a command prints never counts as renewed.
+    /// Returns true if a provider has a usable credential other than the one that was refused last. A command is not
+    /// run for this, so a credential that a command prints never counts as renewed.
     pub(crate) async fn is_renewed(&self, provider: &str) -> bool {
         let Some(entry) = self.providers.get(provider).cloned() else {
             return false;
@@ -133,8 +133,8 @@ impl Keys {
         }))
     }
 
-    /// Returns the output of the provider's command. One caller runs it at a time, and the others use its result, unless
-    /// it is the refused secret.
+    /// Returns the output of the provider's command. One caller runs it at a time, and the others use its result,
+    /// unless it is the refused secret.
     async fn command_secret(
         &self,
         provider: &str,

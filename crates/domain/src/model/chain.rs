@@ -86,8 +86,8 @@ impl ModelChain {
 
     /// Returns the models that are asked after the first, each once: only those that the agent's own list names, or the
     /// settings if the agent has no list. The default is none of them, because it may follow from a credential that
-    /// happens to be in the environment, and a question for a chosen model must not reach a provider that was chosen for
-    /// other questions. Fallbacks that the settings turn off are off for every agent.
+    /// happens to be in the environment, and a question for a chosen model must not reach a provider that was chosen
+    /// for other questions. Fallbacks that the settings turn off are off for every agent.
     #[must_use]
     pub fn fallbacks_after(
         &self,
