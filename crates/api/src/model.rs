@@ -15,6 +15,14 @@ pub struct SetModelRequest {
     /// Reasoning effort; the provider's setting when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
+    /// Most tokens that the model may think in one answer, at least 1024; 0 turns thinking off (`anthropic_messages`
+    /// only). The setting of the model when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_tokens: Option<u32>,
+    /// Models that are asked in this order if the model fails, each as `provider/model`; empty for none. The fallbacks
+    /// of the host when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_models: Option<Vec<String>>,
     /// Accepted from older clients and ignored: the route decides the authority.
     #[serde(default, skip_serializing)]
     pub trust: FieldPresence,

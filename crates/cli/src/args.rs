@@ -5,7 +5,7 @@ mod work;
 
 pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
-    ProvidersCommand,
+    ProvidersCommand, SetModelArgs,
 };
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 

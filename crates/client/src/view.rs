@@ -49,6 +49,10 @@ pub struct Model {
     /// Models tried in this order after `effective_model`.
     pub effective_fallback_models: Vec<String>,
     pub override_reasoning_effort: Option<String>,
+    /// Most tokens that the agent's own model may think in one answer; 0 if thinking is turned off.
+    pub override_thinking_tokens: Option<u32>,
+    /// Fallbacks of the agent itself; absent if those of the host apply.
+    pub override_fallback_models: Option<Vec<String>>,
     /// First model that the open turn requested.
     pub requested_model: Option<String>,
     /// Model that the open turn uses now.

@@ -8,7 +8,7 @@ use holon_domain::limits::CREDENTIAL_FILE_BYTES;
 use holon_domain::time::Timestamp;
 use secrecy::SecretString;
 use serde::Deserialize;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,51 @@ fn path(env: &Env) -> Option<PathBuf> {
     Some(dir.join("auth.json"))
 }
 
+/// Most times that a login file is read again because it was replaced or written meanwhile.
+const REREADS: usize = 3;
+
+/// The state of a file by which a replacement or a write is detected.
+#[derive(Debug, PartialEq, Eq)]
+struct FileState {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+}
+
+impl FileState {
+    fn of(facts: &Metadata) -> Self {
+        Self {
+            device: facts.dev(),
+            inode: facts.ino(),
+            bytes: facts.len(),
+            modified: (facts.mtime(), facts.mtime_nsec()),
+        }
+    }
+}
+
+/// Reads a login file. A file that changed while it was read is read again, so that half of a login is taken only from
+/// a file that stays like that.
 fn read(path: &Path) -> Result<String, Problem> {
+    let mut read = read_once(path);
+    for _ in 0..REREADS {
+        let now = std::fs::metadata(path).ok();
+        let now = now.as_ref().map(FileState::of);
+        let is_stable = match &read {
+            Ok((before, _)) => now.as_ref() == Some(before),
+            Err(Problem::Missing) => now.is_none(),
+            Err(Problem::Unusable(..)) => true,
+        };
+        if is_stable {
+            break;
+        }
+        read = read_once(path);
+    }
+    read.map(|(_, content)| content)
+}
+
+/// Reads a login file and returns its state before it was read.
+fn read_once(path: &Path) -> Result<(FileState, String), Problem> {
     let shown = path.display();
     let unusable = |problem: String, next: String| Problem::Unusable(problem, next);
     let failed = |error: std::io::Error| match error.kind() {
@@ -133,7 +177,7 @@ fn read(path: &Path) -> Result<String, Problem> {
             "run: codex login".to_owned(),
         ));
     }
-    Ok(content)
+    Ok((FileState::of(&facts), content))
 }
 
 /// The claims of a token, unverified; none when it is no token of that form.

@@ -22,6 +22,7 @@ mod key;
 pub mod keyring;
 mod layer;
 mod provider;
+mod renewal;
 mod resolve;
 mod secret;
 mod settings;
@@ -44,6 +45,7 @@ pub use key::{KEYS, Key, KeyPath, Kind, Value};
 pub use provider::{
     AuthSpec, KeyVariable, ProviderEntry, ProviderSource, Providers, SCRIPTED, base_url_variable,
 };
+pub use renewal::renewal;
 pub use resolve::{Flags, resolve};
 pub use secret::SECRET_VARIABLES;
 pub use settings::{Color, HttpSettings, Settings, StaleReminder};

@@ -82,12 +82,14 @@ pub fn judge_lifecycle(agent: &AgentRecord) -> Result<(), Rejection> {
 }
 
 /// Lists the models that may be asked for a piece of work, in order of preference: only the one its caller named, or
-/// else the agent's own followed by the host's. Empty if neither the caller, the agent nor the host names a model.
+/// else the agent's own followed by its fallbacks, which are those that the agent lists or those of the host. Empty if
+/// neither the caller, the agent nor the host names a model.
 #[must_use]
 pub fn models_for(
     host: &HostConditions,
     named: Option<&ModelRef>,
     own: Option<&ModelRef>,
+    listed: Option<&[ModelRef]>,
 ) -> Vec<ModelRef> {
     if let Some(named) = named {
         return vec![named.clone()];
@@ -96,7 +98,7 @@ pub fn models_for(
         return Vec::new();
     };
     let mut models = vec![first.clone()];
-    models.extend(host.models.fallbacks_after(own));
+    models.extend(host.models.fallbacks_after(own, listed));
     models
 }
 

@@ -219,6 +219,11 @@ pub enum Input {
     CallerLeft { message_seq: MessageSeq },
     /// The host's models or credentials have changed, so a suspended turn asks again.
     ModelsChanged,
+    /// The host found another credential of a provider that had refused the last one.
+    CredentialRenewed {
+        /// Id of the provider.
+        provider: String,
+    },
     /// An external source or an operator asks the agent to look.
     WakeHint(Box<WakeHint>),
     /// An operator changes work items, waits or timers of the agent.

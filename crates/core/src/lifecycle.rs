@@ -21,7 +21,7 @@ use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, SuspensionEnd,
     WorkspaceUsed,
 };
-use holon_domain::model::ModelChoice;
+use holon_domain::model::{ModelChoice, ModelOptions, ModelRef};
 use holon_domain::needs::{LoadedRows, Part};
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
@@ -59,6 +59,8 @@ pub fn create(
         run,
         model_override: model,
         reasoning_effort: None,
+        thinking_tokens: None,
+        fallback_models: None,
     };
     let agent = AgentRecord {
         settings,
@@ -130,29 +132,22 @@ pub(crate) fn configure(
 
 fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
     match choice {
-        ModelChoice::Use {
-            model,
-            reasoning_effort,
-        } => {
+        ModelChoice::Use { model, options } => {
             let same = draft.agent.model_override.as_ref() == Some(&model)
-                && draft.agent.reasoning_effort == reasoning_effort;
+                && draft.agent.settings.model_options() == options;
             if !same {
                 draft.event(Event::AgentModelOverrideSet(AgentModelOverrideSet {
                     override_model: model.to_string(),
-                    reasoning_effort,
+                    reasoning_effort: options.reasoning_effort,
+                    thinking_tokens: options.thinking_tokens,
+                    fallback_models: options.fallback_models.as_deref().map(ModelRef::spell_all),
                 }));
             }
-            draft.change_settings(|settings| {
-                settings.model_override = Some(model);
-                settings.reasoning_effort = reasoning_effort;
-            });
+            draft.change_settings(|settings| settings.set_model(Some(model), options));
         }
         ModelChoice::Inherit => {
             let before = draft.agent.model_override.clone();
-            draft.change_settings(|settings| {
-                settings.model_override = None;
-                settings.reasoning_effort = None;
-            });
+            draft.change_settings(|settings| settings.set_model(None, ModelOptions::default()));
             if let Some(model) = before {
                 draft.event(Event::AgentModelOverrideCleared(
                     AgentModelOverrideCleared {
@@ -189,6 +184,19 @@ pub(crate) fn handle_models_changed(draft: &mut Draft<'_>) -> Reply {
     work::wake(draft);
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
     if may_run && turn::end_provider_pause(draft, SuspensionEnd::ModelChange) {
+        Reply::Done
+    } else {
+        Reply::Unchanged
+    }
+}
+
+/// Handles another credential of a provider that had refused the last one: a turn that is suspended because of this
+/// provider asks again.
+pub(crate) fn handle_credential_renewed(draft: &mut Draft<'_>, provider: &str) -> Reply {
+    if draft.agent.lifecycle == Lifecycle::Runnable
+        && turn::is_suspended_by_credential(draft, provider)
+        && turn::end_provider_pause(draft, SuspensionEnd::CredentialRenewed)
+    {
         Reply::Done
     } else {
         Reply::Unchanged

@@ -30,7 +30,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::PatchFinished { .. }
         | Input::ClockSetBack { .. }
         | Input::Start => {}
-        Input::AttemptFailed { .. } => needs.attempts = has_attempts(agent),
+        Input::AttemptFailed { .. } | Input::CredentialRenewed { .. } => {
+            needs.attempts = has_attempts(agent);
+        }
         Input::CallerLeft { .. } | Input::ModelsChanged => {}
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {

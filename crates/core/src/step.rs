@@ -127,6 +127,9 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
         Input::CallerLeft { message_seq } => Ok(turn::handle_caller_left(draft, *message_seq)),
         Input::ModelsChanged => Ok(lifecycle::handle_models_changed(draft)),
+        Input::CredentialRenewed { provider } => {
+            Ok(lifecycle::handle_credential_renewed(draft, provider))
+        }
         Input::WakeHint(hint) => accept_hint(draft, hint),
         Input::Work(command) => work::command(draft, command),
         Input::Continue => Ok(Reply::Unchanged),

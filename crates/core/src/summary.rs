@@ -270,12 +270,14 @@ fn model_state(agent: &AgentRecord, host: &HostConditions) -> AgentModelState {
         runtime_default_model: shown(host.models.default.as_ref()),
         effective_fallback_models: host
             .models
-            .fallbacks_after(own)
+            .fallbacks_after(own, agent.fallback_models.as_deref())
             .iter()
             .map(ToString::to_string)
             .collect(),
         override_model: own.map(ToString::to_string),
         override_reasoning_effort: agent.reasoning_effort,
+        override_thinking_tokens: agent.thinking_tokens,
+        override_fallback_models: agent.fallback_models.as_deref().map(ModelRef::spell_all),
         requested_model: turn.map(|turn| ModelRef::spell(turn.requested())),
         active_model: turn.map(OpenTurn::model_ref),
         fallback_active: turn.is_some_and(|turn| turn.requested_model.is_some()),

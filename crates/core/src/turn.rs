@@ -34,5 +34,6 @@ pub(crate) use open::{handle_caller_left, open, rounds_left};
 pub(crate) use round::handle_answer;
 pub(crate) use suspension::{
     end_provider_pause, handle_model_choice, handle_provider_pause_end, handle_recovery,
+    is_suspended_by_credential,
 };
 pub(crate) use tries::current_try;

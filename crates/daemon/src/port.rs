@@ -4,6 +4,7 @@ mod attached;
 mod clock;
 mod command;
 mod credential;
+mod credential_watch;
 mod entropy;
 mod file;
 mod home;

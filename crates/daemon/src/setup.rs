@@ -6,9 +6,9 @@
 use crate::port::{ProviderBinding, ReloadableAdapters, limits, wall_clock};
 use async_trait::async_trait;
 use holon_api::{ModelCapabilities, ModelMetadata, ModelsResponse, ReloadResponse};
-use holon_config::{CatalogModel, Env, ModelCapability, Settings};
+use holon_config::{CatalogModel, Env, ModelCapability, ProviderEntry, Settings};
 use holon_domain::model::ModelChain;
-use holon_domain::provider::PolicySource;
+use holon_domain::provider::{CredentialRenewal, PolicySource};
 use holon_engine::Host;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -48,7 +48,14 @@ pub(crate) fn chain(settings: &Settings) -> ModelChain {
         fallbacks: settings.fallbacks.value.clone(),
         fallback_disabled: settings.disable_provider_fallback.value,
         local_providers: local_providers(settings),
+        renewals: renewals(settings),
     }
+}
+
+/// Returns the step that renews the credential of each provider.
+fn renewals(settings: &Settings) -> BTreeMap<String, CredentialRenewal> {
+    let step = |entry: &ProviderEntry| (entry.spec.id.clone(), holon_config::renewal(entry));
+    settings.providers.iter().map(step).collect()
 }
 
 /// Lists the providers that need no network: those on this machine, and scripts.

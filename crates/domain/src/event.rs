@@ -159,7 +159,7 @@ events! {
     /// A provider revealed the context window or the output limit of a model, in an error or in the server's description
     /// of itself. The host uses the learned limit from now on, for every agent.
     ModelLimitLearned = "model_limit_learned", v 1;
-    /// The agent was given a model of its own, or another reasoning effort for it. It counts from the next turn on; a
+    /// The agent was given a model of its own, or other options for it. It counts from the next turn on; a
     /// suspended turn asks it at once.
     AgentModelOverrideSet = "agent_model_override_set", v 1;
     /// The agent's own model was removed. The agent uses the host's default from its next turn on.

@@ -61,6 +61,8 @@ pub const BACKOFF_GROWTH_ATTENDED: u64 = 2;
 pub const BACKOFF_MAX_MS: u64 = 60_000;
 /// Most fallback models of one turn. Further ones of the chain are never asked.
 pub const FALLBACKS: usize = 16;
+/// Fewest tokens of thinking that can be asked for, by the rule of the Anthropic API. A smaller number is refused.
+pub const MIN_THINKING_TOKENS: u32 = 1_024;
 /// Milliseconds that a turn without a waiting caller stays suspended and retries by itself, unless
 /// `runtime.provider_patience_secs` sets another time. Outages until a named renewal do not count. After this time it
 /// stays suspended until an operator acts.

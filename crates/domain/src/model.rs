@@ -5,7 +5,7 @@
 mod chain;
 mod failure;
 
-pub use chain::{ModelChain, ModelChoice};
+pub use chain::{ModelChain, ModelChoice, ModelOptions};
 pub use failure::{ModelFailure, ModelFailureKind};
 
 use crate::attempt::TokenUsage;
@@ -55,6 +55,12 @@ impl ModelRef {
     #[must_use]
     pub fn spell(model: Option<&Self>) -> String {
         model.map_or_else(|| "none".to_owned(), ToString::to_string)
+    }
+
+    /// Spells each model of a list.
+    #[must_use]
+    pub fn spell_all(models: &[Self]) -> Vec<String> {
+        models.iter().map(ToString::to_string).collect()
     }
 
     /// Returns the id of the provider.

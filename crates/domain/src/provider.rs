@@ -211,8 +211,21 @@ impl ProviderSpec {
     }
 }
 
+<<<<<<< HEAD
 /// Limits of a model that its provider revealed: in an error, or in the server's description of itself. Kept until an
 /// answer disproves them; the settings override them.
+=======
+/// The step by which an operator renews the credential of a provider. It follows from the settings and holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CredentialRenewal {
+    /// Instruction with the command to run, in the imperative and without a full stop.
+    pub step: String,
+    /// True if the host notices the new credential by itself. Then a suspended turn needs no message of the operator.
+    pub is_noticed: bool,
+}
+
+/// Limits of a model that a provider's error revealed. Kept until an answer disproves them; the settings override them.
+>>>>>>> h13b-r
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LearnedLimits {
     /// Tokens of request and answer together.
@@ -302,6 +315,19 @@ impl ReasoningPolicy {
         is_on: false,
         thinking_tokens: None,
     };
+
+    /// Replaces the thinking of the model by an agent's own choice, if there is one; 0 turns thinking off.
+    #[must_use]
+    pub fn with_thinking(self, own: Option<u32>) -> Self {
+        Self {
+            thinking_tokens: match own {
+                Some(0) => None,
+                Some(tokens) => Some(tokens),
+                None => self.thinking_tokens,
+            },
+            ..self
+        }
+    }
 }
 
 impl ModelPolicy {

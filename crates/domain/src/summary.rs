@@ -107,6 +107,13 @@ pub struct AgentModelState {
     /// Reasoning effort for that model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_reasoning_effort: Option<ReasoningEffort>,
+    /// Most tokens that this model may think in one answer; 0 if thinking is turned off. Absent if the setting of the
+    /// model is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub override_thinking_tokens: Option<u32>,
+    /// Fallbacks of the agent itself, in order. Absent if those of the host are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub override_fallback_models: Option<Vec<String>>,
     /// Model that the open turn asked first. Absent if no turn is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_model: Option<String>,

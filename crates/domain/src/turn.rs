@@ -273,6 +273,10 @@ pub struct OpenTurn {
     /// Absent if the provider's default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
+    /// Most tokens that the model may think in one answer, by the agent's own choice; 0 turns thinking off. Absent if
+    /// the setting of the model applies, and in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_tokens: Option<u32>,
     /// True if a caller waits for the turn's end. Then the turn fails instead of pausing for long.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub attended: bool,

@@ -12,7 +12,6 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, IdentityView, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::model::{ModelChoice, ModelRef};
-use holon_domain::turn::Phase;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_store::Readers;
 
@@ -59,31 +58,6 @@ impl ControlHandle {
     #[must_use]
     pub fn shutdown_error(&self) -> Error {
         self.shell.shutdown_error()
-    }
-
-    /// Makes every suspended turn retry, because the host's models or credentials have changed.
-    pub(crate) async fn resume_suspended(&self) {
-        let listed = match self.readers.read(|reader| reader.agents()).await {
-            Ok(listed) => listed,
-            Err(error) => {
-                tracing::warn!(%error, "suspended turns could not be looked for; each asks again at its own time");
-                return;
-            }
-        };
-        let is_suspended = |agent: &AgentRecord| {
-            let turn = agent.open_turn.as_ref();
-            turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. }))
-        };
-        for agent in listed.into_iter().filter_map(|listed| listed.record.ok()) {
-            if is_suspended(&agent) {
-                let agent_id = &agent.identity.agent_id;
-                drop(
-                    self.shell
-                        .submit_until_committed(agent_id, Input::ModelsChanged)
-                        .await,
-                );
-            }
-        }
     }
 
     /// Creates an agent. Idempotent: repeating the same request returns the existing agent.
@@ -267,10 +241,16 @@ impl ControlHandle {
     /// turn asks the new one at once.
     ///
     /// # Errors
-    /// When the model cannot be asked, there is no such agent, or storage fails; then nothing changed.
+    /// When the model or one of its fallbacks cannot be asked, there is no such agent, or storage fails; then nothing
+    /// changed.
     pub async fn set_model(&self, agent_id: &AgentId, choice: ModelChoice) -> Result<(), Error> {
         match &choice {
-            ModelChoice::Use { model, .. } => self.check(model).await?,
+            ModelChoice::Use { model, options } => {
+                self.check(model).await?;
+                for fallback in options.fallback_models.iter().flatten() {
+                    self.check(fallback).await?;
+                }
+            }
             ModelChoice::Inherit => {}
         }
         let input = Input::Configure {

@@ -1,7 +1,7 @@
 //! Starts the engine on a store and a set of ports, and shuts it down again.
 
 use crate::conditions::SharedConditions;
-use crate::conduct::Conduct;
+use crate::conduct::{Conduct, Scope};
 use crate::control::ControlHandle;
 use crate::error::Error;
 use crate::kernel::Kernel;
@@ -9,7 +9,7 @@ use crate::ports::Ports;
 use crate::reads::{LiveFeeds, ReadHandle};
 use crate::request::CreateAgent;
 use crate::shell::{ClockWatch, Shell};
-use holon_core::HostConditions;
+use holon_core::{HostConditions, Input};
 use holon_domain::AgentId;
 use holon_domain::model::ModelChain;
 use holon_store::{Db, LastExit, Readers, SqliteStore, StoreLost};
@@ -101,6 +101,14 @@ impl Host {
         shell.recover(&self.last_exit).await?;
         shell.spawn(shell.clone().run_due_loop(watch));
         shell.spawn(shell.clone().run_retention_loop());
+        match shell.conduct.scope {
+            Scope::All => {
+                let readers = self.control.readers().clone();
+                shell.spawn(shell.clone().run_renewal_loop(readers));
+            }
+            // A caller waits for the run, so its turn ends and is not suspended.
+            Scope::Run(_) => {}
+        }
         if !self.last_exit.was_clean() {
             let readers = self.control.readers().clone();
             shell.spawn(shell.clone().check_after_crash(readers));
@@ -156,8 +164,12 @@ impl Host {
     pub fn set_models(&self, models: ModelChain) {
         let shell = self.control.shell();
         shell.kernel.conditions().set_models(models);
-        let control = self.control.clone();
-        shell.spawn(async move { control.resume_suspended().await });
+        let (shell, readers) = (shell.clone(), self.control.readers().clone());
+        shell.clone().spawn(async move {
+            shell
+                .resume_suspended(&readers, &Input::ModelsChanged)
+                .await;
+        });
     }
 
     /// Number of commits since the start that changed something.

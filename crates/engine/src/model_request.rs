@@ -72,7 +72,7 @@ impl RoundRequest {
                 .collect(),
             max_output_tokens: policy.max_output_tokens,
             reasoning_effort: rows.turn.reasoning_effort,
-            reasoning: policy.reasoning,
+            reasoning: policy.reasoning.with_thinking(rows.turn.thinking_tokens),
             prior_rounds: rows
                 .agent
                 .totals

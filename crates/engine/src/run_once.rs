@@ -19,7 +19,7 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, RunTerms, Visibility,
 };
 use holon_domain::message::{DeliverySurface, Priority};
-use holon_domain::model::ModelChoice;
+use holon_domain::model::{ModelChoice, ModelOptions};
 use holon_domain::run::RunOnceResponse;
 use holon_domain::{AgentId, limits};
 use progress::{NextStep, RunProgress, SettledMessage, WaitTerms};
@@ -184,7 +184,8 @@ async fn check_model(
 ) -> Result<(), Error> {
     let facts = control.shell().kernel.conditions().now();
     let own = found.and_then(|agent| agent.model_override.as_ref());
-    let models = admission::models_for(&facts, request.model.as_ref(), own);
+    let listed = found.and_then(|agent| agent.fallback_models.as_deref());
+    let models = admission::models_for(&facts, request.model.as_ref(), own, listed);
     control.check_any(&models).await
 }
 
@@ -214,9 +215,15 @@ async fn configure(
     let input = Input::Configure {
         workspace,
         model: request.model.clone().map(|model| ModelChoice::Use {
-            reasoning_effort: found
-                .reasoning_effort
-                .filter(|_| found.model_override.as_ref() == Some(&model)),
+            options: if found.model_override.as_ref() == Some(&model) {
+                found.settings.model_options()
+            } else {
+                // The fallbacks are the agent's own; the other options belong to the model.
+                ModelOptions {
+                    fallback_models: found.fallback_models.clone(),
+                    ..ModelOptions::default()
+                }
+            },
             model,
         }),
     };

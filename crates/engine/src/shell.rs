@@ -14,6 +14,7 @@ mod outcome;
 mod patch;
 mod probe;
 mod removal;
+mod renewal;
 mod round;
 mod scope;
 mod submit;

@@ -25,4 +25,13 @@ pub trait Credentials: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// One sentence for the operator: what is missing and the next step.
     async fn credential(&self, provider: &str) -> Result<Option<Credential>, String>;
+
+    /// Reads the credential again because the provider refused it. Called once for each refusal. Returns the new
+    /// credential only if it differs; the attempt is then repeated with it.
+    async fn renewed(&self, _provider: &str, _refused: &Credential) -> Option<Credential> {
+        None
+    }
+
+    /// Takes note of the credential with which an attempt was refused; `None` if it was sent without one.
+    fn note_refused(&self, _provider: &str, _refused: Option<&Credential>) {}
 }

@@ -372,6 +372,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
         | Input::Continue => false,
@@ -403,6 +404,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::GiveUp { .. } => "give up",
         Input::CallerLeft { .. } => "caller left",
         Input::ModelsChanged => "models changed",
+        Input::CredentialRenewed { .. } => "credential renewed",
         Input::WakeHint(_) => "wake hint",
         Input::Work(_) => "work command",
         Input::Continue => "continue",

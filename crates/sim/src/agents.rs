@@ -11,7 +11,7 @@ use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, Lifecycle, Ownership, ProfilePreset, RunTerms, Visibility,
 };
-use holon_domain::model::{ModelChoice, ModelRef};
+use holon_domain::model::{ModelChoice, ModelOptions, ModelRef};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::kernel::Refusal;
 
@@ -54,7 +54,7 @@ impl World {
         let model = Some(
             choice.map_or(ModelChoice::Inherit, |model| ModelChoice::Use {
                 model,
-                reasoning_effort: None,
+                options: ModelOptions::default(),
             }),
         );
         let workspace = Some(WorkspaceEntry::agent_home(&format!(

@@ -9,7 +9,7 @@ use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryPlans};
 use futures_util::future::try_join_all;
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
-use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
+use holon_domain::model::{ModelChain, ModelChoice, ModelOptions, ModelRef};
 use holon_engine::ports::Ports;
 use holon_engine::request::CreateAgent;
 use holon_engine::{Conduct, ControlHandle, Host, HostConfig, ReadHandle};
@@ -149,7 +149,7 @@ impl TestEngine {
                 let number = self.models_set.fetch_add(1, Ordering::Relaxed);
                 let choice = ModelChoice::Use {
                     model: model(&format!("test/model-{number}")),
-                    reasoning_effort: None,
+                    options: ModelOptions::default(),
                 };
                 control.set_model(&id, choice)
             });

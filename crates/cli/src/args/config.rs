@@ -186,20 +186,34 @@ pub(crate) enum AgentModelCommand {
         id: Option<String>,
     },
     /// Set an agent's model; it takes effect at the next turn.
-    Set {
-        /// Model to use, as provider/model.
-        model: String,
-        /// Id of the agent [default: the host's default agent].
-        id: Option<String>,
-        /// Reasoning effort of the model [default: the provider's setting].
-        #[arg(long, value_name = "EFFORT", value_parser = effort())]
-        effort: Option<ReasoningEffort>,
-    },
+    Set(SetModelArgs),
     /// Clear an agent's model, so that the host's default applies from the next turn on.
     Clear {
         /// Id of the agent [default: the host's default agent].
         id: Option<String>,
     },
+}
+
+/// Options of `holon agent model set`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SetModelArgs {
+    /// Model to use, as provider/model.
+    pub(crate) model: String,
+    /// Id of the agent [default: the host's default agent].
+    pub(crate) id: Option<String>,
+    /// Reasoning effort of the model [default: the provider's setting].
+    #[arg(long, value_name = "EFFORT", value_parser = effort())]
+    pub(crate) effort: Option<ReasoningEffort>,
+    /// Most tokens that the model may think in one answer, at least 1024; 0 turns thinking off (Anthropic only)
+    /// [default: the setting of the model].
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) thinking_tokens: Option<u32>,
+    /// Model to ask if this one fails, as provider/model; may be repeated [default: the fallbacks of the host].
+    #[arg(long, value_name = "REF")]
+    pub(crate) fallback: Vec<String>,
+    /// Ask no other model if this one fails.
+    #[arg(long, conflicts_with = "fallback")]
+    pub(crate) no_fallback: bool,
 }
 
 fn effort() -> impl TypedValueParser<Value = ReasoningEffort> {

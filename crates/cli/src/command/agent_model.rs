@@ -1,13 +1,12 @@
 //! `holon agent model`: shows and changes the model of an agent.
 
-use crate::args::AgentModelCommand;
+use crate::args::{AgentModelCommand, SetModelArgs};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
 use crate::{path, render};
 use holon_api::SetModelRequest;
 use holon_client::view::Model;
-use holon_domain::provider::ReasoningEffort;
 use std::path::PathBuf;
 
 /// Runs one subcommand of `agent model`.
@@ -18,7 +17,7 @@ pub(super) async fn run(
 ) -> Result<Exit, Failure> {
     match command {
         AgentModelCommand::Get { id } => get(home, id, output).await,
-        AgentModelCommand::Set { model, id, effort } => set(home, &model, id, effort, output).await,
+        AgentModelCommand::Set(args) => set(home, args, output).await,
         AgentModelCommand::Clear { id } => clear(home, id, output).await,
     }
 }
@@ -31,23 +30,31 @@ async fn get(home: Option<PathBuf>, id: Option<String>, output: &Output) -> Resu
     Ok(Exit::Done)
 }
 
-async fn set(
-    home: Option<PathBuf>,
-    model: &str,
-    id: Option<String>,
-    effort: Option<ReasoningEffort>,
-    output: &Output,
-) -> Result<Exit, Failure> {
+async fn set(home: Option<PathBuf>, args: SetModelArgs, output: &Output) -> Result<Exit, Failure> {
     let request = SetModelRequest {
-        model: path::model("MODEL", model)?,
-        reasoning_effort: effort,
+        model: path::model("MODEL", &args.model)?,
+        reasoning_effort: args.effort,
+        thinking_tokens: args.thinking_tokens,
+        fallback_models: fallbacks(&args)?,
         ..SetModelRequest::default()
     };
-    let host = Host::find(home, id, output)?;
+    let host = Host::find(home, args.id, output)?;
     let agent_id = host.agent_id().await?;
     let answer = host.check_answer(host.client().set_model(&agent_id, &request).await)?;
     output.answer(&answer, |answer| render::model::model_change(answer));
     Ok(Exit::Done)
+}
+
+/// Returns the agent's own list of fallbacks; `None` if those of the host apply.
+fn fallbacks(args: &SetModelArgs) -> Result<Option<Vec<String>>, Failure> {
+    if args.fallback.is_empty() && !args.no_fallback {
+        return Ok(None);
+    }
+    let listed = args.fallback.iter();
+    let models: Result<Vec<String>, Failure> = listed
+        .map(|model| path::model("--fallback", model))
+        .collect();
+    models.map(Some)
 }
 
 async fn clear(

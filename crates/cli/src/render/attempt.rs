@@ -1,8 +1,7 @@
 //! Renders provider attempts: a note about a fallback, and the remedy for a failure.
 
 use holon_client::view::{Attempt, Timeline};
-use holon_config::{ProviderEntry, Providers};
-use holon_domain::provider::AuthSource;
+use holon_config::Providers;
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::net::IpAddr;
@@ -51,7 +50,7 @@ pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<Strin
         .find(of_chosen)
         .or_else(|| timeline.attempts.last())?;
     match last.failure_kind.as_deref()? {
-        "auth" => renewal(providers.get(&last.provider)?),
+        "auth" => Some(holon_config::renewal(providers.get(&last.provider)?).step),
         "connection" => {
             let server = refused_local_address(last)?;
             Some(format!(
@@ -59,35 +58,6 @@ pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<Strin
             ))
         }
         _ => None,
-    }
-}
-
-/// Returns the steps to renew a credential.
-fn renewal(entry: &ProviderEntry) -> Option<String> {
-    let id = &entry.spec.id;
-    match entry.auth.source {
-        AuthSource::None => Some(format!(
-            "store a credential: holon config credentials set {id}, then: holon config providers set {id} \
-             --credential-profile {id}"
-        )),
-        AuthSource::Env => {
-            let names: Vec<&str> = entry.auth.env.iter().map(|one| one.name.as_str()).collect();
-            Some(format!(
-                "renew {} (a host that runs is to be restarted with it), or unset it and store the credential: holon \
-                 config credentials set {id}",
-                names.join(" or ")
-            ))
-        }
-        AuthSource::CredentialProfile => {
-            let profile = entry.auth.profile.as_deref().unwrap_or(id);
-            Some(format!(
-                "renew the credential: holon config credentials set {profile}"
-            ))
-        }
-        AuthSource::ExternalCli => Some("log in again: codex login".to_owned()),
-        AuthSource::CredentialProcess => Some(format!(
-            "renew what its command prints, and try it: holon config providers doctor {id} --probe"
-        )),
     }
 }
 

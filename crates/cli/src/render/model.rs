@@ -16,14 +16,17 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
     if let Some(effort) = &model.override_reasoning_effort {
         lines.push(format!("effort     {effort}"));
     }
+    if let Some(tokens) = model.override_thinking_tokens {
+        lines.push(match tokens {
+            0 => "thinking   off".to_owned(),
+            tokens => format!("thinking   up to {tokens} tokens"),
+        });
+    }
     if let ("agent_override", Some(default)) = (model.source.as_str(), &model.runtime_default_model)
     {
         lines.push(format!("default    {default}"));
     }
-    if !model.effective_fallback_models.is_empty() {
-        let then = model.effective_fallback_models.join(", ");
-        lines.push(format!("fallbacks  {then}"));
-    }
+    lines.extend(fallbacks(model));
     if let (true, Some(active)) = (model.fallback_active, &model.active_model) {
         let first = model.requested_model.as_deref().unwrap_or("the first");
         lines.push(format!("asks now   {active}, because {first} failed"));
@@ -32,6 +35,17 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
         lines.push(format!("figures    {}", limits(policy)));
     }
     lines
+}
+
+/// Renders the models that are asked after the first; `None` if there are none by the settings of the host.
+fn fallbacks(model: &Model) -> Option<String> {
+    let then = model.effective_fallback_models.join(", ");
+    match (&model.override_fallback_models, then.is_empty()) {
+        (Some(_), true) => Some("fallbacks  none (agent_override)".to_owned()),
+        (Some(_), false) => Some(format!("fallbacks  {then} (agent_override)")),
+        (None, false) => Some(format!("fallbacks  {then}")),
+        (None, true) => None,
+    }
 }
 
 fn effective_model(model: &Model) -> String {

@@ -22,6 +22,7 @@ mod hosting;
 mod init;
 mod keyring;
 mod logging;
+mod logins;
 mod looking;
 mod lost;
 mod model;

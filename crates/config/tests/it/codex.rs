@@ -146,3 +146,40 @@ fn a_file_too_large_for_a_login_is_refused() {
     let error = look(&" ".repeat((1 << 20) + 1)).expect_err("is refused");
     assert!(error.to_string().contains("too large"), "{error}");
 }
+
+#[test]
+fn a_login_that_is_replaced_meanwhile_is_one_of_the_two_and_half_a_file_is_told_as_such() {
+    let home = Home::new();
+    let entry = home.provider("openai-codex", "");
+    let logins = [tokens("first", ""), tokens("second", "")];
+    let path = home.put("auth.json", &logins[0], 0o600);
+    let secret = || match credential(&entry, &at(&home), home.path(), NOW) {
+        Ok(Found::Secret { secret, .. }) => Ok(secret.expose_secret().to_owned()),
+        Ok(other) => panic!("{other:?}"),
+        Err(error) => Err(error.to_string()),
+    };
+    let is_login = |secret: &str| ["first", "second"].contains(&secret);
+    let replace = |number: usize| {
+        let fresh = home.put("auth.fresh", &logins[number % 2], 0o600);
+        std::fs::rename(fresh, &path).expect("renamed");
+    };
+    let write_in_place =
+        |number: usize| std::fs::write(&path, &logins[number % 2]).expect("written");
+    std::thread::scope(|scope| {
+        let replacing = scope.spawn(|| (0..2_000).for_each(replace));
+        while !replacing.is_finished() {
+            let found = secret().expect("a rename never shows half a login");
+            assert!(is_login(&found), "{found}");
+        }
+    });
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| (0..2_000).for_each(write_in_place));
+        while !writing.is_finished() {
+            match secret() {
+                Ok(found) => assert!(is_login(&found), "{found}"),
+                Err(error) => assert!(error.ends_with("; run: codex login"), "{error}"),
+            }
+        }
+    });
+    assert!(is_login(&secret().expect("is whole")));
+}

@@ -1,7 +1,9 @@
 //! Where each provider's credential is looked for, and what is said when there is none.
 
 use crate::support::{Home, NOW, env};
-use holon_config::{CredentialState, Env, Found, ProviderEntry, Source, credential, state};
+use holon_config::{
+    CredentialState, Env, Found, ProviderEntry, Source, credential, renewal, state,
+};
 use holon_config::{credentials, keyring};
 use holon_domain::provider::AuthKind;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -261,4 +263,41 @@ fn a_profile_the_keyring_holds_is_printed_by_its_program_and_is_not_in_the_file(
     stored(&home, "openai", AuthKind::ApiKey);
     let (_, secret) = found(&home, &openai, &env(&[]));
     assert_eq!(secret, "stored-openai");
+}
+
+#[test]
+fn the_step_that_renews_a_credential_follows_from_its_source() {
+    let home = Home::new();
+    let added = |auth: &str| {
+        let content = format!(
+            "[providers.work]\ntransport = \"openai_responses\"\nbase_url = \"https://llm.example/v1\"\n{auth}\n"
+        );
+        renewal(&home.provider("work", &content))
+    };
+    let profile =
+        "auth = { source = \"credential_profile\", kind = \"api_key\", profile = \"mine\" }";
+    let command =
+        "auth = { source = \"credential_process\", kind = \"api_key\", command = [\"pass\"] }";
+    for (found, words, is_noticed) in [
+        (
+            renewal(&home.provider("openai-codex", "")),
+            "codex login",
+            true,
+        ),
+        (added(profile), "holon config credentials set mine", true),
+        (
+            renewal(&home.provider("anthropic", "")),
+            "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",
+            true,
+        ),
+        (added(command), "what its command prints", false),
+        (
+            renewal(&home.provider("ollama", "")),
+            "holon config credentials set ollama",
+            true,
+        ),
+    ] {
+        assert!(found.step.contains(words), "{words}: {}", found.step);
+        assert_eq!(found.is_noticed, is_noticed, "{words}");
+    }
 }

@@ -36,9 +36,10 @@ pub(super) fn ask_chain_again(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     let first = (!chain.is_empty()).then(|| chain.remove(0));
     turn.fallbacks = chain;
     close_attempts(draft, &mut turn);
-    // The turn used another model in between, so it may have lost the effort that was chosen for this one.
+    // The turn used another model in between, so it may have lost the options that were chosen for this one.
     if first.is_some() && first == draft.agent.model_override {
         turn.reasoning_effort = draft.agent.reasoning_effort;
+        turn.thinking_tokens = draft.agent.thinking_tokens;
     }
     turn.requested_model
         .take_if(|model| Some(&*model) == first.as_ref());
@@ -58,9 +59,11 @@ pub(super) fn ask_from_first(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     close_attempts(draft, &mut turn);
     let own = draft.agent.model_override.as_ref();
     let model = draft.host.models.first(own).cloned();
-    turn.fallbacks = draft.host.models.fallbacks_after(own);
+    let listed = draft.agent.fallback_models.as_deref();
+    turn.fallbacks = draft.host.models.fallbacks_after(own, listed);
     turn.fallbacks.truncate(limits::FALLBACKS);
     turn.reasoning_effort = draft.agent.reasoning_effort;
+    turn.thinking_tokens = draft.agent.thinking_tokens;
     (turn.model, turn.requested_model) = (model, None);
     ask(draft, turn);
 }

@@ -320,8 +320,9 @@ fn ask_fallback(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure
         run_id: Some(turn.run_id.clone()),
         message_seq: Some(turn.message_seq),
     }));
-    // A reasoning effort is valid only for the model it was chosen with.
+    // The options of an agent's own model are valid for that model only.
     turn.reasoning_effort = None;
+    turn.thinking_tokens = None;
     ask(draft, turn);
 }
 

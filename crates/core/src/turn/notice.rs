@@ -8,6 +8,7 @@ use crate::draft::Draft;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
 use holon_domain::event::{BriefCreated, Event};
+use holon_domain::model::ModelRef;
 use holon_domain::queue::MessageSeq;
 use holon_domain::turn::{OpenTurn, SuspensionReason};
 use holon_domain::{BriefId, MessageId, Timestamp, limits, text};
@@ -66,13 +67,7 @@ pub(super) fn request_action(
 
 fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> ActionRequired {
     let (code, mend) = match reason {
-        SuspensionReason::Auth => (
-            ActionCode::ProviderAuth,
-            format!(
-                "mend the credential for {model} (`holon config doctor` shows what is wrong; one from a variable counts \
-                 once the host is restarted with it)"
-            ),
-        ),
+        SuspensionReason::Auth => return renewal_action(draft, model),
         SuspensionReason::ModelUnavailable => (
             ActionCode::ModelUnavailable,
             format!(
@@ -94,10 +89,33 @@ fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> Actio
             )
         }
     };
-    let agent = "then send any message or start the agent: the turn goes on where it stopped";
     ActionRequired {
         code,
-        next_step: format!("{mend}; {agent}"),
+        next_step: format!("{mend}; {SEND_A_MESSAGE}"),
+    }
+}
+
+/// How an operator makes a turn continue that the host does not resume by itself.
+const SEND_A_MESSAGE: &str =
+    "then send any message or start the agent: the turn goes on where it stopped";
+
+/// Names the step that renews the refused credential of a model's provider.
+fn renewal_action(draft: &Draft<'_>, model: &str) -> ActionRequired {
+    let parsed = ModelRef::parse(model).ok();
+    let renewal = parsed.and_then(|model| draft.host.models.renewal_of(&model));
+    let next_step = match renewal {
+        Some(renewal) if renewal.is_noticed => format!(
+            "{}; the turn then goes on by itself where it stopped",
+            renewal.step
+        ),
+        Some(renewal) => format!("{}; {SEND_A_MESSAGE}", renewal.step),
+        None => format!(
+            "give {model} a credential (`holon config doctor` shows what is wrong); {SEND_A_MESSAGE}"
+        ),
+    };
+    ActionRequired {
+        code: ActionCode::ProviderAuth,
+        next_step,
     }
 }
 

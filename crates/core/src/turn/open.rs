@@ -26,7 +26,8 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let run_id = RunId::mint(draft.entropy);
     let own = draft.agent.model_override.as_ref();
     let model = draft.host.models.first(own).cloned();
-    let mut fallbacks = draft.host.models.fallbacks_after(own);
+    let listed = draft.agent.fallback_models.as_deref();
+    let mut fallbacks = draft.host.models.fallbacks_after(own, listed);
     fallbacks.truncate(limits::FALLBACKS);
     let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
@@ -58,6 +59,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         requested_model: None,
         fallbacks,
         reasoning_effort: draft.agent.reasoning_effort,
+        thinking_tokens: draft.agent.thinking_tokens,
         attended,
         workspace: draft.agent.workspace.clone(),
         owes,

@@ -13,7 +13,7 @@ use crate::patience::{self, ChainVerdict, Outlook, PlannedPause};
 use holon_domain::attempt::{AttemptRecord, StoredWord};
 use holon_domain::event::{Event, SuspensionEnd, TurnSuspended, TurnSuspensionEnded};
 use holon_domain::limits;
-use holon_domain::model::ModelFailureKind;
+use holon_domain::model::{ModelFailureKind, ModelRef};
 use holon_domain::text;
 use holon_domain::timer::{DueAction, DueId};
 use holon_domain::turn::{
@@ -208,7 +208,7 @@ pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bo
             if pause.is_none() {
                 (turn.patience.waited_ms, turn.patience.renewal_waited_ms) = (0, 0);
             }
-            if by != SuspensionEnd::OperatorMessage {
+            if asks_operator_anew(by) {
                 turn.patience.action_requested = None;
             }
             resume_asking(draft, turn, by);
@@ -217,6 +217,31 @@ pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bo
         _ => ask(draft, turn),
     }
     true
+}
+
+/// Returns true if a failure after this end of a suspension is reported to the operator once more. A message changes
+/// nothing about a provider. A program may write new credentials that are refused as well, again and again.
+const fn asks_operator_anew(by: SuspensionEnd) -> bool {
+    match by {
+        SuspensionEnd::Start | SuspensionEnd::ModelChange => true,
+        SuspensionEnd::OperatorMessage
+        | SuspensionEnd::PauseOver
+        | SuspensionEnd::HostStart
+        | SuspensionEnd::CredentialRenewed => false,
+    }
+}
+
+/// Returns true if the turn is suspended and this provider refused its credential in the current round.
+pub(crate) fn is_suspended_by_credential(draft: &Draft<'_>, provider: &str) -> bool {
+    let turn = draft.agent.open_turn.as_ref();
+    if !turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. })) {
+        return false;
+    }
+    let refused = |attempt: &AttemptRecord| {
+        attempt.failure_kind == Some(StoredWord::Known(ModelFailureKind::Auth))
+            && ModelRef::parse(&attempt.model_ref).is_ok_and(|model| model.provider() == provider)
+    };
+    draft.attempts().iter().any(refused)
 }
 
 /// Handles a new model of the agent. A suspended turn asks it at once; any other keeps its own models.

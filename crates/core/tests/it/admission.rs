@@ -441,8 +441,12 @@ fn a_model_that_was_named_is_the_only_one_and_otherwise_one_of_the_list_is_enoug
     let (named, own) = (make::model("n/1"), make::model("o/1"));
     let names =
         |models: Vec<ModelRef>| -> Vec<String> { models.iter().map(ToString::to_string).collect() };
-    assert_eq!(names(models_for(&host, Some(&named), Some(&own))), ["n/1"]);
-    assert_eq!(names(models_for(&host, None, Some(&own))), ["o/1", "a/2"]);
+    let chain = |named: Option<&ModelRef>, listed: Option<&[ModelRef]>| {
+        names(models_for(&host, named, Some(&own), listed))
+    };
+    assert_eq!(chain(Some(&named), None), ["n/1"]);
+    assert_eq!(chain(None, None), ["o/1", "a/2"]);
+    assert_eq!(chain(None, Some(&[make::model("l/1")])), ["o/1", "l/1"]);
     let fails = |words: &str| Err(ModelFailure::new(ModelFailureKind::Auth, words));
     assert_eq!(judge_models(&[]), Err(Rejection::NoModel));
     assert_eq!(judge_models(&[fails("first"), Ok(())]), Ok(()));

@@ -8,9 +8,9 @@ use holon_core::assess::{AssessmentInput, assess};
 use holon_domain::attempt::{AttemptOutcome, AttemptTimeline};
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
-use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelFailureKind};
+use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelOptions};
 use holon_domain::provider::{LearnedLimits, ReasoningEffort};
-use holon_domain::turn::TerminalReason;
+use holon_domain::turn::{Phase, TerminalReason};
 use holon_domain::{Timestamp, limits};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -282,27 +282,71 @@ fn what_an_error_teaches_is_kept_for_the_model_it_speaks_of() {
 }
 
 #[test]
-fn an_effort_holds_for_the_model_it_was_chosen_with() {
+fn effort_and_thinking_hold_for_the_model_they_were_chosen_with() {
     let mut world = unattended();
     world.send(ModelAnswer::words("hello").to(&world));
     world.send(Input::Configure {
         workspace: None,
         model: Some(ModelChoice::Use {
             model: make::model("d/1"),
-            reasoning_effort: Some(ReasoningEffort::High),
+            options: ModelOptions {
+                reasoning_effort: Some(ReasoningEffort::High),
+                thinking_tokens: Some(2_048),
+                fallback_models: None,
+            },
         }),
     });
     world.send(make::admit(make::prompt(Priority::Normal)));
     let effort = |world: &World| {
         let turn = world.agent.open_turn.as_ref().expect("a turn runs");
-        (turn.model_ref(), turn.reasoning_effort)
+        let model = turn.model_ref();
+        (model, turn.reasoning_effort, turn.thinking_tokens)
     };
     assert_eq!(
         effort(&world),
-        ("d/1".to_owned(), Some(ReasoningEffort::High))
+        ("d/1".to_owned(), Some(ReasoningEffort::High), Some(2_048))
     );
     fail_as(&mut world, ModelFailureKind::Auth);
-    assert_eq!(effort(&world), ("b/1".to_owned(), None));
+    assert_eq!(effort(&world), ("b/1".to_owned(), None, None));
+}
+
+#[test]
+fn an_agent_asks_its_own_fallbacks_and_none_of_the_host() {
+    for (listed, after) in [
+        (vec!["x/1", "d/1", "y/1"], vec!["x/1", "y/1"]),
+        (vec![], vec![]),
+    ] {
+        let mut world = unattended();
+        world.send(ModelAnswer::words("hello").to(&world));
+        let fallback_models = listed.into_iter().map(make::model).collect();
+        world.send(Input::Configure {
+            workspace: None,
+            model: Some(ModelChoice::Use {
+                model: make::model("d/1"),
+                options: ModelOptions {
+                    fallback_models: Some(fallback_models),
+                    ..ModelOptions::default()
+                },
+            }),
+        });
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        assert_eq!(asked(&world), "d/1");
+        for next in after {
+            fail_as(&mut world, ModelFailureKind::Auth);
+            assert_eq!(asked(&world), next);
+        }
+        fail_as(&mut world, ModelFailureKind::Auth);
+        let turn = world.agent.open_turn.as_ref().expect("a turn");
+        assert!(matches!(turn.phase, Phase::Suspended { .. }), "{turn:?}");
+        // A suspended turn takes the current chain of its agent.
+        world.send(Input::Configure {
+            workspace: None,
+            model: Some(ModelChoice::Inherit),
+        });
+        assert_eq!(asked(&world), "a/1");
+        fail_as(&mut world, ModelFailureKind::Auth);
+        assert_eq!(asked(&world), "b/1");
+    }
 }
 
 #[test]

@@ -16,7 +16,9 @@ use holon_domain::log::{FrameRecord, InterjectionBoundary};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
-use holon_domain::model::{ModelChoice, ModelFailure, ModelFailureKind, ModelRef, StopReason};
+use holon_domain::model::{
+    ModelChoice, ModelFailure, ModelFailureKind, ModelOptions, ModelRef, StopReason,
+};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::work_item::PlanArtifact;
@@ -40,7 +42,7 @@ pub(crate) fn model(text: &str) -> ModelRef {
 pub(crate) fn choice(text: &str) -> ModelChoice {
     ModelChoice::Use {
         model: model(text),
-        reasoning_effort: None,
+        options: ModelOptions::default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of suspension: an unattended turn outlives the outage of its providers.
 
+mod credentials;
 mod empty_answers;
 
 use crate::commands;
@@ -526,7 +527,7 @@ fn what_failed_is_told_by_the_model_that_decides() {
         .last()
         .and_then(|row| row.action_required.as_ref());
     let step = &action.expect("they have to act").next_step;
-    assert!(step.starts_with("mend the credential for a/1"), "{step}");
+    assert!(step.starts_with("give a/1 a credential"), "{step}");
 }
 
 #[test]

@@ -35,6 +35,7 @@ enum Op {
     DueComes,
     Advance(u64),
     Configure,
+    Renew,
     Start,
     Stop,
     Delete,
@@ -126,6 +127,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => Just(Op::DueComes),
         3 => (0..200_000_u64).prop_map(Op::Advance),
         1 => Just(Op::Configure),
+        1 => Just(Op::Renew),
         2 => Just(Op::Start),
         1 => Just(Op::Stop),
         1 => prop::bool::weighted(0.2).prop_map(|yes| if yes { Op::Delete } else { Op::Continue }),
@@ -279,6 +281,9 @@ fn perform(world: &mut World, op: Op) -> (Outcome, bool) {
         Op::Configure => plain(world.send(Input::Configure {
             workspace: Some(make::workspace("other")),
             model: None,
+        })),
+        Op::Renew => plain(world.send(Input::CredentialRenewed {
+            provider: "scripted".to_owned(),
         })),
         Op::Start => plain(world.send(Input::Start)),
         Op::Stop => plain(world.send(Input::Stop)),

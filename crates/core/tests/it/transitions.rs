@@ -265,6 +265,12 @@ fn commands() -> Vec<(&'static str, Input)> {
             },
         ),
         ("start", Input::Start),
+        (
+            "credential renewed",
+            Input::CredentialRenewed {
+                provider: "scripted".to_owned(),
+            },
+        ),
         ("stop", Input::Stop),
         ("delete", Input::Delete),
         (

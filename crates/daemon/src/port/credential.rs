@@ -1,5 +1,5 @@
 //! Credentials for the router. They are looked up for every call, so that a renewed login or a new profile is used at
-//! once. Only the output of a credential command is cached, for a short time.
+//! once. Only the output of a credential command is cached, for a short time; the command is run again after a refusal.
 //!
 //! Invariant: no secret is shown. The output of a command appears in no error and in no log.
 
@@ -7,10 +7,9 @@ use super::wall_clock;
 use async_trait::async_trait;
 use holon_config::{Env, Found, ProviderEntry, Providers};
 use holon_domain::command::{CommandEnd, CommandOutput};
-use holon_domain::provider::AuthKind;
 use holon_llm::{Credential, Credentials};
 use holon_process::CommandSpec;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +32,16 @@ pub(crate) struct Keys {
     env: Env,
     home: PathBuf,
     commands: Mutex<HashMap<String, CachedSecret>>,
+    /// The last refused credential of each provider.
+    refused: Mutex<HashMap<String, RefusedCredential>>,
+}
+
+/// A credential with which a provider could not be asked.
+enum RefusedCredential {
+    /// None could be sent: it was missing, expired or unreadable.
+    Unusable,
+    /// The provider refused it. `None` if the request was sent without a credential.
+    Sent(Option<SecretString>),
 }
 
 impl std::fmt::Debug for Keys {
@@ -50,12 +59,33 @@ impl Keys {
             env,
             home,
             commands: Mutex::default(),
+            refused: Mutex::default(),
         }
     }
 
-    /// Drops a provider's cached credential, which the provider refused.
-    pub(crate) fn forget(&self, provider: &str) {
-        self.cached().remove(provider);
+    /// Returns true if a provider has a usable credential other than the one that was refused last. A command is not
+    /// run for this, so a credential that a command prints never counts as renewed.
+    pub(crate) async fn is_renewed(&self, provider: &str) -> bool {
+        let Some(entry) = self.providers.get(provider).cloned() else {
+            return false;
+        };
+        let now = match self.find_source(entry).await {
+            Ok(Found::NotNeeded) => None,
+            Ok(Found::Secret { secret, .. }) => Some(secret),
+            Ok(Found::Command { .. }) | Err(_) => return false,
+        };
+        match self.refused().get(provider) {
+            Some(RefusedCredential::Sent(before)) => !is_same(before.as_ref(), now.as_ref()),
+            Some(RefusedCredential::Unusable) | None => true,
+        }
+    }
+
+    fn refused(&self) -> std::sync::MutexGuard<'_, HashMap<String, RefusedCredential>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, provider: &str, refused: RefusedCredential) {
+        self.refused().insert(provider.to_owned(), refused);
     }
 
     fn cached(&self) -> std::sync::MutexGuard<'_, HashMap<String, CachedSecret>> {
@@ -74,16 +104,48 @@ impl Keys {
         }
     }
 
-    /// Returns the output of the provider's command. One caller runs it at a time, and the others use its result.
+    /// Looks up a provider's credential. `refused` is the secret that the provider has just refused, which is not taken
+    /// from the cache.
+    async fn look_up(
+        &self,
+        provider: &str,
+        refused: Option<&SecretString>,
+    ) -> Result<Option<Credential>, String> {
+        let Some(entry) = self.providers.get(provider).cloned() else {
+            return Err(self.providers.unknown(provider));
+        };
+        let (kind, secret, account_id) = match self.find_source(entry).await? {
+            Found::NotNeeded => return Ok(None),
+            Found::Secret {
+                kind,
+                secret,
+                account_id,
+            } => (kind, secret, account_id),
+            Found::Command { argv, kind } => {
+                let secret = self.command_secret(provider, &argv, refused).await?;
+                (kind, secret, None)
+            }
+        };
+        Ok(Some(Credential {
+            kind,
+            secret,
+            account_id,
+        }))
+    }
+
+    /// Returns the output of the provider's command. One caller runs it at a time, and the others use its result,
+    /// unless it is the refused secret.
     async fn command_secret(
         &self,
         provider: &str,
         argv: &[String],
+        refused: Option<&SecretString>,
     ) -> Result<SecretString, String> {
         let cached = Arc::clone(self.cached().entry(provider.to_owned()).or_default());
         let mut cached = cached.lock().await;
         if let Some((at, secret)) = &*cached
             && at.elapsed() < CACHE_TIME
+            && !is_same(refused, Some(secret))
         {
             return Ok(secret.clone());
         }
@@ -96,34 +158,27 @@ impl Keys {
 #[async_trait]
 impl Credentials for Keys {
     async fn credential(&self, provider: &str) -> Result<Option<Credential>, String> {
-        let Some(entry) = self.providers.get(provider).cloned() else {
-            return Err(self.providers.unknown(provider));
-        };
-        match self.find_source(entry).await? {
-            Found::NotNeeded => Ok(None),
-            Found::Secret {
-                kind,
-                secret,
-                account_id,
-            } => Ok(Some(Credential {
-                kind,
-                secret,
-                account_id,
-            })),
-            Found::Command { argv, kind } => {
-                let secret = self.command_secret(provider, &argv).await?;
-                Ok(Some(command_credential(kind, secret)))
-            }
+        let found = self.look_up(provider, None).await;
+        if found.is_err() {
+            self.note(provider, RefusedCredential::Unusable);
         }
+        found
+    }
+
+    async fn renewed(&self, provider: &str, refused: &Credential) -> Option<Credential> {
+        let found = self.look_up(provider, Some(&refused.secret)).await.ok()??;
+        (!is_same(Some(&refused.secret), Some(&found.secret))).then_some(found)
+    }
+
+    fn note_refused(&self, provider: &str, refused: Option<&Credential>) {
+        let secret = refused.map(|refused| refused.secret.clone());
+        self.note(provider, RefusedCredential::Sent(secret));
     }
 }
 
-fn command_credential(kind: AuthKind, secret: SecretString) -> Credential {
-    Credential {
-        kind,
-        secret,
-        account_id: None,
-    }
+/// Compares two secrets, each `None` if there is none.
+fn is_same(one: Option<&SecretString>, other: Option<&SecretString>) -> bool {
+    one.map(ExposeSecret::expose_secret) == other.map(ExposeSecret::expose_secret)
 }
 
 /// Runs a credential command. Its stderr is not repeated in errors, because it might contain a secret.
@@ -184,79 +239,4 @@ pub(crate) fn shell_words(argv: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use holon_config::{FileSettings, Flags, resolve};
-    use secrecy::ExposeSecret as _;
-    use std::path::Path;
-
-    /// Creates a lookup with one provider whose credential this shell script prints.
-    fn keys(script: &str) -> Keys {
-        let text = format!(
-            "[providers.work]\ntransport = \"openai_responses\"\nbase_url = \"https://llm.example/v1\"\n\
-             [providers.work.auth]\nsource = \"credential_process\"\nkind = \"bearer_token\"\n\
-             command = [\"/bin/sh\", \"-c\", {}]\n",
-            serde_json::Value::from(script)
-        );
-        let file = FileSettings::parse(&text, Path::new("/h/config.toml")).unwrap();
-        let flags = Flags {
-            home: Some("/h".into()),
-            ..Flags::default()
-        };
-        let settings = resolve(&Env::default(), &flags, Some(&file)).unwrap();
-        Keys::new(settings.providers, Env::default(), "/h".into())
-    }
-
-    async fn command_secret(keys: &Keys) -> Result<String, String> {
-        let credential = keys.credential("work").await?.unwrap();
-        assert_eq!(credential.kind, AuthKind::BearerToken);
-        Ok(credential.secret.expose_secret().to_owned())
-    }
-
-    #[tokio::test]
-    async fn a_command_prints_the_credential_and_is_not_run_again_until_it_was_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let count = dir.path().join("count");
-        let count = count.display();
-        let keys = keys(&format!(
-            "echo run >> '{count}'; wc -l < '{count}' | tr -d ' '"
-        ));
-        assert_eq!(command_secret(&keys).await.unwrap(), "1");
-        assert_eq!(command_secret(&keys).await.unwrap(), "1");
-        keys.forget("work");
-        assert_eq!(command_secret(&keys).await.unwrap(), "2");
-    }
-
-    #[tokio::test]
-    async fn a_command_that_fails_is_named_and_nothing_it_said_is_repeated() {
-        for (script, what) in [
-            ("echo s3cret; exit 3", "ended with exit status 3"),
-            ("echo s3cret >&2; kill -9 $$", "was ended by signal 9"),
-            ("true", "printed nothing"),
-            ("echo s3cret; echo s3cret", "printed more than one line"),
-            (
-                "yes s3cret | head -c 100000",
-                "printed more than 65536 bytes",
-            ),
-        ] {
-            let shown = command_secret(&keys(script)).await.unwrap_err();
-            assert!(shown.contains(what), "{script}: {shown}");
-            assert!(shown.contains("the credential command of work"), "{shown}");
-            assert!(!shown.contains("s3cret"), "{shown}");
-        }
-    }
-
-    #[tokio::test]
-    async fn words_of_a_command_arrive_as_they_are() {
-        let argv: Vec<String> = ["printf", "%s|%s|%s", "it's", "$HOME", "a b"]
-            .map(str::to_owned)
-            .to_vec();
-        let shown = run("work", &argv).await.unwrap();
-        assert_eq!(shown.expose_secret(), "it's|$HOME|a b");
-    }
-
-    #[test]
-    fn keys_show_nothing_of_what_they_know() {
-        assert_eq!(format!("{:?}", keys("true")), "Keys { .. }");
-    }
-}
+mod tests;

@@ -1,12 +1,18 @@
 //! The engine's port for models: calls providers through the router. New settings replace all providers at once.
 
 use super::credential::Keys;
+use super::credential_watch::CredentialWatch;
 use crate::error::Error;
 use async_trait::async_trait;
 use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::delta::TextSink;
+<<<<<<< HEAD
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
+=======
+use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::ModelPolicy;
+>>>>>>> h13b-r
 use holon_engine::ports::ModelClient;
 use holon_llm::{HttpLimits, Router, Secrets};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,6 +27,7 @@ pub(crate) struct Models {
     bound: RwLock<Arc<ProviderBinding>>,
     /// Secrets hidden from answers. They outlive the settings, because a provider may echo an old key.
     secrets: Secrets,
+    watch: CredentialWatch,
 }
 
 /// The providers of one version of the settings. A call keeps the version it started with.
@@ -69,13 +76,12 @@ impl ProviderBinding {
         text: TextSink<'_>,
         cancel: &CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let answer = self.router.call(request, text, cancel).await;
-        if let Err(failure) = &answer
-            && failure.kind == ModelFailureKind::Auth
-        {
-            self.keys.forget(request.model.provider());
-        }
-        answer
+        self.router.call(request, text, cancel).await
+    }
+
+    /// Returns true if a provider has a usable credential other than the one it refused last.
+    pub(crate) async fn has_renewed_credential(&self, provider: &str) -> bool {
+        self.keys.is_renewed(provider).await
     }
 
     /// Returns the context window that the server of a model states, if the settings and the table know none.
@@ -118,6 +124,7 @@ impl Models {
         Ok(Self {
             bound: RwLock::new(Arc::new(bound)),
             secrets,
+            watch: CredentialWatch::default(),
         })
     }
 
@@ -165,8 +172,17 @@ impl ModelClient for Models {
         bound.catalog.policy(model, &bound.max_output_tokens)
     }
 
+<<<<<<< HEAD
     async fn stated_limits(&self, model: &ModelRef) -> Option<LearnedLimits> {
         let window = self.current().router.stated_window(model).await?;
         Some(LearnedLimits::window(window, LimitSource::Server))
+=======
+    fn watch_credential(&self, provider: &str) {
+        self.watch.add(provider);
+    }
+
+    async fn credential_renewed(&self) -> String {
+        self.watch.next_renewed(|| self.current()).await
+>>>>>>> h13b-r
     }
 }

@@ -92,6 +92,8 @@ impl OldRow {
             run: temporary.then(|| RunTerms::temporary(None)),
             model_override: self.model_override,
             reasoning_effort: self.reasoning_effort,
+            thinking_tokens: None,
+            fallback_models: None,
         };
         let (open_turn, attempts) = self.open_turn.map(OldTurn::split).unzip();
         let state = HotState {

@@ -124,6 +124,14 @@ pub struct AgentModelOverrideSet {
     /// Reasoning effort for that model. Absent if the default of the provider is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
+    /// Most tokens that this model may think in one answer; 0 turns thinking off. Absent if the setting of the model is
+    /// used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_tokens: Option<u32>,
+    /// Models that are asked in this order if that model fails; empty for none. Absent if the fallbacks of the host are
+    /// used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_models: Option<Vec<String>>,
 }
 
 /// Model override that was removed. See [`Event::AgentModelOverrideCleared`](super::Event::AgentModelOverrideCleared).

@@ -90,6 +90,8 @@ pub enum SuspensionEnd {
     HostStart,
     /// The agent was given another model, or the host's models or credentials changed.
     ModelChange,
+    /// The host found another credential of a provider that had refused the last one.
+    CredentialRenewed,
 }
 
 /// End of a suspension. See [`Event::TurnSuspensionEnded`](super::Event::TurnSuspensionEnded).

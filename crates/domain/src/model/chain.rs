@@ -1,7 +1,8 @@
 //! The chain of models that a turn may ask, in order.
 
 use super::ModelRef;
-use crate::provider::ReasoningEffort;
+use crate::provider::{CredentialRenewal, ReasoningEffort};
+use std::collections::BTreeMap;
 
 /// Models of the host: the default for agents without a choice of their own, and the fallbacks that are asked if it
 /// fails.
@@ -15,6 +16,8 @@ pub struct ModelChain {
     pub fallback_disabled: bool,
     /// Providers on this machine, which need no network.
     pub local_providers: Vec<String>,
+    /// The step that renews the credential of a provider, by the provider's id. Scripts have none.
+    pub renewals: BTreeMap<String, CredentialRenewal>,
 }
 
 /// Model choice of an agent, which counts from its next turn on.
@@ -23,10 +26,21 @@ pub enum ModelChoice {
     /// A model of its own, independent of the host's default.
     Use {
         model: ModelRef,
-        /// Absent if the provider's default applies.
-        reasoning_effort: Option<ReasoningEffort>,
+        options: ModelOptions,
     },
     Inherit,
+}
+
+/// Options of an agent's own model. They are valid for this model only and are cleared with it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelOptions {
+    /// Absent if the provider's default applies.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Most tokens that the model may think in one answer; 0 turns thinking off. Absent if the setting of the model
+    /// applies.
+    pub thinking_tokens: Option<u32>,
+    /// Models that are asked in this order if it fails; empty for none. Absent if the fallbacks of the host apply.
+    pub fallback_models: Option<Vec<ModelRef>>,
 }
 
 impl ModelChain {
@@ -47,6 +61,7 @@ impl ModelChain {
             fallbacks: Vec::new(),
             fallback_disabled: false,
             local_providers: Vec::new(),
+            renewals: BTreeMap::new(),
         }
     }
 
@@ -63,17 +78,28 @@ impl ModelChain {
         own.or(self.default.as_ref())
     }
 
-    /// Returns the models that are asked after the first, each once: only those the settings list as fallbacks. The
-    /// default is none of them, because it may follow from a credential that happens to be in the environment, and a
-    /// question for a chosen model must not reach a provider that was chosen for other questions.
+    /// Returns the step that renews the credential of a model's provider. `None` if the provider has no settings.
     #[must_use]
-    pub fn fallbacks_after(&self, own: Option<&ModelRef>) -> Vec<ModelRef> {
+    pub fn renewal_of(&self, model: &ModelRef) -> Option<&CredentialRenewal> {
+        self.renewals.get(model.provider())
+    }
+
+    /// Returns the models that are asked after the first, each once: only those that the agent's own list names, or the
+    /// settings if the agent has no list. The default is none of them, because it may follow from a credential that
+    /// happens to be in the environment, and a question for a chosen model must not reach a provider that was chosen
+    /// for other questions. Fallbacks that the settings turn off are off for every agent.
+    #[must_use]
+    pub fn fallbacks_after(
+        &self,
+        own: Option<&ModelRef>,
+        listed: Option<&[ModelRef]>,
+    ) -> Vec<ModelRef> {
         let first = self.first(own);
         if self.fallback_disabled {
             return Vec::new();
         }
         let mut rest: Vec<ModelRef> = Vec::new();
-        for model in &self.fallbacks {
+        for model in listed.unwrap_or(&self.fallbacks) {
             if Some(model) != first && !rest.contains(model) {
                 rest.push(model.clone());
             }
@@ -97,7 +123,7 @@ mod tests {
             ..ModelChain::only(model("a/1"))
         };
         let after = |own: Option<&ModelRef>| -> Vec<String> {
-            let rest = chain.fallbacks_after(own);
+            let rest = chain.fallbacks_after(own, None);
             rest.iter().map(ToString::to_string).collect()
         };
         assert_eq!(chain.first(None), Some(&model("a/1")));
@@ -106,7 +132,7 @@ mod tests {
         assert_eq!(after(Some(&model("c/1"))), ["b/1"]);
         assert_eq!(after(Some(&model("d/1"))), ["b/1", "c/1"]);
         let unlisted = ModelChain::only(model("a/1"));
-        assert_eq!(unlisted.fallbacks_after(Some(&model("d/1"))), []);
+        assert_eq!(unlisted.fallbacks_after(Some(&model("d/1")), None), []);
     }
 
     #[test]
@@ -116,11 +142,28 @@ mod tests {
             ..ModelChain::none()
         };
         assert_eq!(none.first(None), None);
-        assert_eq!(none.fallbacks_after(Some(&model("a/1"))), [model("b/1")]);
+        let own = model("a/1");
+        assert_eq!(none.fallbacks_after(Some(&own), None), [model("b/1")]);
         let off = ModelChain {
             fallback_disabled: true,
             ..none
         };
-        assert_eq!(off.fallbacks_after(Some(&model("a/1"))), []);
+        assert_eq!(off.fallbacks_after(Some(&own), None), []);
+        assert_eq!(off.fallbacks_after(Some(&own), Some(&[model("c/1")])), []);
+    }
+
+    #[test]
+    fn a_list_of_the_agent_replaces_that_of_the_settings_also_if_it_is_empty() {
+        let chain = ModelChain {
+            fallbacks: vec![model("b/1")],
+            ..ModelChain::only(model("a/1"))
+        };
+        let own = model("d/1");
+        let listed = [model("c/1"), own.clone(), model("c/1")];
+        assert_eq!(
+            chain.fallbacks_after(Some(&own), Some(&listed)),
+            [model("c/1")]
+        );
+        assert_eq!(chain.fallbacks_after(Some(&own), Some(&[])), []);
     }
 }

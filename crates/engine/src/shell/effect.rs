@@ -1,6 +1,6 @@
 //! Performs effects, each in its own task. Every outcome is stamped with the effect it belongs to.
 
-use super::{AFTER_A_FAULT_MS, Shell};
+use super::{AFTER_A_FAULT_MS, Shell, renewal};
 use crate::error::Error;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
@@ -41,7 +41,9 @@ impl Shell {
         };
         holon_fault::hit("effect.done");
         if let Some(input) = outcome {
+            let refused = renewal::refused_provider(&input);
             self.submit_until_committed(&agent_id, input).await;
+            self.watch_refused(refused);
         }
         // The effect counts as running until its outcome is committed; that commit removes it first.
         self.lock_running().remove(&(agent_id, id));
@@ -105,6 +107,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
         | Input::Continue => None,

@@ -189,6 +189,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
         | Input::Continue => OUTCOME_BYTES,

@@ -21,6 +21,7 @@ mod lifecycle;
 mod models;
 mod patches;
 mod patience;
+mod renewals;
 mod restarts;
 mod runs;
 mod stopping;

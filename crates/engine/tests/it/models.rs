@@ -2,7 +2,7 @@
 
 use crate::house::{House, agent, briefs, prompt};
 use holon_domain::model::{
-    ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelRef, ModelReply,
+    ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelOptions, ModelRef, ModelReply,
 };
 use holon_domain::provider::{LearnedLimits, PolicySource};
 use holon_testkit::ports::{calls, failure, says};
@@ -62,7 +62,7 @@ async fn an_own_choice_and_new_settings_hold_from_the_next_turn_on() {
 
     let own = ModelChoice::Use {
         model: model("d/1"),
-        reasoning_effort: None,
+        options: ModelOptions::default(),
     };
     let control = host.control();
     control

@@ -16,6 +16,7 @@ pub(crate) use stream::Assembler;
 
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use cache::{BlockPosition, Marks};
+use holon_domain::limits::MIN_THINKING_TOKENS;
 use holon_domain::model::{ModelRequest, PromptBlock, PromptFrame};
 use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
@@ -62,9 +63,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     put("stream", json!(true));
     Value::Object(body)
 }
-
-/// Fewest tokens of thinking that the API accepts.
-const MIN_THINKING_TOKENS: u32 = 1_024;
 
 /// Returns the tokens that the model may think, if thinking is on and the output limit leaves room for an answer.
 fn thinking_tokens(request: &ModelRequest) -> Option<u32> {

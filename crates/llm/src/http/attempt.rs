@@ -23,11 +23,14 @@ use crate::codec::{self, DecodedReply, Fault};
 use crate::credential::{Credential, Credentials};
 use crate::secrets::Secrets;
 use holon_domain::delta::TextSink;
-use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest, StopReason};
+use holon_domain::model::{
+    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, StopReason,
+};
 use holon_domain::provider::PromptCapability;
 use reqwest::{Client, Method, Request, Url};
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// State that all attempts share.
 #[derive(Debug)]
@@ -87,10 +90,36 @@ impl Http {
     ) -> Result<ModelReply, ModelFailure> {
         let mut deadline = Deadline::starting(self.limits.content);
         let bare = self.context(provider, Some(&request.model));
-        let credential = self.credential(&bare, &mut deadline).await?;
-        let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
-        let question = Question { request, text };
-        let mut decoded = attempt.answer(question).await?;
+        let mut credential = self.credential(&bare, &mut deadline).await?;
+        let spoken = AtomicBool::new(false);
+        let note_and_pass = |piece: &str| {
+            spoken.store(true, Ordering::Relaxed);
+            text(piece);
+        };
+        let question = Question {
+            request,
+            text: &note_and_pass,
+        };
+        let mut answer = self
+            .attempt(bare, credential.as_ref(), &mut deadline)
+            .answer(question)
+            .await;
+        // Text that was passed on cannot be taken back, so an attempt that has spoken is not repeated.
+        if says_unsupported(&answer)
+            && !spoken.load(Ordering::Relaxed)
+            && let Some(renewed) = self
+                .renewed(&bare, credential.as_ref(), &mut deadline)
+                .await
+        {
+            credential = Some(renewed);
+            let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
+            answer = attempt.answer(question).await;
+        }
+        if says_unsupported(&answer) {
+            let id = &provider.spec.id;
+            self.credentials.note_refused(id, credential.as_ref());
+        }
+        let mut decoded = answer?;
         if is_cut_silently(request, &decoded.reply) {
             decoded.reply.stop_reason = StopReason::MaxOutputTokens;
         }
@@ -181,6 +210,19 @@ impl Http {
             self.secrets.learn(&credential.secret);
         }
         Ok(credential)
+    }
+
+    /// Reads a refused credential again. `None` if it is the same or cannot be read.
+    async fn renewed(
+        &self,
+        context: &ErrorContext<'_>,
+        refused: Option<&Credential>,
+        deadline: &mut Deadline,
+    ) -> Option<Credential> {
+        let read = self.credentials.renewed(&context.provider.id, refused?);
+        let renewed = deadline.step(self.limits.content, read).await.ok()??;
+        self.secrets.learn(&renewed.secret);
+        Some(renewed)
     }
 
     fn context<'a>(
@@ -377,6 +419,12 @@ impl<'a> Attempt<'a> {
         let status = whole.status;
         Err(ExchangeError::Faulty { fault, status })
     }
+}
+
+/// Returns true if the provider refused the credential.
+fn says_unsupported<T>(answer: &Result<T, ModelFailure>) -> bool {
+    let failure = answer.as_ref().err();
+    failure.is_some_and(|failure| failure.kind == ModelFailureKind::Auth)
 }
 
 /// Returns true if an answer used up its output limit although it claims to be complete, as some local servers do.

@@ -8,6 +8,7 @@ mod freeform;
 mod guide;
 mod play;
 mod proxy;
+mod refused_key;
 mod routes;
 mod secrets;
 mod streaming;

@@ -146,6 +146,14 @@ impl RequestFault {
             "write it like that; `holon config models list` shows what there is",
         ),
     );
+    pub(crate) const MODEL_OPTION: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "invalid_model_option",
+            "an option of the model is out of range",
+            "the message names the option and its range",
+        ),
+    );
     pub(crate) const TEMPLATE: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::with_hint(
@@ -198,7 +206,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::UNAUTHORIZED,
         Self::HOST_NOT_ALLOWED,
         Self::ORIGIN_NOT_ALLOWED,
@@ -215,6 +223,7 @@ impl RequestFault {
         Self::CURSOR,
         Self::CURSOR_AHEAD,
         Self::MODEL_REF,
+        Self::MODEL_OPTION,
         Self::TEMPLATE,
         Self::CLAIMED_AUTHORITY,
         Self::NO_CONTENT,

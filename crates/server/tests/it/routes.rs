@@ -244,6 +244,35 @@ async fn an_agent_gets_a_model_of_its_own_and_gives_it_up_again() {
     }
 }
 
+/// A model with this many fallbacks.
+fn many_fallbacks(count: usize) -> String {
+    json!({ "model": "a/b", "fallback_models": vec!["a/c"; count] }).to_string()
+}
+
+#[tokio::test]
+async fn thinking_and_fallbacks_are_set_with_the_model_and_cleared_with_it() {
+    let world = World::start().await;
+    for (tokens, fallbacks) in [(0, many_fallbacks(16)), (1_024, many_fallbacks(0))] {
+        let mut body: Value = serde_json::from_str(&fallbacks).expect("JSON");
+        body["thinking_tokens"] = json!(tokens);
+        let text = body.to_string();
+        let set = world.ask("POST", "/control/agents/dev/model", &text).await;
+        let set = set.json();
+        let model = &set["model"];
+        assert_eq!(model["override_thinking_tokens"], tokens);
+        assert_eq!(model["override_fallback_models"], body["fallback_models"]);
+    }
+    let plain = r#"{"model":"a/b"}"#;
+    let set = world.ask("POST", "/control/agents/dev/model", plain).await;
+    assert_eq!(set.json()["model"].get("override_thinking_tokens"), None);
+    assert_eq!(set.json()["model"].get("override_fallback_models"), None);
+    let unknown = r#"{"model":"a/b","fallback_models":["elsewhere/m"]}"#;
+    let refused = world
+        .ask("POST", "/control/agents/dev/model", unknown)
+        .await;
+    assert_eq!(refused.refusal().1, "model_unavailable");
+}
+
 #[tokio::test]
 async fn a_model_that_is_none_is_refused_before_the_engine_is_asked() {
     let world = World::start().await;
@@ -256,6 +285,16 @@ async fn a_model_that_is_none_is_refused_before_the_engine_is_asked() {
         ),
         (r#"{"model":"a/b","nonsense":1}"#, "invalid_request"),
         (r#"{}"#, "invalid_request"),
+        (
+            r#"{"model":"a/b","thinking_tokens":1023}"#,
+            "invalid_model_option",
+        ),
+        (r#"{"model":"a/b","thinking_tokens":-1}"#, "invalid_request"),
+        (
+            r#"{"model":"a/b","fallback_models":["a/c","nonsense"]}"#,
+            "invalid_model",
+        ),
+        (&many_fallbacks(17), "invalid_model_option"),
     ] {
         let reply = world.ask("POST", "/control/agents/dev/model", body).await;
         assert_eq!(reply.refusal(), (400, code.into()), "{body}");
