@@ -211,10 +211,6 @@ impl ProviderSpec {
     }
 }
 
-<<<<<<< HEAD
-/// Limits of a model that its provider revealed: in an error, or in the server's description of itself. Kept until an
-/// answer disproves them; the settings override them.
-=======
 /// The step by which an operator renews the credential of a provider. It follows from the settings and holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialRenewal {
@@ -224,8 +220,8 @@ pub struct CredentialRenewal {
     pub is_noticed: bool,
 }
 
-/// Limits of a model that a provider's error revealed. Kept until an answer disproves them; the settings override them.
->>>>>>> h13b-r
+/// Limits of a model that its provider revealed: in an error, or in the server's description of itself. Kept until an
+/// answer disproves them; the settings override them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LearnedLimits {
     /// Tokens of request and answer together.

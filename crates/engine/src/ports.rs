@@ -42,12 +42,12 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
     /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
 
-<<<<<<< HEAD
     /// Limits that the model's server describes about itself. `None` if it does not describe them. Called before every
     /// round of a model with an assumed window; returns within a few seconds, and at once when the answer is known.
     async fn stated_limits(&self, _model: &ModelRef) -> Option<LearnedLimits> {
         None
-=======
+    }
+
     /// Starts to watch the credential of a provider that has refused it, until [`ModelClient::credential_renewed`] has
     /// reported this provider. Watching a provider twice changes nothing.
     fn watch_credential(&self, _provider: &str) {}
@@ -56,7 +56,6 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
     /// the provider. Only one caller may wait.
     async fn credential_renewed(&self) -> String {
         std::future::pending().await
->>>>>>> h13b-r
     }
 }
 

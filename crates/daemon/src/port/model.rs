@@ -6,13 +6,8 @@ use crate::error::Error;
 use async_trait::async_trait;
 use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::delta::TextSink;
-<<<<<<< HEAD
-use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
-=======
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::ModelPolicy;
->>>>>>> h13b-r
+use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy};
 use holon_engine::ports::ModelClient;
 use holon_llm::{HttpLimits, Router, Secrets};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -172,17 +167,16 @@ impl ModelClient for Models {
         bound.catalog.policy(model, &bound.max_output_tokens)
     }
 
-<<<<<<< HEAD
     async fn stated_limits(&self, model: &ModelRef) -> Option<LearnedLimits> {
         let window = self.current().router.stated_window(model).await?;
         Some(LearnedLimits::window(window, LimitSource::Server))
-=======
+    }
+
     fn watch_credential(&self, provider: &str) {
         self.watch.add(provider);
     }
 
     async fn credential_renewed(&self) -> String {
         self.watch.next_renewed(|| self.current()).await
->>>>>>> h13b-r
     }
 }
