@@ -8,6 +8,7 @@
 )]
 
 mod aside;
+mod bad_work;
 mod called_off;
 mod commands;
 mod config;
@@ -39,4 +40,5 @@ mod runs;
 mod streaming;
 mod support;
 mod terminal;
+mod waiting;
 mod work;
