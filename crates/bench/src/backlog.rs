@@ -128,7 +128,7 @@ impl Backlog {
     }
 }
 
-/// An operator's message.
+/// Builds a message of an operator.
 pub(crate) fn message() -> Input {
     Input::Admit(Box::new(holon_core::Ingress::operator_prompt(
         "say hello to the operator".to_owned(),

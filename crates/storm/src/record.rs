@@ -51,7 +51,7 @@ pub(crate) struct Records {
     /// Runs whose client disconnected before the answer.
     pub(crate) runs_left: u64,
     pub(crate) runs_failed: Vec<FailedRun>,
-    /// Wakes by agent.
+    /// Wakes of each agent, by its name.
     pub(crate) wakes: BTreeMap<String, WakeCounts>,
     pub(crate) stops: u64,
     pub(crate) starts: u64,

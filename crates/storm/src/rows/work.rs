@@ -23,7 +23,7 @@ pub(crate) struct WorkRows {
     pub(crate) slots: Vec<SlotEvent>,
 }
 
-/// A work item.
+/// One row of the table of work items.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ItemRow {
     pub(crate) agent: i64,
