@@ -35,8 +35,8 @@ pub use turn::{
 };
 
 pub use work::{
-    SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFired, WaitingIntentCreated,
-    WaitingIntentEnded, WakeHintTriggered, WorkItemCompletionReportPromoted,
+    SystemTickEmitted, SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFired,
+    WaitingIntentCreated, WaitingIntentEnded, WakeHintTriggered, WorkItemCompletionReportPromoted,
     WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked,
     WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed, WorkItemWritten,
 };
@@ -44,7 +44,7 @@ pub use work::{
 use crate::brief::{ActionCode, BriefKind};
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::effect::EffectId;
-use crate::id::{BriefId, MessageId, RunId, TaskId, WorkItemId};
+use crate::id::{BriefId, MessageId, RunId, TaskId};
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::TerminalReason;
@@ -342,21 +342,6 @@ pub struct ClosureDecided {
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
-}
-
-/// A wake-up by the runtime. See [`Event::SystemTickEmitted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SystemTickEmitted {
-    /// Part of the runtime that sent the tick: `sleep_wait`, `wait_over`, `work_queue`, `work_item_recheck` or
-    /// `wake_hint`.
-    pub subsystem: String,
-    /// Id of the queued tick message.
-    pub message_id: MessageId,
-    /// Time for which the tick was planned. The event's own time is when it was queued; the difference is the delay.
-    pub planned_at: Timestamp,
-    /// Work item that the tick is about. Absent if it is about none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work_item_id: Option<WorkItemId>,
 }
 
 /// Change of an agent's lifecycle. See [`Event::ControlApplied`].
