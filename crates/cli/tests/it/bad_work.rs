@@ -30,6 +30,19 @@ fn items_of_others_and_completed_ones_are_refused_and_two_steps_at_once_are_take
         &world,
         &["sweep", "--todo", "[>] the hall", "--todo", "[>] the yard"],
     );
+    let again = [
+        "work",
+        "update",
+        both.as_str(),
+        "--todo",
+        "[>] x",
+        "--todo",
+        "[>] y",
+    ];
+    let warned = world.run(&again);
+    assert_eq!(warned.code, Some(0), "{warned:?}");
+    let warning = "warning: 2 entries of the checklist are in progress";
+    assert!(warned.stderr.contains(warning), "{warned:?}");
     let started = item["todo_list"].as_array().unwrap().iter();
     let started = started.filter(|todo| todo["state"] == "in_progress");
     assert_eq!(started.count(), 2, "{item:#}");
