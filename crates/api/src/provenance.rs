@@ -203,6 +203,29 @@ impl Provenance {
                 task_id: e.task_id.clone(),
                 ..Self::item(e.work_item_id.as_ref())
             },
+            Event::WorkItemEnqueueRequested(e) => Self {
+                trust: Some(e.authority_class.into()),
+                authority_class: Some(e.authority_class),
+                ..Self::item(Some(&e.work_item_id))
+            },
+            Event::WorkItemTurnEndCommitted(e) => Self {
+                work_item_id: Some(e.work_item_id.clone()),
+                ..Self::run(Some(&e.run_id))
+            },
+            Event::WorkItemTurnEndCommitSkipped(e) => Self {
+                work_item_id: Some(e.work_item_id.clone()),
+                ..Self::run(Some(&e.run_id))
+            },
+            Event::WorkItemStaleReminderInjected(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemStaleReminderSkipped(e) => Self::item(Some(&e.work_item_id)),
+            Event::WaitingIntentCancelled(e) => Self::item(e.work_item_id.as_ref()),
+            Event::ExternalWaitWithoutRecovery(e) => Self::item(e.work_item_id.as_ref()),
+            Event::SchedulerDiagnostic(e) => Self::item(e.work_item_id.as_ref()),
+            Event::TimerCreateRequested(e) => Self {
+                trust: Some(e.authority_class.into()),
+                authority_class: Some(e.authority_class),
+                ..Self::default()
+            },
             Event::BriefCreated(e) => {
                 Self::message(e.settles.first().or_else(|| e.acknowledges.first()))
             }
@@ -241,6 +264,10 @@ impl Provenance {
             | Event::TimerCreated(_)
             | Event::TimerCancelled(_)
             | Event::WakeHintTriggered(_)
+            | Event::WakeHintCoalesced(_)
+            | Event::WakeRequested(_)
+            | Event::MissingCurrentWorkItemBeforeWait(_)
+            | Event::SchedulerPostureDecision(_)
             | Event::EffectOutcomeDropped(_)
             | Event::Unknown { .. } => Self::default(),
         }

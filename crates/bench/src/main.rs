@@ -16,6 +16,7 @@
 )]
 
 mod admission;
+mod backlog;
 mod bare;
 mod command;
 mod disk;
@@ -25,10 +26,13 @@ mod output;
 mod patch;
 mod program;
 mod round;
+mod schedule;
 mod served;
 mod shim;
 mod stats;
 mod tasks;
+mod timers;
+mod wake;
 mod wire;
 mod world;
 
@@ -88,6 +92,10 @@ const ROWS: &[&str] = &[
     "command_output",
     "tasks",
     "commit_under_load",
+    "schedule_decision",
+    "timers_10000",
+    "timer_lateness",
+    "wake_to_first_byte",
 ];
 
 async fn measure(
@@ -125,6 +133,10 @@ async fn measure(
         "command_output" => output::floods(holon).await,
         "tasks" => tasks::fleets(holon, 100).await,
         "commit_under_load" => plain(load::commits(holon).await),
+        "schedule_decision" => schedule::decisions(),
+        "timers_10000" => timers::pending(holon, 10_000).await,
+        "timer_lateness" => timers::lateness(holon).await,
+        "wake_to_first_byte" => plain(wake::to_first_byte().await),
         other => Err(format!("no such row: {other}").into()),
     }
 }

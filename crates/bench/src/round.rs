@@ -33,7 +33,7 @@ pub(crate) async fn overhead(conversation_bytes: usize) -> Fallible<Value> {
     let dir = tempfile::tempdir()?;
     let model = Over(Router::new(
         dir.path().to_owned(),
-        vec![provider.spec()],
+        vec![spec(provider.port)],
         Arc::new(NoKeys),
         HttpLimits::default(),
     )?);
@@ -73,7 +73,7 @@ fn bare(request: &[u8]) -> Fallible<Sample> {
 }
 
 #[derive(Debug)]
-struct NoKeys;
+pub(crate) struct NoKeys;
 
 #[async_trait]
 impl Credentials for NoKeys {
@@ -84,7 +84,7 @@ impl Credentials for NoKeys {
 
 /// The real client in a window nothing fills.
 #[derive(Debug)]
-struct Over(Router);
+pub(crate) struct Over(pub(crate) Router);
 
 #[async_trait]
 impl ModelClient for Over {
@@ -131,21 +131,22 @@ impl Provider {
         Ok(Self { port, serving })
     }
 
-    fn spec(&self) -> ProviderSpec {
-        ProviderSpec {
-            id: "bench".to_owned(),
-            transport: Transport::OpenaiChatCompletions,
-            base_url: format!("http://127.0.0.1:{}/v1", self.port),
-            store_responses: false,
-            context_management: None,
-            reasoning_effort: None,
-            omit: std::collections::BTreeSet::new(),
-        }
-    }
-
     fn finish(self) -> Fallible<Served> {
         let served = self.serving.join().map_err(|_| "the provider panicked")?;
         Ok(served?)
+    }
+}
+
+/// A provider on this port of loopback.
+pub(crate) fn spec(port: u16) -> ProviderSpec {
+    ProviderSpec {
+        id: "bench".to_owned(),
+        transport: Transport::OpenaiChatCompletions,
+        base_url: format!("http://127.0.0.1:{port}/v1"),
+        store_responses: false,
+        context_management: None,
+        reasoning_effort: None,
+        omit: std::collections::BTreeSet::new(),
     }
 }
 
@@ -173,7 +174,7 @@ fn serve(mut stream: TcpStream, first_words: usize) -> std::io::Result<Served> {
     Ok(served)
 }
 
-fn answer(words: &str, calls: bool) -> Vec<u8> {
+pub(crate) fn answer(words: &str, calls: bool) -> Vec<u8> {
     let call = json!([{ "id": "c1", "type": "function",
         "function": { "name": "Nothing", "arguments": "{}" } }]);
     let (content, tool_calls, why) = if calls {
@@ -193,7 +194,7 @@ fn answer(words: &str, calls: bool) -> Vec<u8> {
 }
 
 /// One HTTP message with a content length, head and body.
-fn read_message(reader: &mut impl std::io::BufRead) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_message(reader: &mut impl std::io::BufRead) -> std::io::Result<Vec<u8>> {
     let (mut message, mut length) = (Vec::new(), 0_usize);
     loop {
         let start = message.len();

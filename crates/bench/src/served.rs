@@ -1,12 +1,12 @@
 //! What is measured through the real program: start, memory, HTTP admission, event streams, one-shot runs.
 
+use crate::backlog;
 use crate::bare::{Bare, Rows};
 use crate::memory;
 use crate::program::{Fallible, HELD, INSTANT, Served, expect_ok, home, script};
 use crate::stats::{Sample, rate, round};
 use crate::wire::Wire;
 use crate::world;
-use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::{AgentId, Timestamp};
 use holon_store::Db;
 use holon_testkit::ports::FixedModel;
@@ -166,21 +166,7 @@ fn fill(db: &Path, count: usize) -> Fallible<()> {
 fn idle_agent(n: usize) -> holon_core::input::NewAgent {
     let agent_id =
         AgentId::parse_stored(&format!("idle-{n}")).unwrap_or_else(|_| unreachable!("a safe name"));
-    let agent_home = format!("/agents/idle-{n}");
-    holon_core::input::NewAgent {
-        workspace: holon_domain::workspace::WorkspaceEntry::agent_home(&agent_home),
-        agent_home,
-        model: None,
-        run: None,
-        identity: AgentIdentity {
-            agent_id,
-            kind: AgentKind::Named,
-            visibility: Visibility::Public,
-            ownership: Ownership::SelfOwned,
-            profile_preset: ProfilePreset::PublicNamed,
-            lineage_parent_agent_id: None,
-        },
-    }
+    backlog::public_agent(&agent_id)
 }
 
 /// From a POST to the event at the last of some subscribers.

@@ -4,7 +4,7 @@
 mod round;
 
 pub(crate) use round::{CallIntent, CurrentRound};
-pub use round::{ContextSize, RoundAnswer, RoundTiming, blocks};
+pub use round::{ContextSize, RoundAnswer, RoundTiming, StaleReminder, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};

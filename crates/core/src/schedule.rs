@@ -7,10 +7,13 @@ use crate::assess::{Assessment, NextAction, assess, is_self_caused, run_failed_s
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
 use crate::{rest, tick, turn};
-use holon_domain::agent::WorkState;
+use holon_domain::agent::{AgentStatus, WorkState};
 use holon_domain::closure::{ClosureDecision, WaitingReason};
 use holon_domain::continuation::ContinuationResolution;
-use holon_domain::event::{ContinuationResolved, Event, SchedulerChoice, SchedulerDecision};
+use holon_domain::event::{
+    ContinuationResolved, Event, SchedulerChoice, SchedulerDecision, SchedulerDiagnostic,
+    SchedulerPostureDecision,
+};
 use holon_domain::message::MessageKind;
 use holon_domain::queue::{QueueEntry, QueueStatus};
 
@@ -76,6 +79,28 @@ fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
         evidence,
         message_seq: None,
     }));
+    record_posture(draft, assessment);
+}
+
+/// Records the status in which an agent with work rests after a turn. Work that could run is mentioned, because only a
+/// pause keeps it from running.
+fn record_posture(draft: &mut Draft<'_>, assessment: &Assessment) {
+    let posture = &assessment.posture;
+    draft.event(Event::SchedulerPostureDecision(SchedulerPostureDecision {
+        boundary: "run_loop_idle".to_owned(),
+        reason: posture.reason.clone(),
+        previous_status: AgentStatus::AwakeRunning,
+        next_status: assessment.status,
+        wakes_at: posture.wakes_at,
+    }));
+    if draft.agent.work.items.runnable > 0 && !draft.agent.is_one_run() {
+        draft.event(Event::SchedulerDiagnostic(SchedulerDiagnostic {
+            kind: "idle_posture_has_runnable_work".to_owned(),
+            severity: "info".to_owned(),
+            message: posture.reason.clone(),
+            work_item_id: posture.work_item_id.clone(),
+        }));
+    }
 }
 
 /// Returns true if a message waits for the end of a pause that is already set.

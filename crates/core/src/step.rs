@@ -13,12 +13,12 @@ use crate::{
     schedule, task, tick, timer, turn, wait, work,
 };
 use holon_domain::decision::Decision;
-use holon_domain::event::SuspensionEnd;
+use holon_domain::event::{Event, SuspensionEnd, WakeHintCoalesced, WakeRequested};
 use holon_domain::needs::Needs;
 use holon_domain::send::AgentSend;
 use holon_domain::timer::{DueAction, DueId};
 use holon_domain::trigger::WakeHint;
-use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_domain::{AgentId, Entropy, Timestamp, limits, text};
 
 /// A decision, its sends, and the reply to the sender of its input.
 #[derive(Debug, Clone)]
@@ -152,7 +152,21 @@ fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
 fn accept_hint(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejection> {
     admission::judge_lifecycle(&draft.agent)?;
     hint::judge(hint)?;
-    Ok(hint::handle_hint(draft, hint.clone()))
+    let shown = |words: &String| text::preview(words, limits::EVENT_PREVIEW_BYTES);
+    // A hint of a capability names its trigger; any other is the request of an operator.
+    if hint.external_trigger_id.is_none() {
+        draft.event(Event::WakeRequested(WakeRequested {
+            reason: hint.reason.as_ref().map(shown),
+            source: hint.source.as_ref().map(shown),
+        }));
+    }
+    let reply = hint::handle_hint(draft, hint.clone());
+    if reply == (Reply::Woken { coalesced: true }) {
+        draft.event(Event::WakeHintCoalesced(WakeHintCoalesced {
+            key: shown(&hint.key),
+        }));
+    }
+    Ok(reply)
 }
 
 /// Handles what the decision of another agent sent.

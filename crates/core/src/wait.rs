@@ -22,7 +22,7 @@ use crate::subsystem::WAIT_OVER;
 use crate::work;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentEnded};
+use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentCancelled, WaitingIntentEnded};
 use holon_domain::message::{Cause, MessageKind, Origin, Priority, ResumeReason};
 use holon_domain::timer::DueId;
 use holon_domain::wait::{WaitRecord, WaitStatus, WakeEvent};
@@ -302,6 +302,13 @@ fn close(draft: &mut Draft<'_>, mut wait: WaitRecord, end: WaitEnd<'_>) -> WaitR
         ended_by,
         task_id: task.cloned(),
     }));
+    if status == WaitStatus::Cancelled {
+        draft.event(Event::WaitingIntentCancelled(WaitingIntentCancelled {
+            wait_id: wait.id.clone(),
+            work_item_id: wait.work_item_id.clone(),
+            reason: text::preview(by, limits::EVENT_PREVIEW_BYTES),
+        }));
+    }
     draft.put_wait(wait.clone());
     let work = &mut draft.agent.work;
     work.active_waits = work.active_waits.saturating_sub(1);

@@ -5,6 +5,7 @@
 
 mod message;
 mod provider;
+mod scheduling;
 mod state;
 mod subject;
 mod task;
@@ -19,6 +20,12 @@ pub use provider::{
     AgentModelOverrideCleared, AgentModelOverrideSet, ModelLimitLearned, ProviderFallbackSelected,
     ProviderRetryScheduled, ProviderRoundCompleted, TerminalDeliveryRoundCompleted,
 };
+pub use scheduling::{
+    ExternalWaitWithoutRecovery, MissingCurrentWorkItemBeforeWait, SchedulerDiagnostic,
+    SchedulerPostureDecision, TimerCreateRequested, WaitingIntentCancelled, WakeHintCoalesced,
+    WakeRequested, WorkItemEnqueueRequested, WorkItemStaleReminderInjected,
+    WorkItemStaleReminderSkipped, WorkItemTurnEndCommitSkipped, WorkItemTurnEndCommitted,
+};
 pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
@@ -28,8 +35,8 @@ pub use turn::{
 };
 
 pub use work::{
-    SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFired, WaitingIntentCreated,
-    WaitingIntentEnded, WakeHintTriggered, WorkItemCompletionReportPromoted,
+    SystemTickEmitted, SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFired,
+    WaitingIntentCreated, WaitingIntentEnded, WakeHintTriggered, WorkItemCompletionReportPromoted,
     WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked,
     WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed, WorkItemWritten,
 };
@@ -37,7 +44,7 @@ pub use work::{
 use crate::brief::{ActionCode, BriefKind};
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::effect::EffectId;
-use crate::id::{BriefId, MessageId, RunId, TaskId, WorkItemId};
+use crate::id::{BriefId, MessageId, RunId, TaskId};
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::TerminalReason;
@@ -222,6 +229,26 @@ events! {
     WaitingIntentCreated = "waiting_intent_created", v 1;
     /// A declared wait ended: something it names happened, its latest time came, or it was cancelled.
     WaitingIntentEnded = "waiting_intent_ended", v 1;
+    /// An operator asked for a work item. Recorded in the commit that creates it.
+    WorkItemEnqueueRequested = "work_item_enqueue_requested", v 1;
+    /// A turn that was bound to a work item ended. Recorded with `turn_terminal`.
+    WorkItemTurnEndCommitted = "work_item_turn_end_committed", v 1;
+    /// A turn that was bound to a work item was called off, so it says nothing about the progress of the work.
+    WorkItemTurnEndCommitSkipped = "work_item_turn_end_commit_skipped", v 1;
+    /// A model answered a request that reminded it to update the current work item. Recorded once for each reminder.
+    WorkItemStaleReminderInjected = "work_item_stale_reminder_injected", v 1;
+    /// A reminder to update the current work item was due, and the request had no room for it.
+    WorkItemStaleReminderSkipped = "work_item_stale_reminder_skipped", v 1;
+    /// The agent declared a wait of its own although it has open work items and none of them has the focus. The wait
+    /// does not keep those items from being offered.
+    MissingCurrentWorkItemBeforeWait = "missing_current_work_item_before_wait", v 1;
+    /// A declared wait was cancelled. Recorded beside its `waiting_intent_ended`.
+    WaitingIntentCancelled = "waiting_intent_cancelled", v 1;
+    /// The agent waits for an event from outside and named no time at which it looks again. If the event is missed, only
+    /// an operator ends the wait.
+    ExternalWaitWithoutRecovery = "external_wait_without_recovery", v 1;
+    /// An operator asked for a timer. Recorded in the commit that creates it.
+    TimerCreateRequested = "timer_create_requested", v 1;
     /// The agent or an operator created a timer.
     TimerCreated = "timer_created", v 1;
     /// A slot of a timer came. The tick that the agent receives is a message of its own.
@@ -231,6 +258,14 @@ events! {
     /// Something outside asked the agent to look at a change (wake hint). Pending hints become one tick as soon as the
     /// agent can take it.
     WakeHintTriggered = "wake_hint_triggered", v 1;
+    /// A wake hint joined a pending one of the same source. Recorded beside its `wake_hint_triggered`.
+    WakeHintCoalesced = "wake_hint_coalesced", v 1;
+    /// An operator asked the agent to look. Recorded before the hint that the request becomes.
+    WakeRequested = "wake_requested", v 1;
+    /// An agent with work went to rest after a turn. Recorded with the `scheduler_decision` that says what it waits for.
+    SchedulerPostureDecision = "scheduler_posture_decision", v 1;
+    /// The scheduler let an agent rest in a state that deserves attention.
+    SchedulerDiagnostic = "scheduler_diagnostic", v 1;
     /// An operator's lifecycle request (start, stop or delete) took effect.
     ControlApplied = "control_applied", v 1;
     /// A run was aborted by an operator, by a stop or by a deletion. Its turn ends with it.
@@ -309,21 +344,6 @@ pub struct ClosureDecided {
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
-}
-
-/// A wake-up by the runtime. See [`Event::SystemTickEmitted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SystemTickEmitted {
-    /// Part of the runtime that sent the tick: `sleep_wait`, `wait_over`, `work_queue`, `work_item_recheck` or
-    /// `wake_hint`.
-    pub subsystem: String,
-    /// Id of the queued tick message.
-    pub message_id: MessageId,
-    /// Time for which the tick was planned. The event's own time is when it was queued; the difference is the delay.
-    pub planned_at: Timestamp,
-    /// Work item that the tick is about. Absent if it is about none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work_item_id: Option<WorkItemId>,
 }
 
 /// Change of an agent's lifecycle. See [`Event::ControlApplied`].

@@ -10,7 +10,7 @@ mod reminder;
 pub use reminder::ReminderTerms;
 
 use crate::kernel::intents_of;
-use holon_core::input::{ContextSize, RoundTiming, blocks};
+use holon_core::input::{ContextSize, RoundTiming, StaleReminder, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
@@ -41,6 +41,7 @@ pub struct RoundRequest {
     built: BuiltFrame,
     boundary: InterjectionBoundary,
     plan: Option<(WorkItemId, PlanArtifact)>,
+    reminder: Option<StaleReminder>,
 }
 
 impl RoundRequest {
@@ -79,8 +80,8 @@ impl RoundRequest {
                 .model_rounds
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
-        request.conversation =
-            conversation(&rows, conversation_reminder(&rows, &request, policy, terms));
+        let mut reminder = conversation_reminder(&rows, &request, policy, terms);
+        request.conversation = conversation(&rows, &mut reminder);
         request.max_output_tokens = output_room(&request, policy);
         Some(Self {
             request,
@@ -91,6 +92,7 @@ impl RoundRequest {
             preset,
             built,
             plan: changed_plan(rows.item.as_ref(), plan),
+            reminder: reminder.into_newest(),
         })
     }
 
@@ -167,6 +169,7 @@ impl RoundRequest {
             },
             shown_items: self.built.shown_items,
             plan: self.plan,
+            reminder: self.reminder,
             kept: vec![
                 (stable, self.built.stable),
                 (agent_scoped, self.built.agent_scoped),
@@ -314,7 +317,7 @@ fn conversation_reminder(
 }
 
 /// Builds the conversation since the frame, followed by the queued messages.
-fn conversation(rows: &TurnRows, mut reminder: Reminder) -> Vec<ConversationItem> {
+fn conversation(rows: &TurnRows, reminder: &mut Reminder) -> Vec<ConversationItem> {
     let mut said = Vec::new();
     for entry in &rows.entries {
         said.extend(reminder.take_before(entry));

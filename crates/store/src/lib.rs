@@ -35,6 +35,8 @@ mod note;
 mod open;
 mod owner;
 #[cfg(test)]
+mod plan_steps;
+#[cfg(test)]
 mod plans;
 mod queue;
 mod reader;

@@ -5,9 +5,10 @@ mod outcome;
 mod provider;
 mod sequence;
 mod token;
+mod work;
 
 use crate::provider::FailureCounts;
-use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun};
+use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, WakeCounts};
 use crate::rest::AgentView;
 use crate::rows::Rows;
 use std::collections::BTreeMap;
@@ -25,6 +26,10 @@ pub(crate) struct Evidence {
     pub(crate) marks: Vec<String>,
     /// Traces of patches, by workspace.
     pub(crate) workspaces: BTreeMap<String, PatchTraces>,
+    /// Texts of the plan files, by agent and work item.
+    pub(crate) plans: BTreeMap<(String, String), String>,
+    /// Wakes of each agent.
+    pub(crate) wakes: BTreeMap<String, WakeCounts>,
     pub(crate) views: Vec<AgentView>,
     /// Processes that still use the storm's directory.
     pub(crate) processes: Vec<String>,
@@ -44,6 +49,7 @@ pub(crate) fn violations(evidence: &Evidence) -> Vec<String> {
     let mut found = outcome::check(evidence);
     found.extend(provider::check(evidence));
     found.extend(token::check(evidence));
+    found.extend(work::check(evidence));
     found.extend(sequence::check(&evidence.rows, &evidence.views));
     found.extend(results(&evidence.rows));
     found.extend(rest(evidence));

@@ -5,7 +5,7 @@ use crate::job;
 use crate::plan::{ChoiceKind, Plan};
 use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, Recorder};
 use crate::world::World;
-use holon_api::{ControlAction, CreateAgentRequest, PromptRequest, RunRequest};
+use holon_api::{ControlAction, CreateAgentRequest, PromptRequest, RunRequest, WakeRequest};
 use holon_client::{Client, Error};
 use holon_domain::AgentId;
 use holon_sim::rng::Rng;
@@ -88,6 +88,7 @@ pub(crate) fn spawn_all(context: &Arc<ClientContext>) -> JoinSet<()> {
         clients.spawn(Worker::new(context, position).request_runs(position));
     }
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS).stop_and_start());
+    clients.spawn(Worker::new(context, PROMPTERS + RUNNERS + 1).wake_agents());
     clients
 }
 
@@ -174,6 +175,10 @@ impl Worker {
     async fn request_runs(mut self, first_job: u64) {
         let mut job = first_job;
         while self.is_up().await {
+            if self.context.plan.job(job).outlasts_its_turn() {
+                job += PROMPTERS + RUNNERS;
+                continue;
+            }
             let no_wait_for_tasks = self.rng.percent(30);
             let timeout = match self.rng.percent(25) {
                 true => Duration::from_millis(self.rng.below(1_000)),
@@ -242,6 +247,39 @@ impl Worker {
         let answer = error.map_or_else(|| "ok".to_owned(), ToString::to_string);
         let line = format!("{action} job {job} {agent}: {answer}");
         self.context.recorder.note(&line);
+    }
+
+    async fn wake_agents(mut self) {
+        let mut number = 0;
+        while self.is_up().await {
+            self.pause(100, 1_500).await;
+            let agent = self.pick_agent();
+            self.wake(&agent, number).await;
+            number += 1;
+        }
+    }
+
+    async fn wake(&self, agent: &AgentId, number: u64) {
+        let request = WakeRequest {
+            reason: format!("look, for the {number}th time"),
+            ..WakeRequest::default()
+        };
+        let answer = self.client.wake(agent, &request).await;
+        self.note("wake", number, agent.as_str(), answer.as_ref().err());
+        self.context.recorder.write(|recorder| {
+            let counts = recorder.wakes.entry(agent.to_string()).or_default();
+            match answer {
+                Ok(_) => {
+                    counts.sent += 1;
+                    counts.acknowledged += 1;
+                }
+                Err(error) if error.code() == Some("agent_stopped") => {}
+                Err(error) => {
+                    counts.sent += 1;
+                    note(&mut recorder.unexpected, "wake", &error);
+                }
+            }
+        });
     }
 
     async fn stop_and_start(mut self) {

@@ -36,6 +36,8 @@ pub(crate) async fn collect(
         failures,
         marks: marks.lines().map(str::to_owned).collect(),
         workspaces: workspaces(&world.workspaces())?,
+        plans: plans(&world.agents())?,
+        wakes: records.wakes.clone(),
         views,
         processes,
     })
@@ -72,6 +74,19 @@ fn workspaces(dir: &Path) -> Fallible<BTreeMap<String, PatchTraces>> {
             files: names(&path.join(PATCHED))?,
         };
         found.insert(name.into_owned(), left);
+    }
+    Ok(found)
+}
+
+/// Reads every plan file, by agent and work item.
+fn plans(agents: &Path) -> Fallible<BTreeMap<(String, String), String>> {
+    let mut found = BTreeMap::new();
+    for agent in names(agents)? {
+        let items = agents.join(&agent).join("work-items");
+        for item in names(&items)? {
+            let text = std::fs::read_to_string(items.join(&item).join("plan.md"));
+            found.insert((agent.clone(), item), text.unwrap_or_default());
+        }
     }
     Ok(found)
 }

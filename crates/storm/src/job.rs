@@ -3,6 +3,7 @@
 //! Each call gets a new token. If a model's answer is lost with the host, the next answer has other tokens, so a
 //! token that is found twice proves that one call took effect twice.
 
+use crate::lasting;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,12 @@ pub(crate) enum Job {
     Patch { added: u64 },
     /// One `Enqueue`, whose text starts a turn of its own later.
     Later,
+    /// One `CreateWorkItem`. Ticks of the runtime let the model pick and complete the item.
+    Work,
+    /// One `WaitFor` a time, which ends the turn.
+    Wait { after_ms: u64 },
+    /// One `CreateTimer`. The first tick of a repeating timer cancels it.
+    Timer { ms: u64, repeats: bool },
     /// One `ExecCommand` that continues as a task.
     Task {
         pause_ms: u64,
@@ -59,6 +66,24 @@ pub(crate) enum TaskAction {
     Stop,
     /// Calls `TaskInput`, which writes one word and closes the input.
     Write,
+    /// Calls `WaitFor`, which ends the turn until the task has ended.
+    Wait,
+}
+
+impl Job {
+    /// Returns true if the runtime has to come back to the job after its turn. A temporary agent is gone by then.
+    pub(crate) const fn outlasts_its_turn(&self) -> bool {
+        match self {
+            Self::Work | Self::Wait { .. } | Self::Timer { .. } => true,
+            Self::Task { then, .. } => matches!(then, TaskAction::Wait),
+            Self::Say
+            | Self::Commands { .. }
+            | Self::Batch { .. }
+            | Self::Clean { .. }
+            | Self::Patch { .. }
+            | Self::Later => false,
+        }
+    }
 }
 
 /// Word that is written to a task, and the suffix of the mark that the command leaves for it.
@@ -123,6 +148,9 @@ pub(crate) fn first_calls(
             tool: "Enqueue",
             input: json!({ "text": format!("{LATER}{}", fresh()) }),
         }],
+        Job::Work => vec![lasting::create_item(&fresh())],
+        Job::Wait { after_ms } => vec![lasting::wait_for_time(&fresh(), *after_ms)],
+        Job::Timer { ms, repeats } => vec![lasting::create_timer(&fresh(), *ms, *repeats)],
         Job::Task {
             pause_ms,
             yield_ms,
@@ -130,7 +158,9 @@ pub(crate) fn first_calls(
             then,
         } => {
             let (middle, listens) = match then {
-                TaskAction::Rest | TaskAction::Read | TaskAction::Stop => (sleep(*pause_ms), false),
+                TaskAction::Rest | TaskAction::Read | TaskAction::Stop | TaskAction::Wait => {
+                    (sleep(*pause_ms), false)
+                }
                 TaskAction::Write => (listen(marks), true),
             };
             let command = shell(&fresh(), marks, &middle);
@@ -141,8 +171,8 @@ pub(crate) fn first_calls(
     }
 }
 
-/// Returns the call that follows once the job's command runs as this task.
-pub(crate) fn follow_up(then: TaskAction, task_id: &str) -> Option<NewCall> {
+/// Returns the call that follows once the job's command, which has this token, runs as this task.
+pub(crate) fn follow_up(then: TaskAction, token: &str, task_id: &str) -> Option<NewCall> {
     match then {
         TaskAction::Rest => None,
         TaskAction::Read => Some(NewCall {
@@ -157,6 +187,7 @@ pub(crate) fn follow_up(then: TaskAction, task_id: &str) -> Option<NewCall> {
             tool: "TaskInput",
             input: json!({ "task_id": task_id, "input": format!("{WORD}\n"), "close_input": true }),
         }),
+        TaskAction::Wait => Some(lasting::wait_for_task(token, task_id)),
     }
 }
 
@@ -212,7 +243,8 @@ pub(crate) fn patches_in(text: &str) -> Vec<&str> {
     tokens_after("patched:", text)
 }
 
-fn tokens_after<'a>(mark: &str, text: &'a str) -> Vec<&'a str> {
+/// Tokens between this mark and a colon.
+pub(crate) fn tokens_after<'a>(mark: &str, text: &'a str) -> Vec<&'a str> {
     let after_mark = text.split(mark).skip(1);
     let tokens = after_mark.filter_map(|rest| Some(rest.split_once(':')?.0));
     tokens.filter(|token| is_token(token)).collect()

@@ -16,6 +16,7 @@ mod evidence;
 mod failure_plan;
 mod host;
 mod job;
+mod lasting;
 mod model;
 mod plan;
 mod process;

@@ -4,6 +4,7 @@
 //! again, with new tokens.
 
 use crate::job::{self, Job, NewCall};
+use crate::lasting::Reminder;
 use serde_json::Value;
 
 /// The open turn, read from a Chat Completions request.
@@ -11,12 +12,15 @@ use serde_json::Value;
 pub(crate) struct Turn {
     /// Jobs of its message and of the messages that joined it.
     pub(crate) jobs: Vec<u64>,
+    /// Messages of the runtime about work items and timers.
+    pub(crate) reminders: Vec<Reminder>,
     pub(crate) calls: Vec<EarlierCall>,
 }
 
 /// A call of an earlier round of the turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EarlierCall {
+    pub(crate) tool: String,
     pub(crate) arguments: String,
     /// Result of the call as the model saw it.
     pub(crate) result: String,
@@ -25,7 +29,11 @@ pub(crate) struct EarlierCall {
 /// The answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reply {
-    Calls(Vec<NewCall>),
+    Calls {
+        /// Text of the same round; empty unless it is the report of completed work.
+        text: String,
+        calls: Vec<NewCall>,
+    },
     /// Text that ends the turn.
     Text(String),
 }
@@ -46,11 +54,16 @@ impl Turn {
                     };
                     is_first = false;
                     turn.add_jobs(current);
+                    turn.reminders.extend(Reminder::read(current));
                 }
                 Some("assistant") => {
                     for call in message["tool_calls"].as_array().into_iter().flatten() {
                         ids.push(call["id"].as_str().unwrap_or_default().to_owned());
                         turn.calls.push(EarlierCall {
+                            tool: call["function"]["name"]
+                                .as_str()
+                                .unwrap_or_default()
+                                .to_owned(),
                             arguments: arguments(call),
                             result: String::new(),
                         });
@@ -90,12 +103,25 @@ impl Turn {
                 Some(call) => self.next_call(&job, call).into_iter().collect(),
             }
         });
-        let next: Vec<NewCall> = next.collect();
-        if next.is_empty() {
-            Reply::Text(self.final_text())
-        } else {
-            Reply::Calls(next)
+        let mut next: Vec<NewCall> = next.collect();
+        let reminded = self.reminders.iter();
+        let reminded =
+            reminded.filter_map(|reminder| reminder.next_call(|tool, id| self.has(tool, id)));
+        let mut text = String::new();
+        for (call, report) in reminded {
+            next.push(call);
+            text.push_str(&report);
         }
+        match round_of(next) {
+            calls if calls.is_empty() => Reply::Text(self.final_text()),
+            calls => Reply::Calls { text, calls },
+        }
+    }
+
+    /// Returns true if the turn has already made such a call for this id.
+    fn has(&self, tool: &str, id: &str) -> bool {
+        let mut calls = self.calls.iter();
+        calls.any(|call| call.tool == tool && call.arguments.contains(id))
     }
 
     fn first_call_of(&self, number: u64) -> Option<&EarlierCall> {
@@ -115,7 +141,7 @@ impl Turn {
         if is_done {
             return None;
         }
-        job::follow_up(*then, task_id)
+        job::follow_up(*then, token_of(&call.arguments)?, task_id)
     }
 
     /// Final text of a turn: the tokens of the commands and patches whose results the model saw.
@@ -131,9 +157,25 @@ impl Turn {
     }
 }
 
+/// Chooses the calls of one round: `WaitFor` must be the only call of its round, so it comes after all others.
+fn round_of(next: Vec<NewCall>) -> Vec<NewCall> {
+    let (last, first): (Vec<_>, Vec<_>) = next.into_iter().partition(|call| call.tool == "WaitFor");
+    if first.is_empty() {
+        last.into_iter().take(1).collect()
+    } else {
+        first
+    }
+}
+
 fn arguments(call: &Value) -> String {
     let arguments = &call["function"]["arguments"];
     arguments.as_str().unwrap_or_default().to_owned()
+}
+
+/// Parses the token of the command in the arguments of a call.
+fn token_of(arguments: &str) -> Option<&str> {
+    let command = arguments.get(arguments.find("T=")?..)?;
+    job::token_of_command(command)
 }
 
 /// Parses the task id from the result of a call.
@@ -158,6 +200,13 @@ mod tests {
 
     fn result(id: &str, content: &str) -> Value {
         json!({ "role": "tool", "tool_call_id": id, "content": content })
+    }
+
+    fn calls(calls: Vec<NewCall>) -> Reply {
+        Reply::Calls {
+            text: String::new(),
+            calls,
+        }
     }
 
     fn user(content: &str) -> Value {
@@ -193,14 +242,14 @@ mod tests {
     fn a_job_is_begun_followed_up_once_and_then_accounted_for() {
         let mut messages = vec![user("Current input:\ndo job#2#")];
         let reply = |messages: &[Value]| Turn::read(&request(&json!(messages))).reply(task, first);
-        assert_eq!(reply(&messages), Reply::Calls(first(2, &Job::Say)));
+        assert_eq!(reply(&messages), calls(first(2, &Job::Say)));
         messages.push(call("a", "T=t2.1; x"));
         messages.push(result(
             "a",
             "still running after 1 ms as task task_7 (running)",
         ));
-        let stop = job::follow_up(TaskAction::Stop, "task_7").expect("a call");
-        assert_eq!(reply(&messages), Reply::Calls(vec![stop]));
+        let stop = job::follow_up(TaskAction::Stop, "t2.1", "task_7").expect("a call");
+        assert_eq!(reply(&messages), calls(vec![stop]));
         messages.push(call("b", r#"{"task_id":"task_7"}"#));
         messages.push(result("b", "ran:t2.1:\nA patched/t2.5+0"));
         let last = "Done. ran:t2.1: patched:t2.5:".to_owned();
@@ -211,6 +260,37 @@ mod tests {
     fn a_job_whose_number_begins_like_that_of_another_is_not_taken_for_it() {
         let messages = json!([user("job#2#"), call("a", "T=t21.1; x"), result("a", "")]);
         let reply = Turn::read(&request(&messages)).reply(task, first);
-        assert_eq!(reply, Reply::Calls(first(2, &Job::Say)));
+        assert_eq!(reply, calls(first(2, &Job::Say)));
+    }
+
+    #[test]
+    fn a_wait_is_the_only_call_of_its_round_and_comes_after_all_others() {
+        let wait = |number: u64, _: &Job| match number {
+            2 => vec![crate::lasting::wait_for_time("t2.1", 5)],
+            _ => first(number, &Job::Say),
+        };
+        let reply = |messages: &Value| Turn::read(&request(messages)).reply(task, wait);
+        let both = json!([user("job#2# and job#3#")]);
+        assert_eq!(reply(&both), calls(first(3, &Job::Say)));
+        let left = json!([
+            user("job#2# and job#3#"),
+            call("a", "T=t3.1; x"),
+            result("a", "")
+        ]);
+        assert_eq!(reply(&left), calls(wait(2, &Job::Say)));
+    }
+
+    #[test]
+    fn a_reminder_is_answered_beside_the_jobs_of_its_turn_and_a_report_is_said_with_it() {
+        let item = "work_0123456789ab";
+        let tick = format!("Go on with your current work item {item}: finish work:t9.1:");
+        let messages = json!([user(&tick), user("job#2#")]);
+        let Reply::Calls { text, calls } = Turn::read(&request(&messages)).reply(task, first)
+        else {
+            panic!("no calls");
+        };
+        assert_eq!(text, "report:t9.1:");
+        let tools: Vec<&str> = calls.iter().map(|call| call.tool).collect();
+        assert_eq!(tools, ["ExecCommand", "CompleteWorkItem"]);
     }
 }

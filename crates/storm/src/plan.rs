@@ -104,11 +104,11 @@ impl Plan {
         let mut rng = self.rng(ChoiceKind::Job, number);
         let count = 1 + rng.below(3);
         match rng.below(100) {
-            0..20 => Job::Say,
-            20..40 => Job::Commands {
+            0..14 => Job::Say,
+            14..30 => Job::Commands {
                 pauses_ms: (0..count).map(|_| rng.below(250)).collect(),
             },
-            40..45 => Job::Clean {
+            30..34 => Job::Clean {
                 method: if rng.percent(50) {
                     Cleaning::Remove
                 } else {
@@ -116,21 +116,30 @@ impl Plan {
                 },
                 pause_ms: rng.below(250),
             },
-            45..57 => Job::Batch {
+            34..44 => Job::Batch {
                 pauses_ms: (0..=count).map(|_| rng.below(120)).collect(),
             },
-            57..72 => Job::Patch {
+            44..56 => Job::Patch {
                 added: 1 + rng.below(40),
             },
-            72..77 => Job::Later,
+            56..60 => Job::Later,
+            60..70 => Job::Work,
+            70..75 => Job::Wait {
+                after_ms: 1 + rng.below(1_500),
+            },
+            75..81 => Job::Timer {
+                ms: 50 + rng.below(1_500),
+                repeats: rng.percent(40),
+            },
             _ => Job::Task {
                 pause_ms: 50 + rng.below(1_200),
                 yield_ms: rng.below(80),
                 tty: rng.percent(25),
-                then: match rng.below(4) {
+                then: match rng.below(5) {
                     0 => TaskAction::Rest,
                     1 => TaskAction::Read,
                     2 => TaskAction::Stop,
+                    3 => TaskAction::Wait,
                     _ => TaskAction::Write,
                 },
             },
@@ -166,13 +175,20 @@ mod tests {
         assert!(kills.iter().any(going_down));
         let after_stops = |kill: &Kill| matches!(kill.victim, Victim::HostAfterStops(_));
         assert!(kills.iter().any(after_stops));
-        let jobs: Vec<Job> = (0..200).map(|number| plan.job(number)).collect();
+        let jobs: Vec<Job> = (0..400).map(|number| plan.job(number)).collect();
         let has = |wanted: fn(&Job) -> bool| jobs.iter().any(wanted);
         assert!(has(|job| matches!(job, Job::Say)));
         assert!(has(|job| matches!(job, Job::Commands { .. })));
         assert!(has(|job| matches!(job, Job::Batch { .. })));
         assert!(has(|job| matches!(job, Job::Patch { .. })));
         assert!(has(|job| matches!(job, Job::Later)));
+        assert!(has(|job| matches!(job, Job::Work)));
+        assert!(has(|job| matches!(job, Job::Wait { .. })));
+        for repeats in [true, false] {
+            let is_so =
+                |job: &Job| matches!(job, Job::Timer { repeats: other, .. } if *other == repeats);
+            assert!(jobs.iter().any(is_so), "a timer that repeats: {repeats}");
+        }
         for method in [Cleaning::Remove, Cleaning::GitClean] {
             let is_so =
                 |job: &Job| matches!(job, Job::Clean { method: other, .. } if *other == method);
@@ -183,6 +199,7 @@ mod tests {
             TaskAction::Read,
             TaskAction::Stop,
             TaskAction::Write,
+            TaskAction::Wait,
         ] {
             let is_so = |job: &Job| matches!(job, Job::Task { then: other, .. } if *other == then);
             assert!(jobs.iter().any(is_so), "{then:?}");

@@ -145,7 +145,14 @@ impl Responder {
         );
         match reply {
             Reply::Text(text) => Round::text(text),
-            Reply::Calls(calls) => calls.into_iter().fold(Round::empty(), add_call),
+            Reply::Calls { text, calls } => {
+                let round = if text.is_empty() {
+                    Round::empty()
+                } else {
+                    Round::text(text)
+                };
+                calls.into_iter().fold(round, add_call)
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Records of the answers that clients got, kept in this process, which is never killed, and a log of all actions for
 //! debugging.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -30,6 +31,14 @@ pub(crate) struct FailedRun {
     pub(crate) kind: String,
 }
 
+/// Wakes of one agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct WakeCounts {
+    /// Wakes that were sent and not refused.
+    pub(crate) sent: u64,
+    pub(crate) acknowledged: u64,
+}
+
 /// All answers that clients got.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Records {
@@ -42,6 +51,8 @@ pub(crate) struct Records {
     /// Runs whose client disconnected before the answer.
     pub(crate) runs_left: u64,
     pub(crate) runs_failed: Vec<FailedRun>,
+    /// Wakes of each agent, by its name.
+    pub(crate) wakes: BTreeMap<String, WakeCounts>,
     pub(crate) stops: u64,
     pub(crate) starts: u64,
     /// Answers that no crash explains.

@@ -2,6 +2,7 @@
 
 use crate::check::Evidence;
 use crate::record::Records;
+use crate::rows::LastingRow;
 use crate::storm::KillCounts;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -73,6 +74,7 @@ impl Report<'_> {
                         .filter_map(|task| task.record["status"].as_str())
                 )
             ),
+            self.lasting(),
             format!(
                 "runs        sent {}, completed {}, failed {}, left by their client {}",
                 records.runs_sent,
@@ -119,6 +121,29 @@ impl Report<'_> {
             failures.outages,
             events("provider_retry_scheduled"),
             events("turn_suspended")
+        )
+    }
+
+    /// Counts of work items, waits, timers and wakes.
+    fn lasting(&self) -> String {
+        let work = &self.evidence.rows.work;
+        let completed = work.items.iter().filter(|item| item.completed).count();
+        let status = |rows: &'_ [LastingRow]| {
+            let status = rows.iter().map(|row| row.record["status"].as_str());
+            counted(status.map(Option::unwrap_or_default))
+        };
+        let fires = work.timers.iter();
+        let fires = fires.filter_map(|row| row.record["fire_count"].as_u64());
+        let wakes = self.records.wakes.values();
+        format!(
+            "work        items {}, of them completed {completed}; waits {} ({}); timers {} ({}), fired {} times; wakes {}",
+            work.items.len(),
+            work.waits.len(),
+            status(&work.waits),
+            work.timers.len(),
+            status(&work.timers),
+            fires.sum::<u64>(),
+            wakes.map(|wakes| wakes.acknowledged).sum::<u64>()
         )
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Longest time until all work is done. The retry backoff of a provider that failed twice takes half a minute.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(180);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Number of events on one page.
 const PAGE: u64 = 512;

@@ -1,8 +1,12 @@
 //! The rows of a home's database, read with plain SQL and JSON, without any code of the product.
 
 mod pause;
+mod work;
 
 pub(crate) use pause::PauseEvent;
+#[cfg(test)]
+pub(crate) use work::ItemRow;
+pub(crate) use work::{LastingRow, SlotEvent, WorkRows};
 
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
@@ -26,6 +30,7 @@ pub(crate) struct Rows {
     pub(crate) pauses: Vec<PauseEvent>,
     pub(crate) effects: Vec<EffectRow>,
     pub(crate) tasks: Vec<TaskRow>,
+    pub(crate) work: WorkRows,
 }
 
 /// An agent, with the counters of its rows.
@@ -69,6 +74,8 @@ pub(crate) struct BriefRow {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) settles: Vec<String>,
+    /// Log position of the round that is its text. Absent for text of the runtime.
+    pub(crate) round: Option<i64>,
 }
 
 /// A row of an agent's log.
@@ -162,6 +169,7 @@ pub(crate) fn read(path: &Path) -> Result<Rows> {
             "SELECT agent_no, task_id, ended, record FROM tasks ORDER BY agent_no, task_no",
             task,
         )?,
+        work: WorkRows::read(&tx)?,
     })
 }
 
@@ -176,7 +184,9 @@ pub(crate) fn outstanding(path: &Path) -> Result<Vec<String>> {
     let temporary = temporary.map(|agent| format!("{} is there", agent.id));
     let tasks = rows.tasks.iter().filter(|task| !task.ended);
     let tasks = tasks.map(|task| format!("{} is not over", task.id));
-    Ok(effects.chain(temporary).chain(tasks).collect())
+    let work = rows.work.outstanding();
+    let work = work.map(|(agent, words)| format!("{}: {words}", rows.name(agent)));
+    Ok(effects.chain(temporary).chain(tasks).chain(work).collect())
 }
 
 fn all<T>(
@@ -240,6 +250,7 @@ fn brief(row: &Row<'_>) -> rusqlite::Result<BriefRow> {
         id: text(&record["id"]),
         kind: text(&record["kind"]),
         settles: settles.map(text).collect(),
+        round: record["text"]["round"].as_i64(),
     })
 }
 

@@ -76,6 +76,11 @@ impl World {
         Ok(log?)
     }
 
+    /// Homes of all agents.
+    pub(crate) fn agents(&self) -> PathBuf {
+        self.home().join("agents")
+    }
+
     /// Directory of all workspaces.
     pub(crate) fn workspaces(&self) -> PathBuf {
         self.root.join("work")

@@ -18,6 +18,18 @@ pub fn sql(db: &Path, sql: &str) -> usize {
     conn.execute(sql, []).unwrap()
 }
 
+/// Reads the first column of every row that a query finds, as text.
+///
+/// # Panics
+/// When the file or the SQL is invalid, or a column is no text.
+#[must_use]
+pub fn rows(db: &Path, sql: &str) -> Vec<String> {
+    let conn = rusqlite::Connection::open(db).unwrap();
+    let mut statement = conn.prepare(sql).unwrap();
+    let found = statement.query_map([], |row| row.get(0)).unwrap();
+    found.map(Result::unwrap).collect()
+}
+
 /// Runs SQL on an image of a database. Returns the new image and the number of changed rows.
 ///
 /// # Panics

@@ -94,6 +94,7 @@ async fn create(
     output.answer(&item, |item| {
         format!("{} is made for {}", item.id, item.agent_id)
     });
+    warn_about_todos(&item, output);
     output.aside(&format!(
         "see what comes of it with: holon explain {agent_id}"
     ));
@@ -123,7 +124,19 @@ async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Res
     answer(&item, &revision, output)
 }
 
+/// Warns about a checklist with several entries in progress. The item is changed all the same.
+fn warn_about_todos(item: &WorkItem, output: &Output) {
+    let todos = item.todo_list.iter().flatten();
+    let started = todos.filter(|todo| todo.state == "in_progress").count();
+    if started > 1 && item.state == "open" {
+        output.note(&format!(
+            "warning: {started} entries of the checklist are in progress; one at a time is easier to follow"
+        ));
+    }
+}
+
 fn answer(item: &Answer<WorkItem>, what: &str, output: &Output) -> Result<Exit, Failure> {
     output.answer(item, |item| format!("{} {what}", item.id));
+    warn_about_todos(item, output);
     Ok(Exit::Done)
 }

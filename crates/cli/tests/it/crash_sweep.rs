@@ -17,6 +17,7 @@ mod files;
 mod host;
 mod judge;
 mod tasks;
+mod work;
 
 use crate::processes::ProcessCleanup;
 use crate::support::world;
@@ -26,6 +27,7 @@ use drive::{Drive, Scenario};
 use files::Files;
 use host::{Crash, Host};
 use tasks::Tasks;
+use work::Work;
 
 /// Number of parts of a sweep.
 const PARTS: u64 = 4;
@@ -163,6 +165,8 @@ parts!(
     10
 );
 
+parts!(killed_at_any_point_of_planned_work, super::Work, 10);
+
 #[test]
 fn killed_again_while_it_settles_a_patch_its_files_are_all_there_or_none() {
     block_on(sweep_recovery::<Files>(&[(5, 8), (6, 8)], 8));
@@ -186,4 +190,9 @@ fn killed_again_while_it_finds_its_commands_they_run_once_early_on() {
 #[test]
 fn killed_again_while_it_finds_its_commands_they_run_once_later_on() {
     block_on(sweep_recovery::<Tasks>(&[(5, 8), (6, 8)], 12));
+}
+
+#[test]
+fn killed_again_while_it_takes_up_work_waits_and_timers_each_is_there_once() {
+    block_on(sweep_recovery::<Work>(&[(4, 8), (6, 8)], 8));
 }

@@ -8,6 +8,7 @@
 )]
 
 mod aside;
+mod bad_work;
 mod called_off;
 mod commands;
 mod config;
@@ -40,5 +41,9 @@ mod runs;
 mod streaming;
 mod support;
 mod terminal;
+<<<<<<< HEAD
 mod windows;
+=======
+mod waiting;
+>>>>>>> h14b-r
 mod work;

@@ -87,12 +87,24 @@ pub struct RoundAnswer {
     pub shown_items: Vec<WorkItemId>,
     /// Plan file of the turn's item as the request found it; `None` if it is unchanged since the record.
     pub plan: Option<(WorkItemId, PlanArtifact)>,
+    /// Reminder to update the current work item that this request was the first to hold; `None` if none was due.
+    pub reminder: Option<StaleReminder>,
     /// Texts that the frame refers to, by hash. Sent on the turn's first round only.
     pub kept: Vec<(String, String)>,
     pub context: ContextSize,
     /// Limits learned from the answer, such as a context window that is wider than recorded.
     pub learned: Option<LearnedLimits>,
     pub timing: RoundTiming,
+}
+
+/// A reminder in a long turn that the current work item was not updated for many rounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleReminder {
+    pub work_item_id: WorkItemId,
+    /// Model rounds since a work item was last updated.
+    pub rounds_since_update: u32,
+    /// True if the reminder was due and the request had no room for it.
+    pub skipped: bool,
 }
 
 impl RoundAnswer {

@@ -4,7 +4,9 @@ use super::{end_agent_wait, end_item_wait};
 use crate::draft::Draft;
 use crate::work;
 use holon_domain::agent::AgentWait;
-use holon_domain::event::{Event, WaitingIntentCreated};
+use holon_domain::event::{
+    Event, ExternalWaitWithoutRecovery, MissingCurrentWorkItemBeforeWait, WaitingIntentCreated,
+};
 use holon_domain::intent::{NewWait, WakeCondition};
 use holon_domain::timer::{DueAction, DueId, DueTime};
 use holon_domain::tool::{ToolError, ToolErrorKind};
@@ -39,6 +41,7 @@ pub(crate) fn declare(
         waiting_for: text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES),
         due_at: wait.due_at,
     }));
+    record_risks(draft, &wait);
     draft.put_wait(wait.clone());
     draft.agent.work.active_waits += 1;
     match item {
@@ -60,6 +63,29 @@ pub(crate) fn declare(
         }
     }
     Ok(wait)
+}
+
+/// Records what an operator should know about a wait: it keeps no item from being offered, or may never end by itself.
+fn record_risks(draft: &mut Draft<'_>, wait: &WaitRecord) {
+    let open_work_items = draft.agent.work.items.open();
+    if wait.work_item_id.is_none() && open_work_items > 0 {
+        draft.event(Event::MissingCurrentWorkItemBeforeWait(
+            MissingCurrentWorkItemBeforeWait {
+                wait_id: wait.id.clone(),
+                open_work_items,
+            },
+        ));
+    }
+    let is_external = |source: &WakeSource| matches!(source, WakeSource::ExternalIngress { .. });
+    if wait.due_at.is_none() && wait.wake_sources.iter().all(is_external) {
+        draft.event(Event::ExternalWaitWithoutRecovery(
+            ExternalWaitWithoutRecovery {
+                wait_id: wait.id.clone(),
+                work_item_id: wait.work_item_id.clone(),
+                source: wait.source.clone(),
+            },
+        ));
+    }
 }
 
 /// Refuses a wait that could never end, or for which there is no room. Called before any change.

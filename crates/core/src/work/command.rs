@@ -9,6 +9,7 @@ use crate::{admission, timer, wait};
 use holon_domain::WorkItemId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
+use holon_domain::event::{Event, TimerCreateRequested, WorkItemEnqueueRequested};
 use holon_domain::intent::{BlockerChange, NewTimer};
 use holon_domain::timer::{DueAction, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
@@ -28,6 +29,10 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
                 message_id: None,
             };
             let id = WorkItemId::mint(draft.entropy);
+            draft.event(Event::WorkItemEnqueueRequested(WorkItemEnqueueRequested {
+                work_item_id: id.clone(),
+                authority_class: authority,
+            }));
             Ok(Reply::WorkItem(Box::new(create(
                 draft, id, new, None, provenance,
             ))))
@@ -60,10 +65,7 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
             let wait = ended.ok_or(Rejection::NoSuchWait)?;
             Ok(Reply::Wait(Box::new(wait)))
         }
-        WorkCommand::CreateTimer(new) => {
-            let timer = timer::create(draft, new, authority).map_err(to_rejection)?;
-            Ok(Reply::Timer(Box::new(timer)))
-        }
+        WorkCommand::CreateTimer(new) => create_timer(draft, new, authority),
         WorkCommand::CreateTimerAfter {
             delay_ms,
             interval_ms,
@@ -76,14 +78,26 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
                 missed: *missed,
                 summary: summary.clone(),
             };
-            let timer = timer::create(draft, &new, authority).map_err(to_rejection)?;
-            Ok(Reply::Timer(Box::new(timer)))
+            create_timer(draft, &new, authority)
         }
         WorkCommand::CancelTimer { timer_id } => {
             let timer = timer::cancel(draft, timer_id).ok_or(Rejection::NoSuchTimer)?;
             Ok(Reply::Timer(Box::new(timer)))
         }
     }
+}
+
+fn create_timer(
+    draft: &mut Draft<'_>,
+    new: &NewTimer,
+    authority: AuthorityClass,
+) -> Result<Reply, Rejection> {
+    let timer = timer::create(draft, new, authority).map_err(to_rejection)?;
+    draft.event(Event::TimerCreateRequested(TimerCreateRequested {
+        timer_id: timer.id.clone(),
+        authority_class: authority,
+    }));
+    Ok(Reply::Timer(Box::new(timer)))
 }
 
 /// Converts the refusal that a call of the agent would get to the refusal of a command.

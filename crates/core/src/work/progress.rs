@@ -5,12 +5,14 @@
 
 use super::{no_idle_turns, store, write};
 use crate::draft::Draft;
-use crate::input::RoundAnswer;
+use crate::input::{RoundAnswer, StaleReminder};
 use crate::subsystem::WORK_QUEUE;
 use crate::turn::notice;
 use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::event::{
     Event, SystemTickSuppressed, WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed,
+    WorkItemStaleReminderInjected, WorkItemStaleReminderSkipped, WorkItemTurnEndCommitSkipped,
+    WorkItemTurnEndCommitted,
 };
 use holon_domain::message::MessageKind;
 use holon_domain::turn::{OpenTurn, TerminalReason};
@@ -36,9 +38,32 @@ pub(crate) fn handle_answered_request(
             consume_recheck(draft, item);
         }
     }
+    if let Some(reminder) = &answer.reminder {
+        record_reminder(draft, turn, reminder);
+    }
     if let Some((id, plan)) = &answer.plan {
         refresh_plan(draft, turn, id, plan);
     }
+}
+
+fn record_reminder(draft: &mut Draft<'_>, turn: &OpenTurn, reminder: &StaleReminder) {
+    let (turn_index, round) = (turn.turn_index, turn.rounds);
+    let work_item_id = reminder.work_item_id.clone();
+    draft.event(if reminder.skipped {
+        Event::WorkItemStaleReminderSkipped(WorkItemStaleReminderSkipped {
+            turn_index,
+            round,
+            work_item_id,
+            reason: "over_budget".to_owned(),
+        })
+    } else {
+        Event::WorkItemStaleReminderInjected(WorkItemStaleReminderInjected {
+            turn_index,
+            round,
+            work_item_id,
+            rounds_since_work_item_update: reminder.rounds_since_update,
+        })
+    });
 }
 
 fn consume_recheck(draft: &mut Draft<'_>, mut item: WorkItemRecord) {
@@ -84,8 +109,43 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
     store(draft, item);
 }
 
-/// Counts a turn against its item if it changed nothing.
+/// Counts a turn against its item if it changed nothing, and records the end of the turn in the item it was bound to.
 pub(crate) fn handle_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
+    count_turn(draft, turn, reason);
+    record_turn_end(draft, turn, reason);
+}
+
+fn record_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
+    let Some(id) = turn.work_item_id.clone() else {
+        return;
+    };
+    let (turn_index, run_id) = (turn.turn_index, turn.run_id.clone());
+    if was_called_off(reason) {
+        let skipped = WorkItemTurnEndCommitSkipped {
+            turn_index,
+            run_id,
+            work_item_id: id,
+            reason,
+        };
+        return draft.event(Event::WorkItemTurnEndCommitSkipped(skipped));
+    }
+    let committed_state = match &draft.agent.work.current {
+        Some(current) if current.id == id => current.state,
+        Some(_) | None => match draft.work_item(&id) {
+            Some(item) => draft.scheduling_state(&item),
+            None => return,
+        },
+    };
+    draft.event(Event::WorkItemTurnEndCommitted(WorkItemTurnEndCommitted {
+        turn_index,
+        run_id,
+        work_item_id: id,
+        committed_state,
+        work_item_state_changed: turn.progress,
+    }));
+}
+
+fn count_turn(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
     if turn.progress {
         for id in [&turn.work_item_id, &turn.ticked_item]
             .into_iter()

@@ -3,7 +3,7 @@
 use crate::commands;
 use crate::world::World;
 use holon_core::Ingress;
-use holon_core::input::{ContextSize, NewAgent, RoundTiming};
+use holon_core::input::{ContextSize, NewAgent, RoundTiming, StaleReminder};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::{
     AgentIdentity, AgentKind, Ownership, ProfilePreset, RunTerms, Visibility,
@@ -130,6 +130,8 @@ pub(crate) struct ModelAnswer {
     pub(crate) shown: Vec<WorkItemId>,
     /// Changed plan file that its request found.
     pub(crate) plan: Option<(WorkItemId, PlanArtifact)>,
+    /// Reminder that its request was the first to hold.
+    pub(crate) reminder: Option<StaleReminder>,
 }
 
 impl ModelAnswer {
@@ -141,6 +143,7 @@ impl ModelAnswer {
             interjected: Vec::new(),
             shown: Vec::new(),
             plan: None,
+            reminder: None,
         }
     }
 
@@ -197,6 +200,7 @@ impl ModelAnswer {
             },
             shown_items: self.shown,
             plan: self.plan,
+            reminder: self.reminder,
             kept: vec![("s".to_owned(), "stable words".to_owned())],
             context: ContextSize::default(),
             timing: timing(at),

@@ -1,6 +1,7 @@
 //! Tests of work items, waits, ticks, wake hints and timers. This file holds the calls and inputs that the modules
 //! share.
 
+mod accounts;
 mod briefs;
 mod hints;
 mod items;

@@ -183,6 +183,21 @@ pub struct WakeHintTriggered {
     pub wait_ids: Vec<WaitId>,
 }
 
+/// A wake-up by the runtime. See [`Event::SystemTickEmitted`](super::Event::SystemTickEmitted).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SystemTickEmitted {
+    /// Part of the runtime that sent the tick: `sleep_wait`, `wait_over`, `work_queue`, `work_item_recheck` or
+    /// `wake_hint`.
+    pub subsystem: String,
+    /// Id of the queued tick message.
+    pub message_id: MessageId,
+    /// Time for which the tick was planned. The event's own time is when it was queued; the difference is the delay.
+    pub planned_at: Timestamp,
+    /// Work item that the tick is about. Absent if it is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+}
+
 /// Ticks that are held back. See [`Event::SystemTickSuppressed`](super::Event::SystemTickSuppressed).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemTickSuppressed {

@@ -3,6 +3,7 @@
 //! The places follow from the turn's log alone. Every later request of the turn has the reminders in the same places,
 //! and nothing is stored for them.
 
+use holon_core::input::StaleReminder;
 use holon_domain::WorkItemId;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ConversationItem;
@@ -34,6 +35,8 @@ pub(super) struct Reminder {
     in_round: bool,
     /// Estimated tokens left for the conversation.
     room: usize,
+    /// Reminder since the last round of the log, so that no earlier request held it.
+    newest: Option<StaleReminder>,
 }
 
 impl Reminder {
@@ -51,6 +54,7 @@ impl Reminder {
             rounds_since_reminder: None,
             in_round: false,
             room,
+            newest: None,
         }
     }
 
@@ -68,6 +72,7 @@ impl Reminder {
             }
             LogEntry::AssistantRound { .. } => {
                 let due = self.take_at_end();
+                self.newest = None;
                 self.in_round = true;
                 self.rounds_since_change += 1;
                 if let Some(rounds) = &mut self.rounds_since_reminder {
@@ -94,14 +99,29 @@ impl Reminder {
             text: reminder_text(id, self.rounds_since_change),
         };
         let tokens = reminder.estimated_tokens();
+        let newest = StaleReminder {
+            work_item_id: id.clone(),
+            rounds_since_update: self.rounds_since_change,
+            skipped: false,
+        };
         if tokens > usize::try_from(self.terms.max_tokens).unwrap_or(usize::MAX)
             || tokens > self.room
         {
+            self.newest = Some(StaleReminder {
+                skipped: true,
+                ..newest
+            });
             return None;
         }
+        self.newest = Some(newest);
         self.rounds_since_reminder = Some(0);
         self.subtract(&reminder);
         Some(reminder)
+    }
+
+    /// Returns the reminder that is new in this request, or that was due and left out.
+    pub(super) fn into_newest(self) -> Option<StaleReminder> {
+        self.newest
     }
 
     fn is_due(&self) -> bool {

@@ -107,7 +107,9 @@ impl Shell {
             return;
         };
         for item in orphans {
-            if let Err(reason) = self.ports.plan.remove(home, &item).await {
+            let removed = self.ports.plan.remove(home, &item).await;
+            holon_fault::hit("plan.removed");
+            if let Err(reason) = removed {
                 tracing::warn!(%agent_id, %item, reason, "a plan that belongs to no item could not be removed");
             }
         }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::rows::{
     AgentRow, BriefRow, Counters, EffectRow, EventsRow, LogRow, MessageRow, PauseEvent, TaskRow,
+    WorkRows,
 };
 use serde_json::{Value, json};
 
@@ -53,7 +54,10 @@ fn sound() -> Evidence {
             ],
             effects: Vec::new(),
             tasks: vec![task("T=t1.3; x", true)],
+            work: WorkRows::default(),
         },
+        plans: BTreeMap::new(),
+        wakes: BTreeMap::new(),
         acknowledged: vec![AcknowledgedPrompt {
             agent: "a".to_owned(),
             message_id: "m1".to_owned(),
@@ -122,6 +126,7 @@ fn brief(seq: i64, id: &str, settles: &[&str]) -> BriefRow {
         id: id.to_owned(),
         kind: "result".to_owned(),
         settles: settles.iter().map(|id| (*id).to_owned()).collect(),
+        round: None,
     }
 }
 

@@ -37,14 +37,14 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
 }
 
 /// A call in a log, and the envelope of its result.
-struct Call<'a> {
-    source: String,
-    input: &'a Value,
+pub(super) struct Call<'a> {
+    pub(super) source: String,
+    pub(super) input: &'a Value,
     envelope: &'a Value,
 }
 
 impl<'a> Call<'a> {
-    fn has_succeeded(&self) -> bool {
+    pub(super) fn has_succeeded(&self) -> bool {
         self.envelope["status"] == "success"
     }
 
@@ -77,7 +77,7 @@ impl<'a> Call<'a> {
 }
 
 /// Returns every call that has a result; a missing result breaks another rule.
-fn calls(rows: &Rows) -> Vec<Call<'_>> {
+pub(super) fn calls(rows: &Rows) -> Vec<Call<'_>> {
     let mut inputs: BTreeMap<(i64, &str), &Value> = BTreeMap::new();
     let mut calls = Vec::new();
     for row in &rows.log {
@@ -98,7 +98,7 @@ fn calls(rows: &Rows) -> Vec<Call<'_>> {
     calls
 }
 
-fn count<'a>(words: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, u32> {
+pub(super) fn count<'a>(words: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, u32> {
     let mut counts = BTreeMap::new();
     for word in words {
         *counts.entry(word).or_default() += 1;
@@ -106,7 +106,7 @@ fn count<'a>(words: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, u32> {
     counts
 }
 
-fn repeated(counts: &BTreeMap<&str, u32>) -> Vec<String> {
+pub(super) fn repeated(counts: &BTreeMap<&str, u32>) -> Vec<String> {
     let twice = counts.iter().filter(|(_, times)| **times > 1);
     let violations = twice.map(|(token, times)| format!("{token} happened {times} times"));
     violations.collect()

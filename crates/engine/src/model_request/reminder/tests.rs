@@ -149,3 +149,31 @@ fn one_that_is_off_too_long_or_without_room_is_left_out() {
         );
     }
 }
+
+/// The reminder that a request with these entries is the first to hold.
+fn newest(entries: &[LogEntry], room: usize) -> Option<StaleReminder> {
+    let mut reminder = Reminder::new(TERMS, &turn(Some("work_1")), entries, room);
+    for entry in entries {
+        reminder.take_before(entry);
+    }
+    reminder.take_at_end();
+    reminder.into_newest()
+}
+
+#[test]
+fn a_reminder_is_new_in_one_request_only_and_one_without_room_is_told_as_skipped() {
+    let due = usize::try_from(TERMS.rounds).unwrap();
+    assert_eq!(newest(&rounds(due - 1), 10_000), None);
+    let first = newest(&rounds(due), 10_000).expect("a reminder");
+    assert_eq!(
+        (first.rounds_since_update, first.skipped),
+        (TERMS.rounds, false)
+    );
+    assert_eq!(
+        newest(&rounds(due + 1), 10_000),
+        None,
+        "it stands in an earlier place"
+    );
+    let skipped = newest(&rounds(due), 0).expect("a reminder");
+    assert!(skipped.skipped);
+}

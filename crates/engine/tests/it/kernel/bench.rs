@@ -177,6 +177,7 @@ impl KernelBench {
             },
             shown_items: Vec::new(),
             plan: None,
+            reminder: None,
             kept: Vec::new(),
             context: ContextSize::default(),
             learned: None,
