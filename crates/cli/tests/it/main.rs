@@ -41,9 +41,6 @@ mod runs;
 mod streaming;
 mod support;
 mod terminal;
-<<<<<<< HEAD
-mod windows;
-=======
 mod waiting;
->>>>>>> h14b-r
+mod windows;
 mod work;

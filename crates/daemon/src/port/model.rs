@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy};
+use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
 use holon_engine::ports::ModelClient;
 use holon_llm::{HttpLimits, Router, Secrets};
 use std::sync::{Arc, PoisonError, RwLock};
