@@ -38,6 +38,7 @@ pub(crate) async fn first(holon: &Path, answers: usize) -> Fallible<Value> {
     Ok(json!({
         "bare_write_to_read": bare(answers).await?.report(),
         "first_byte_to_subscriber": subject.report(),
+        "first_byte_to_subscriber_p50_us_aim": 2_000,
     }))
 }
 

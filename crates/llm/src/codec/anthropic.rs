@@ -14,6 +14,7 @@ mod tests;
 pub(crate) use decode::answer;
 pub(crate) use stream::Assembler;
 
+use super::Body;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use cache::{BlockPosition, Marks};
 use holon_domain::model::{ModelRequest, PromptBlock, PromptFrame};
@@ -22,7 +23,7 @@ use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
 /// Encodes a request as the body of a Messages call.
-pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let mut marks = Marks::default();
     let mut system = system(&request.frame, &mut marks);
     let mut messages = messages(request, &mut marks);
@@ -46,9 +47,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     }
     let thinking = thinking_tokens(request).filter(|_| messages.may_think());
     put("messages", messages.into_value());
-    if !request.tools.is_empty() {
-        put("tools", request.tools.iter().map(tool).collect());
-    }
     // Effort needs neither a beta header nor a token budget, and every model with an effort setting accepts it.
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
         put("output_config", json!({"effort": effort}));
@@ -60,7 +58,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
         );
     }
     put("stream", json!(true));
-    Value::Object(body)
+    Body::new(body).with_tools(&request.tools, provider.transport, tool)
 }
 
 /// Fewest tokens of thinking that the API accepts.
