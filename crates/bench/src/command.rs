@@ -188,7 +188,7 @@ impl Asking {
 impl ModelClient for Asking {
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {

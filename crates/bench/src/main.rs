@@ -19,6 +19,7 @@ mod admission;
 mod backlog;
 mod bare;
 mod command;
+mod delta;
 mod disk;
 mod load;
 mod memory;
@@ -81,6 +82,7 @@ const ROWS: &[&str] = &[
     "turn_with_one_tool",
     "model_round_5_kb",
     "model_round_500_kb",
+    "first_delta",
     "patch_50000_lines",
     "message_100_and_10000",
     "idle_agents_1",
@@ -122,6 +124,7 @@ async fn measure(
         "turn_with_one_tool" => plain(admission::turns(FixedModel::OneTool, 100).await),
         "model_round_5_kb" => plain(round::overhead(5 << 10).await),
         "model_round_500_kb" => plain(round::overhead(500 << 10).await),
+        "first_delta" => delta::first(holon, 200).await,
         "patch_50000_lines" => plain(patch::large_file(50_000)),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,

@@ -25,18 +25,17 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts it and waits until it is well.
+    /// Starts it with a script as its model and waits until it is well.
     pub(crate) async fn start(holon: &Path, home: &Path, script: &Path) -> Fallible<Self> {
+        Self::start_with(holon, home, &format!("scripted/{}", script.display())).await
+    }
+
+    /// Starts it with a model and waits until it is well.
+    pub(crate) async fn start_with(holon: &Path, home: &Path, model: &str) -> Fallible<Self> {
         let addr = free_address()?;
         let began = Instant::now();
         let child = Command::new(holon)
-            .args([
-                "serve",
-                "--listen",
-                &addr,
-                "--model",
-                &format!("scripted/{}", script.display()),
-            ])
+            .args(["serve", "--listen", &addr, "--model", model])
             .env("HOLON_HOME", home)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -9,6 +9,7 @@ use holon_domain::model::{
     PromptFrame, Stability,
 };
 use holon_domain::provider::ReasoningPolicy;
+use holon_domain::tool_set::ToolSet;
 use holon_llm::{HttpLimits, Secrets};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,7 +113,7 @@ fn probe_request(model: &ModelRef) -> ModelRequest {
             },
         },
         conversation: Vec::new(),
-        tools: Vec::new(),
+        tools: ToolSet::default(),
         max_output_tokens: PROBE_TOKENS,
         reasoning_effort: None,
         reasoning: ReasoningPolicy::NONE,

@@ -40,6 +40,7 @@ pub mod text;
 pub mod time;
 pub mod timer;
 pub mod tool;
+pub mod tool_set;
 pub mod transcript;
 pub mod trigger;
 pub mod turn;

@@ -12,7 +12,7 @@ use crate::attempt::TokenUsage;
 use crate::block::Block;
 use crate::provider::{ReasoningEffort, ReasoningPolicy};
 use crate::text;
-use crate::tool::OfferedTool;
+use crate::tool_set::ToolSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -171,7 +171,7 @@ pub struct ModelRequest {
     /// Answers and results of earlier rounds of the turn, with the texts that joined between.
     pub conversation: Vec<ConversationItem>,
     /// Tools that the model may call.
-    pub tools: Vec<OfferedTool>,
+    pub tools: ToolSet,
     /// Most tokens that the model may write.
     pub max_output_tokens: u32,
     /// Absent if the provider's default applies.
@@ -196,13 +196,7 @@ impl ModelRequest {
             .iter()
             .map(ConversationItem::estimated_tokens)
             .sum();
-        let tool = |tool: &OfferedTool| {
-            let schema = tool.parameters.to_string();
-            text::estimate_tokens(&tool.name)
-                + text::estimate_tokens(&tool.description)
-                + text::estimate_tokens(&schema)
-        };
-        let tools: usize = self.tools.iter().map(tool).sum();
+        let tools = self.tools.estimated_tokens();
         u64::try_from(prompt + said + tools).unwrap_or(u64::MAX)
     }
 }

@@ -1,6 +1,5 @@
 //! Tool specifications, result envelopes and errors in the form that is stored and sent to models.
 
-use crate::provider::ModelPolicy;
 use crate::{limits, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,11 +44,13 @@ pub struct OfferedTool {
 }
 
 impl OfferedTool {
-    /// Adapts the tool to a model: only a model that accepts free text gets that form.
+    /// Returns the tool for a model that accepts no free text.
     #[must_use]
-    pub fn for_policy(mut self, policy: ModelPolicy) -> Self {
-        self.freeform = self.freeform.filter(|_| policy.freeform_tools);
-        self
+    pub fn without_freeform(self) -> Self {
+        Self {
+            freeform: None,
+            ..self
+        }
     }
 }
 
@@ -332,7 +333,6 @@ impl ToolEnvelope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::PolicySource;
 
     #[test]
     fn an_error_keeps_its_details_within_the_bound_of_an_event() {
@@ -347,31 +347,5 @@ mod tests {
         let details = large.details.expect("are kept");
         assert_eq!(details["omitted"], true);
         assert!(details.to_string().len() <= limits::TOOL_ERROR_DETAIL_BYTES);
-    }
-
-    #[test]
-    fn only_a_model_that_takes_free_text_is_told_of_that_form() {
-        let tool = OfferedTool {
-            name: "ApplyPatch".to_owned(),
-            description: "Changes files.".to_owned(),
-            parameters: Value::Null,
-            strict: false,
-            freeform: Some(FreeformGrammar {
-                syntax: GrammarSyntax::Lark,
-                definition: "start: /x/".to_owned(),
-                argument: "patch".to_owned(),
-            }),
-        };
-        let policy = |freeform_tools| ModelPolicy {
-            context_window_tokens: 32_000,
-            effective_context_window_percent: 90,
-            max_output_tokens: 4_096,
-            source: PolicySource::UnknownFallback,
-            output_source: PolicySource::UnknownFallback,
-            freeform_tools,
-            reasoning: crate::provider::ReasoningPolicy::NONE,
-        };
-        assert_eq!(tool.clone().for_policy(policy(true)), tool);
-        assert_eq!(tool.for_policy(policy(false)).freeform, None);
     }
 }

@@ -19,12 +19,11 @@ use holon_domain::model::{ConversationItem, ModelFailure, ModelRef, ModelReply, 
 use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
-use holon_domain::tool::ToolSpec;
+use holon_domain::tool_set::ToolSet;
 use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
 use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work};
 use holon_store::TurnRows;
-use holon_tools::SchemaMode;
 use reminder::Reminder;
 
 /// A model request of an open turn, with the facts needed to record its reply.
@@ -36,9 +35,17 @@ pub struct RoundRequest {
     pub queued: Vec<QueueEntry>,
     preset: ProfilePreset,
     learned: LearnedLimits,
+<<<<<<< HEAD
     /// The server's description of the model, if it is new.
     stated: Option<LearnedLimits>,
     built: BuiltFrame,
+=======
+    frame: FrameRecord,
+    context: ContextSize,
+    shown_items: Vec<WorkItemId>,
+    /// Texts that the frame refers to, by hash; empty after the first round.
+    kept: Vec<(String, String)>,
+>>>>>>> h13c-r
     boundary: InterjectionBoundary,
     plan: Option<(WorkItemId, PlanArtifact)>,
     reminder: Option<StaleReminder>,
@@ -60,17 +67,15 @@ impl RoundRequest {
         // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
-        let tools = holon_tools::catalog(preset);
+        let tools = holon_tools::offered(preset, policy.freeform_tools);
         let built = build_frame(&rows, &model, &tools, policy, &plan)?;
+        let (frame, context) = (frame_record(&built), context_size(&built));
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
-            frame: built.frame.clone(),
+            frame: built.frame,
             conversation: Vec::new(),
-            tools: tools
-                .iter()
-                .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed).for_policy(policy))
-                .collect(),
+            tools,
             max_output_tokens: policy.max_output_tokens,
             reasoning_effort: rows.turn.reasoning_effort,
             reasoning: policy.reasoning.with_thinking(rows.turn.thinking_tokens),
@@ -83,14 +88,25 @@ impl RoundRequest {
         let mut reminder = conversation_reminder(&rows, &request, policy, terms);
         request.conversation = conversation(&rows, &mut reminder);
         request.max_output_tokens = output_room(&request, policy);
+        let kept = if rows.turn.rounds == 0 {
+            vec![
+                (built.stable_hash, built.stable),
+                (built.agent_scoped_hash, built.agent_scoped),
+            ]
+        } else {
+            Vec::new()
+        };
         Some(Self {
             request,
+            frame,
+            context,
+            shown_items: built.shown_items,
+            kept,
             boundary: boundary(&rows.entries, rows.turn.rounds),
             queued: rows.queued,
             learned: rows.learned,
             stated: None,
             preset,
-            built,
             plan: changed_plan(rows.item.as_ref(), plan),
             reminder: reminder.into_newest(),
         })
@@ -136,11 +152,6 @@ impl RoundRequest {
     ) -> RoundAnswer {
         let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
         let intents = intents_of(&blocks, self.preset);
-        let (stable, agent_scoped) = (
-            holon_prompt::hash(&self.built.stable),
-            holon_prompt::hash(&self.built.agent_scoped),
-        );
-        let cache = &self.built.frame.cache;
         RoundAnswer {
             learned: merge(
                 self.stated,
@@ -149,31 +160,19 @@ impl RoundRequest {
             intents,
             interjected: self.queued,
             boundary: self.boundary,
-            context: ContextSize {
-                sections: self.built.sections,
-                context_chars: self
-                    .built
-                    .frame
-                    .context_blocks
-                    .iter()
-                    .map(|block| block.text.len())
-                    .sum(),
-                system_chars: self.built.frame.system_prompt.len(),
-            },
-            frame: FrameRecord {
-                prompt_cache_key: cache.prompt_cache_key.clone(),
-                context_fingerprint: cache.context_fingerprint.clone(),
-                stable: stable.clone(),
-                agent_scoped: agent_scoped.clone(),
-                work: self.built.work,
-            },
-            shown_items: self.built.shown_items,
+            context: self.context,
+            frame: self.frame,
+            shown_items: self.shown_items,
             plan: self.plan,
+<<<<<<< HEAD
             reminder: self.reminder,
             kept: vec![
                 (stable, self.built.stable),
                 (agent_scoped, self.built.agent_scoped),
             ],
+=======
+            kept: self.kept,
+>>>>>>> h13c-r
             blocks,
             stop_reason: reply.stop_reason,
             usage: reply.usage,
@@ -182,11 +181,31 @@ impl RoundRequest {
     }
 }
 
+fn frame_record(built: &BuiltFrame) -> FrameRecord {
+    let cache = &built.frame.cache;
+    FrameRecord {
+        prompt_cache_key: cache.prompt_cache_key.clone(),
+        context_fingerprint: cache.context_fingerprint.clone(),
+        stable: built.stable_hash.clone(),
+        agent_scoped: built.agent_scoped_hash.clone(),
+        work: built.work.clone(),
+    }
+}
+
+fn context_size(built: &BuiltFrame) -> ContextSize {
+    let blocks = built.frame.context_blocks.iter();
+    ContextSize {
+        sections: built.sections,
+        context_chars: blocks.map(|block| block.text.len()).sum(),
+        system_chars: built.frame.system_prompt.len(),
+    }
+}
+
 /// Builds the prompt frame in the first round of a turn; later rounds rebuild it from the stored texts.
 fn build_frame(
     rows: &TurnRows,
     model: &ModelRef,
-    tools: &[ToolSpec],
+    tools: &ToolSet,
     policy: ModelPolicy,
     plan: &PlanFile,
 ) -> Option<BuiltFrame> {

@@ -30,7 +30,7 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
     /// Makes one attempt at one round. Returns soon after `cancel` fires; the shell drops the result then.
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure>;

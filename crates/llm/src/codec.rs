@@ -4,6 +4,7 @@
 //! need: it makes any stored transcript valid for any protocol.
 
 pub(crate) mod anthropic;
+mod body;
 pub(crate) mod chat;
 pub(crate) mod codex;
 mod dialogue;
@@ -16,6 +17,8 @@ pub(crate) mod stream;
 mod properties;
 #[cfg(test)]
 pub(crate) mod sample;
+
+pub(crate) use body::{Body, Member};
 
 use holon_domain::model::{ModelFailureKind, ModelReply, ModelRequest, ReplyBlock, StopReason};
 use holon_domain::provider::{ProviderSpec, Transport};
@@ -56,7 +59,7 @@ impl Fault {
 }
 
 /// Encodes a request in the provider's protocol, as a stream.
-pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     match provider.transport {
         Transport::OpenaiResponses => responses::encode(provider, request),
         Transport::OpenaiCodexResponses => codex::encode(provider, request),

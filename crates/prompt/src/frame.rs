@@ -4,6 +4,7 @@
 //! before turn-scoped; the current input is last; the cache key depends on nothing turn-scoped.
 
 use crate::context::HistoryItem;
+use crate::measured::Measured;
 use crate::work::{self, Work, WorkText};
 use crate::{context, digest, policy, scope};
 use holon_domain::WorkItemId;
@@ -13,7 +14,7 @@ use holon_domain::model::{ModelRef, PromptBlock, PromptCache, PromptFrame, Stabi
 use holon_domain::task::TaskListEntry;
 use holon_domain::text;
 use holon_domain::time::Timestamp;
-use holon_domain::tool::ToolSpec;
+use holon_domain::tool_set::ToolSet;
 
 /// Everything a frame is made of.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +32,7 @@ pub struct FrameInput<'a> {
     /// Time at which the turn started.
     pub now: Timestamp,
     /// The tools on offer; part of the cache identity.
-    pub tools: &'a [ToolSpec],
+    pub tools: &'a ToolSet,
     /// Estimated tokens the prompt may take. The oldest earlier messages are left out to stay within.
     pub budget_tokens: u32,
 }
@@ -42,8 +43,12 @@ pub struct BuiltFrame {
     pub frame: PromptFrame,
     /// Text that is the same for all agents of a build.
     pub stable: String,
+    /// Hash of `stable`, under which it is stored.
+    pub stable_hash: String,
     /// Text that changes only with the agent, its workspace or its model.
     pub agent_scoped: String,
+    /// Hash of `agent_scoped`, under which it is stored.
+    pub agent_scoped_hash: String,
     /// Text about the agent's work; `None` if the frame shows none.
     pub work: Option<String>,
     /// The work items that the first request of a turn shows; empty for later requests.
@@ -66,17 +71,21 @@ pub fn build(input: &FrameInput<'_>) -> BuiltFrame {
 /// new build or a change of workspace or model during the turn does not alter what the model was told.
 #[must_use]
 pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> BuiltFrame {
+    let (stable, agent_scoped) = (policy::measure(stable), Measured::of(agent_scoped));
     let system_blocks = vec![
-        cached_block(stable, Stability::Stable),
-        cached_block(agent_scoped, Stability::AgentScoped),
+        cached_block(stable.text, Stability::Stable),
+        cached_block(agent_scoped.text, Stability::AgentScoped),
     ];
     let current = context::current(input.current, input.now);
     let tasks = context::tasks(input.tasks);
     let listed = tasks.as_deref().unwrap_or_default();
-    let fixed = [stable, agent_scoped, listed, &current];
-    let work = work_text(input, room(input, &fixed) / 2);
+    let fixed = stable.tokens
+        + agent_scoped.tokens
+        + text::estimate_tokens(listed)
+        + text::estimate_tokens(&current);
+    let work = work_text(input, room(input, fixed) / 2);
     let shown = work.text.as_deref().unwrap_or_default();
-    let room = room(input, &[&fixed[..], &[shown]].concat());
+    let room = room(input, fixed + text::estimate_tokens(shown));
     let context_blocks: Vec<PromptBlock> = context::recent(input.history, room)
         .into_iter()
         .chain(work.text.clone())
@@ -90,15 +99,17 @@ pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Buil
         .collect();
     let sections = system_blocks.len() + context_blocks.len();
     let frame = PromptFrame {
-        system_prompt: format!("{stable}\n\n{agent_scoped}"),
-        cache: cache(input, stable, agent_scoped, &context_blocks),
+        system_prompt: format!("{}\n\n{}", stable.text, agent_scoped.text),
+        cache: cache(input, [&stable, &agent_scoped], &context_blocks),
         system_blocks,
         context_blocks,
     };
     BuiltFrame {
         frame,
-        stable: stable.to_owned(),
-        agent_scoped: agent_scoped.to_owned(),
+        stable: stable.text.to_owned(),
+        stable_hash: stable.hash.into_owned(),
+        agent_scoped: agent_scoped.text.to_owned(),
+        agent_scoped_hash: agent_scoped.hash.into_owned(),
         work: work.text,
         shown_items: work.shown,
         sections,
@@ -116,19 +127,11 @@ fn work_text(input: &FrameInput<'_>, room_tokens: usize) -> WorkText {
     }
 }
 
-/// Returns the estimated tokens for the variable parts: what the fixed texts leave, and never more than half of the
-/// budget, because the turn itself needs room to grow.
-fn room(input: &FrameInput<'_>, texts: &[&str]) -> usize {
+/// Returns the estimated tokens for the variable parts: what the fixed texts and the tools leave, and never more than
+/// half of the budget, because the turn itself needs room to grow.
+fn room(input: &FrameInput<'_>, fixed_tokens: usize) -> usize {
     let budget = usize::try_from(input.budget_tokens).unwrap_or(usize::MAX);
-    let tool = |tool: &ToolSpec| {
-        text::estimate_tokens(&tool.description)
-            + text::estimate_tokens(&tool.input_schema.to_string())
-    };
-    let fixed: usize = texts
-        .iter()
-        .map(|words| text::estimate_tokens(words))
-        .chain(input.tools.iter().map(tool))
-        .sum();
+    let fixed = fixed_tokens + input.tools.estimated_tokens();
     budget.saturating_sub(fixed).min(budget / 2)
 }
 
@@ -143,24 +146,12 @@ fn cached_block(text: &str, stability: Stability) -> PromptBlock {
 
 fn cache(
     input: &FrameInput<'_>,
-    stable: &str,
-    agent_scoped: &str,
+    system: [&Measured<'_>; 2],
     context: &[PromptBlock],
 ) -> PromptCache {
     let agent_id = input.agent.identity.agent_id.to_string();
-    let schemas: Vec<String> = input
-        .tools
-        .iter()
-        .map(|tool| tool.input_schema.to_string())
-        .collect();
-    let tools = input
-        .tools
-        .iter()
-        .zip(&schemas)
-        .flat_map(|(tool, schema)| [&tool.name, &tool.description, schema]);
-    let fixed = [agent_id.as_str(), stable, agent_scoped]
-        .into_iter()
-        .chain(tools.map(String::as_str));
+    let [stable, agent_scoped] = system.map(|text| &*text.hash);
+    let fixed = [&*agent_id, stable, agent_scoped, input.tools.digest()];
     let prompt_cache_key = digest::hash_parts(fixed);
     let shown = context.iter().map(|block| block.text.as_str());
     let context_fingerprint =

@@ -8,6 +8,7 @@ mod context;
 mod digest;
 mod fence;
 pub mod frame;
+mod measured;
 mod policy;
 mod provenance;
 mod scope;

@@ -3,6 +3,7 @@
 //! Owns the list and the families a profile grants; each tool's own rules are in its file. Invariant: a published tool
 //! is interpreted by the same entry, so the catalog cannot offer a tool that `interpret` does not know.
 
+use crate::emission::{SchemaMode, emit};
 use crate::input::shown;
 use crate::tool::{
     agent_get, apply_patch, cancel_timer, cancel_wait, complete_work_item, create_timer,
@@ -12,7 +13,8 @@ use crate::tool::{
 };
 use holon_domain::agent::ProfilePreset;
 use holon_domain::intent::Intent;
-use holon_domain::tool::{ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use holon_domain::tool::{OfferedTool, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use holon_domain::tool_set::ToolSet;
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
@@ -66,6 +68,32 @@ pub fn catalog(preset: ProfilePreset) -> Vec<ToolSpec> {
         .collect()
 }
 
+/// Returns the tools an agent of this profile is offered, in the form that is sent. `freeform` is true for a model that
+/// accepts free text. They are emitted once for each profile and kind of model.
+#[must_use]
+pub fn offered(preset: ProfilePreset, freeform: bool) -> ToolSet {
+    static SETS: [[OnceLock<ToolSet>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
+    let [[named, named_freeform], [child, child_freeform]] = &SETS;
+    let set = match (preset, freeform) {
+        (ProfilePreset::PublicNamed, false) => named,
+        (ProfilePreset::PublicNamed, true) => named_freeform,
+        (ProfilePreset::PrivateChild, false) => child,
+        (ProfilePreset::PrivateChild, true) => child_freeform,
+    };
+    set.get_or_init(|| emit_all(preset, freeform)).clone()
+}
+
+fn emit_all(preset: ProfilePreset, freeform: bool) -> ToolSet {
+    let emitted = catalog(preset)
+        .into_iter()
+        .map(|spec| emit(&spec, SchemaMode::Relaxed));
+    if freeform {
+        emitted.collect()
+    } else {
+        emitted.map(OfferedTool::without_freeform).collect()
+    }
+}
+
 /// Returns true if a profile grants a family.
 const fn grants(preset: ProfilePreset, family: ToolFamily) -> bool {
     match preset {
@@ -109,7 +137,8 @@ fn permit(spec: &ToolSpec, preset: ProfilePreset) -> Result<(), ToolError> {
 }
 
 fn unknown(name: &str, preset: ProfilePreset) -> ToolError {
-    let offered: Vec<String> = catalog(preset).into_iter().map(|spec| spec.name).collect();
+    let granted = all().iter().filter(|spec| grants(preset, spec.family));
+    let offered: Vec<&str> = granted.map(|spec| spec.name.as_str()).collect();
     ToolError::new(
         ToolErrorKind::UnknownTool,
         format!("there is no tool {:?}", shown(name)),
@@ -160,6 +189,21 @@ mod tests {
                 json!({"tool_name": "SpawnAgent", "family": "agent_creation", "profile_preset": "private_child"})
             )
         );
+    }
+
+    #[test]
+    fn tools_are_emitted_once_and_only_a_model_that_takes_free_text_is_told_of_that_form() {
+        for preset in [ProfilePreset::PublicNamed, ProfilePreset::PrivateChild] {
+            let [plain, freeform] = [false, true].map(|freeform| offered(preset, freeform));
+            assert!(plain.is_shared_with(&offered(preset, false)));
+            assert!(freeform.is_shared_with(&offered(preset, true)));
+            assert!(plain.iter().all(|tool| tool.freeform.is_none()));
+            assert!(freeform.iter().any(|tool| tool.freeform.is_some()));
+            let offered: Vec<&str> = plain.iter().map(|tool| tool.name.as_str()).collect();
+            let granted = catalog(preset);
+            let granted: Vec<&str> = granted.iter().map(|spec| spec.name.as_str()).collect();
+            assert_eq!(offered, granted);
+        }
     }
 
     #[test]

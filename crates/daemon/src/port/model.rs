@@ -142,11 +142,11 @@ impl Models {
 impl ModelClient for Models {
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let answer = self.current().call(&request, text, &cancel).await;
+        let answer = self.current().call(request, text, &cancel).await;
         if let Err(failure) = &answer
             && !cancel.is_cancelled()
         {

@@ -40,19 +40,19 @@ impl Shell {
             RoundRequest::new(rows, policy, plan, self.conduct.reminder)?.with_statement(stated);
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
-        let request = round.request.clone();
-        let number = request.round;
+        let request = &round.request;
         let sent = AtomicU64::new(0);
         let text = |piece: &str| {
             let offset = sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
             self.deltas.send(AssistantDelta {
                 agent_id: agent_id.clone(),
                 turn_index,
-                round: number,
+                round: request.round,
                 effect: stamp.effect,
                 offset,
                 text: piece.to_owned(),
             });
+            holon_fault::hit("round.delta");
         };
         let reply = tokio::select! {
             reply = self.ports.model.call(request, &text, cancel.clone()) => reply,

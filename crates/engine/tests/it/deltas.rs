@@ -30,7 +30,7 @@ struct Streaming(Mutex<VecDeque<Attempt>>);
 impl ModelClient for Streaming {
     async fn call(
         &self,
-        _request: ModelRequest,
+        _request: &ModelRequest,
         text: TextSink<'_>,
         _cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {

@@ -91,6 +91,7 @@ async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
         !first.request.tools.is_empty(),
         "tools from the first round"
     );
+    let tools = first.request.tools.clone();
     first.answer(Err(ModelFailure {
         learned: Some(LearnedLimits {
             context_window_tokens: Some(4_000),
@@ -100,6 +101,10 @@ async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
         ..failure(ModelFailureKind::InvalidRequest)
     }));
     let second = house.model.next().await;
+    assert!(
+        second.request.tools.is_shared_with(&tools),
+        "the tools are emitted once"
+    );
     assert!(
         second.request.max_output_tokens <= 1_000,
         "{}",

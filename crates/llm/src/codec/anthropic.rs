@@ -14,6 +14,7 @@ mod tests;
 pub(crate) use decode::answer;
 pub(crate) use stream::Assembler;
 
+use super::Body;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use cache::{BlockPosition, Marks};
 use holon_domain::limits::MIN_THINKING_TOKENS;
@@ -23,7 +24,7 @@ use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
 /// Encodes a request as the body of a Messages call.
-pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let mut marks = Marks::default();
     let mut system = system(&request.frame, &mut marks);
     let mut messages = messages(request, &mut marks);
@@ -47,9 +48,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     }
     let thinking = thinking_tokens(request).filter(|_| messages.may_think());
     put("messages", messages.into_value());
-    if !request.tools.is_empty() {
-        put("tools", request.tools.iter().map(tool).collect());
-    }
     // Effort needs neither a beta header nor a token budget, and every model with an effort setting accepts it.
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
         put("output_config", json!({"effort": effort}));
@@ -61,7 +59,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
         );
     }
     put("stream", json!(true));
-    Value::Object(body)
+    Body::new(body).with_tools(&request.tools, provider.transport, tool)
 }
 
 /// Returns the tokens that the model may think, if thinking is on and the output limit leaves room for an answer.

@@ -15,6 +15,7 @@ mod tests;
 pub(crate) use decode::answer;
 pub(crate) use stream::Assembler;
 
+use super::Body;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use super::responses::strict;
 use dialect::{Dialect, Ids};
@@ -25,15 +26,12 @@ use seal::Seal;
 use serde_json::{Map, Value, json};
 
 /// Encodes a request as the body of a Chat Completions call.
-pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let dialect = Dialect::of(&provider.base_url);
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
     put("model", json!(request.model.model()));
     put("messages", messages(dialect, request).into());
-    if !request.tools.is_empty() {
-        put("tools", request.tools.iter().map(tool).collect());
-    }
     let limit = json!(request.max_output_tokens.max(1));
     put(dialect.limit_field(), limit);
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
@@ -43,7 +41,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     if dialect.takes_stream_options() {
         put("stream_options", json!({"include_usage": true}));
     }
-    Value::Object(body)
+    Body::new(body).with_tools(&request.tools, provider.transport, tool)
 }
 
 fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Value> {

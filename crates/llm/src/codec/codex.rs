@@ -5,37 +5,41 @@
 #[cfg(test)]
 mod tests;
 
-use super::responses::{cache_key, effort, input, instructions, tools};
+use super::Body;
+use super::responses::{cache_key, effort, input, instructions, tool};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Sent if the frame has no system text, because the backend refuses a request without instructions.
 const INSTRUCTIONS: &str = "Answer the message and use the tools where they help.";
 
 /// Encodes a request in full.
-pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let effort = effort(provider, request);
     let include: &[&str] = if effort.is_some() || request.reasoning.is_on {
         &["reasoning.encrypted_content"]
     } else {
         &[]
     };
+    let mut body = Map::new();
+    let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
+    put("model", json!(request.model.model()));
+    let instructions = instructions(&request.frame);
+    let instructions = instructions.unwrap_or_else(|| INSTRUCTIONS.to_owned());
+    put("instructions", json!(instructions));
+    put("input", Value::Array(input(request)));
+    put("tools", json!([]));
+    put("tool_choice", json!("auto"));
+    put("parallel_tool_calls", json!(true));
     // The backend accepts no output limit, and it requires the reasoning members even if they are empty.
-    let mut body = json!({
-        "model": request.model.model(),
-        "instructions": instructions(&request.frame).unwrap_or_else(|| INSTRUCTIONS.to_owned()),
-        "input": input(request),
-        "tools": tools(&request.tools),
-        "tool_choice": "auto",
-        "parallel_tool_calls": true,
-        "reasoning": effort.map(|effort| json!({"effort": effort.as_str()})),
-        "include": include,
-        "store": false,
-        "stream": true,
-    });
-    if let (Value::Object(body), Some(key)) = (&mut body, cache_key(provider, request)) {
-        body.insert("prompt_cache_key".into(), json!(key));
+    let reasoning = effort.map(|effort| json!({"effort": effort.as_str()}));
+    put("reasoning", json!(reasoning));
+    put("include", json!(include));
+    put("store", json!(false));
+    put("stream", json!(true));
+    if let Some(key) = cache_key(provider, request) {
+        put("prompt_cache_key", json!(key));
     }
-    body
+    Body::new(body).with_tools(&request.tools, provider.transport, tool)
 }

@@ -111,7 +111,7 @@ proptest! {
     fn any_transcript_makes_a_request_that_messages_accepts(request in any_request()) {
         let request = to(0, &request);
         let provider = sample::provider(Transport::AnthropicMessages, "https://api.anthropic.com");
-        let body = anthropic::encode(&provider, &request);
+        let body = sample::sent(&anthropic::encode(&provider, &request));
         sample::assert_valid(&ANTHROPIC, &body);
         grammar::assert_messages_rules(&body);
         check(0, &request, &body, &grammar::messages(&body));
@@ -122,7 +122,7 @@ proptest! {
         let request = to(1, &request);
         for server in CHAT_SERVERS {
             let provider = sample::provider(Transport::OpenaiChatCompletions, server);
-            let body = chat::encode(&provider, &request);
+            let body = sample::sent(&chat::encode(&provider, &request));
             sample::assert_valid(&CHAT, &body);
             grammar::assert_chat_rules(&body);
             if server.contains("mistral") {
@@ -136,7 +136,7 @@ proptest! {
     fn any_transcript_makes_a_request_that_responses_accepts(request in any_request()) {
         let request = to(2, &request);
         let provider = sample::provider(Transport::OpenaiResponses, "https://api.openai.com/v1");
-        let body = responses::encode(&provider, &request);
+        let body = sample::sent(&responses::encode(&provider, &request));
         sample::assert_valid(&RESPONSES, &body);
         grammar::assert_responses_rules(&body);
         check(2, &request, &body, &grammar::responses(&body));
@@ -146,7 +146,7 @@ proptest! {
     fn any_transcript_makes_a_request_that_the_codex_backend_accepts(request in any_request()) {
         let request = to(3, &request);
         let provider = sample::provider(Transport::OpenaiCodexResponses, "https://codex.example");
-        let body = codex::encode(&provider, &request);
+        let body = sample::sent(&codex::encode(&provider, &request));
         sample::assert_valid(&CODEX, &body);
         grammar::assert_responses_rules(&body);
         check(3, &request, &body, &grammar::responses(&body));
@@ -162,9 +162,9 @@ proptest! {
             let messages = sample::provider(Transport::AnthropicMessages, "https://api.anthropic.com");
             let chats = CHAT_SERVERS.map(|server| {
                 let provider = sample::provider(Transport::OpenaiChatCompletions, server);
-                chat::encode(&provider, &to(1, request))
+                sample::sent(&chat::encode(&provider, &to(1, request)))
             });
-            (anthropic::encode(&messages, &to(0, request)), chats)
+            (sample::sent(&anthropic::encode(&messages, &to(0, request))), chats)
         };
         prop_assert_eq!(encoded(&request), encoded(&bare));
     }

@@ -17,10 +17,11 @@ pub(super) mod tests;
 
 pub(crate) use continuation::{Snapshot, continuation};
 pub(super) use failure::{error_fault, response_fault};
-pub(super) use input::{input, instructions, tools};
+pub(super) use input::{input, instructions, tool};
 pub(crate) use output::answer;
 pub(crate) use stream::Assembler;
 
+use super::Body;
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::{PromptCapability, ProviderSpec, ReasoningEffort};
 use serde_json::{Map, Value, json};
@@ -31,16 +32,14 @@ const MIN_OUTPUT_TOKENS: u32 = 16;
 const CACHE_KEY_CHARS: usize = 64;
 
 /// Encodes a request in full.
-pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model.model()));
     if let Some(instructions) = instructions(&request.frame) {
         body.insert("instructions".into(), json!(instructions));
     }
     body.insert("input".into(), Value::Array(input(request)));
-    let tools = tools(&request.tools);
-    if !tools.is_empty() {
-        body.insert("tools".into(), Value::Array(tools));
+    if !request.tools.is_empty() {
         body.insert("tool_choice".into(), json!("auto"));
         body.insert("parallel_tool_calls".into(), json!(true));
     }
@@ -61,7 +60,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     // The runtime shortens a request that does not fit; the provider must not drop items on its own.
     body.insert("truncation".into(), json!("disabled"));
     body.insert("stream".into(), json!(true));
-    Value::Object(body)
+    Body::new(body).with_tools(&request.tools, provider.transport, tool)
 }
 
 /// Returns the reasoning effort: the agent's setting, else the provider's.

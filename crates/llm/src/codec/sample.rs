@@ -1,5 +1,6 @@
 //! Requests, transcripts and golden files that the tests of several codecs share.
 
+use super::Body;
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{
@@ -7,6 +8,7 @@ use holon_domain::model::{
 };
 use holon_domain::provider::{ProviderSpec, ReasoningPolicy, Transport};
 use holon_domain::tool::{FreeformGrammar, GrammarSyntax, OfferedTool};
+use holon_domain::tool_set::ToolSet;
 use holon_tools::{SchemaMode, all, emit};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -72,12 +74,17 @@ pub(crate) fn request(model: &str, conversation: Vec<ConversationItem>) -> Model
             ],
         ),
         conversation,
-        tools: vec![tool()],
+        tools: ToolSet::new(vec![tool()]),
         max_output_tokens: 4_096,
         reasoning_effort: None,
         reasoning: ReasoningPolicy::NONE,
         prior_rounds: 0,
     }
+}
+
+/// Reads a body as a server would.
+pub(super) fn sent(body: &Body) -> Value {
+    serde_json::from_str(&body.to_string()).expect("a body is JSON")
 }
 
 pub(super) fn tool() -> OfferedTool {

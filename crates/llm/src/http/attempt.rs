@@ -19,7 +19,7 @@ use super::snapshot_cache::{Scope, SnapshotCache};
 use super::statements::Statements;
 use crate::codec::responses::Snapshot;
 use crate::codec::stream::Assembler;
-use crate::codec::{self, DecodedReply, Fault};
+use crate::codec::{self, Body, DecodedReply, Fault};
 use crate::credential::{Credential, Credentials};
 use crate::secrets::Secrets;
 use holon_domain::delta::TextSink;
@@ -281,7 +281,7 @@ impl<'a> Attempt<'a> {
 
     async fn full(
         &mut self,
-        body: &Value,
+        body: &Body,
         question: Question<'_>,
     ) -> Result<DecodedReply, ModelFailure> {
         let asked = self.ask(body, question).await;
@@ -291,7 +291,7 @@ impl<'a> Attempt<'a> {
     /// Sends the short form; `None` means that the provider has lost the rest.
     async fn send_short(
         &mut self,
-        short: &Value,
+        short: &Body,
         question: Question<'_>,
     ) -> Result<Option<DecodedReply>, ModelFailure> {
         match self.ask(short, question).await {
@@ -311,7 +311,7 @@ impl<'a> Attempt<'a> {
     /// turns out to refuse.
     async fn ask(
         &mut self,
-        body: &Value,
+        body: &Body,
         question: Question<'_>,
     ) -> Result<DecodedReply, ExchangeError> {
         let asked = self.exchange.context;
@@ -347,7 +347,7 @@ impl<'a> Attempt<'a> {
     /// Sends a request and reads its answer, streamed or whole.
     async fn once(
         &mut self,
-        body: &Value,
+        body: &Body,
         question: Question<'_>,
     ) -> Result<DecodedReply, ExchangeError> {
         let transport = self.exchange.context.provider.transport;
@@ -376,14 +376,14 @@ impl<'a> Attempt<'a> {
     async fn send(
         &mut self,
         method: Method,
-        body: Option<&Value>,
+        body: Option<&Body>,
     ) -> Result<CompleteBody, ExchangeError> {
         let request = self.request(method, body)?;
         let client = self.client()?;
         self.exchange.fetch_body(client, request).await
     }
 
-    fn request(&self, method: Method, body: Option<&Value>) -> Result<Request, ModelFailure> {
+    fn request(&self, method: Method, body: Option<&Body>) -> Result<Request, ModelFailure> {
         let mut request = Request::new(method, self.exchange.context.url.clone());
         *request.headers_mut() = headers::build(self.exchange.context.provider, self.credential)
             .map_err(|_| invalid_credential(&self.exchange.context))?;

@@ -5,10 +5,12 @@
 //! what a request means. The memory lives as long as the router, so reloading the settings clears it.
 
 use super::error_body::ErrorBody;
+use crate::codec::{Body, Member};
 use holon_domain::model::ModelRef;
 use holon_domain::provider::{ProviderSpec, RequestOption};
 use reqwest::{StatusCode, Url};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{PoisonError, RwLock};
 
@@ -46,11 +48,7 @@ impl UnsupportedOptions {
 }
 
 /// Returns the optional part of `body` that a refusal names as unsupported.
-pub(super) fn named(
-    status: StatusCode,
-    refusal: &ErrorBody,
-    body: &Value,
-) -> Option<RequestOption> {
+pub(super) fn named(status: StatusCode, refusal: &ErrorBody, body: &Body) -> Option<RequestOption> {
     if !matches!(status.as_u16(), 400 | 404 | 422 | 501) {
         return None;
     }
@@ -61,11 +59,11 @@ pub(super) fn named(
         .find(|option| is_in(*option, body) && names(&words, *option))
 }
 
-/// Returns a copy of the body without these parts.
-pub(super) fn without(body: &Value, omitted: &BTreeSet<RequestOption>) -> Value {
-    let mut body = body.clone();
+/// Returns the body without these parts. It is copied only if there are any.
+pub(super) fn without<'a>(body: &'a Body, omitted: &BTreeSet<RequestOption>) -> Cow<'a, Body> {
+    let mut body = Cow::Borrowed(body);
     for option in omitted {
-        remove(*option, &mut body);
+        remove(*option, body.to_mut().members_mut());
     }
     body
 }
@@ -127,9 +125,13 @@ fn says_unsupported(words: &str) -> bool {
     .any(|sign| words.contains(sign))
 }
 
-fn is_in(option: RequestOption, body: &Value) -> bool {
+fn is_in(option: RequestOption, body: &Body) -> bool {
     match option {
-        RequestOption::CacheMarks => has_marks(body),
+        RequestOption::CacheMarks => body.members().any(|(_, member)| match member {
+            Member::Value(value) => has_marks(value),
+            // Codecs mark no tools.
+            Member::Tools(_) => false,
+        }),
         RequestOption::Streaming => body.get("stream") == Some(&Value::Bool(true)),
         RequestOption::StreamUsage
         | RequestOption::PromptCacheKey
@@ -140,14 +142,12 @@ fn is_in(option: RequestOption, body: &Value) -> bool {
     }
 }
 
-fn remove(option: RequestOption, body: &mut Value) {
+fn remove(option: RequestOption, body: &mut Map<String, Value>) {
     if option == RequestOption::CacheMarks {
         return remove_marks(body);
     }
-    if let Value::Object(body) = body {
-        for member in members(option) {
-            body.remove(*member);
-        }
+    for member in members(option) {
+        body.remove(*member);
     }
 }
 
@@ -162,16 +162,18 @@ fn has_marks(value: &Value) -> bool {
 }
 
 /// Removes the marks from content blocks. The arguments of calls are the model's and stay as they are.
-fn remove_marks(value: &mut Value) {
+fn remove_marks(members: &mut Map<String, Value>) {
+    members.remove("cache_control");
+    let inner = |(name, _): &(&String, &mut Value)| name.as_str() != "input";
+    for (_, member) in Map::iter_mut(members).filter(inner) {
+        remove_inner_marks(member);
+    }
+}
+
+fn remove_inner_marks(value: &mut Value) {
     match value {
-        Value::Object(members) => {
-            members.remove("cache_control");
-            let inner = |(name, _): &(&String, &mut Value)| name.as_str() != "input";
-            for (_, member) in Map::iter_mut(members).filter(inner) {
-                remove_marks(member);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(remove_marks),
+        Value::Object(members) => remove_marks(members),
+        Value::Array(items) => items.iter_mut().for_each(remove_inner_marks),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

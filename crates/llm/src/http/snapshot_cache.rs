@@ -5,10 +5,10 @@
 //! because each such request fails.
 
 use super::lru_map::LruMap;
+use crate::codec::Body;
 use crate::codec::responses::{Snapshot, continuation};
 use holon_domain::limits::PROVIDER_CONTINUATIONS;
 use holon_domain::model::{ModelRef, ModelRequest};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -52,7 +52,7 @@ impl SnapshotCache {
     }
 
     /// Returns the short form of a request, if the provider has stored the rest.
-    pub(super) fn short_form(&self, scope: &Scope, full: &Value) -> Option<Value> {
+    pub(super) fn short_form(&self, scope: &Scope, full: &Body) -> Option<Body> {
         let mut inner = self.inner();
         if inner.lossy_providers.contains(scope.model.provider()) {
             return None;

@@ -14,13 +14,15 @@ const NOTE: &str = "one\n\"two\"\n";
 /// A request whose only tool is offered as free text.
 fn offering() -> ModelRequest {
     let mut request = asking();
-    for tool in &mut request.tools {
+    let mut tools = request.tools.to_vec();
+    for tool in &mut tools {
         tool.freeform = Some(FreeformGrammar {
             syntax: GrammarSyntax::Lark,
             definition: "start: /(.+\\n)+/".to_owned(),
             argument: "cmd".to_owned(),
         });
     }
+    request.tools = tools.into();
     request
 }
 

@@ -89,7 +89,7 @@ async fn usage_is_estimated_from_both_sides_when_the_script_gives_none() {
     let stage = ScriptedRouter::with(&json!({ "rounds": [{ "text": "12345678" }] }));
     let bare = stage.call(&request(0, 1)).await.unwrap().usage;
     let mut toolless = request(0, 1);
-    toolless.tools.clear();
+    toolless.tools = Vec::new().into();
     let tools = bare.input_tokens - stage.call(&toolless).await.unwrap().usage.input_tokens;
     assert!(tools > 0);
     assert_eq!(bare.output_tokens, 2);

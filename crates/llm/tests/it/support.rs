@@ -140,7 +140,7 @@ pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
             },
         },
         conversation: Vec::new(),
-        tools: vec![tool("ExecCommand"), tool("Sleep")],
+        tools: vec![tool("ExecCommand"), tool("Sleep")].into(),
         max_output_tokens: 100,
         reasoning_effort: None,
         reasoning: ReasoningPolicy::NONE,

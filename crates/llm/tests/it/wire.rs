@@ -64,7 +64,7 @@ pub(crate) fn asking() -> ModelRequest {
     };
     ModelRequest {
         model: ModelRef::parse("acme/fake-model").unwrap(),
-        tools: vec![tool],
+        tools: vec![tool].into(),
         ..request(0, 1)
     }
 }

@@ -3,6 +3,7 @@
 use crate::fixture::{Scene, at, operator, past, tool};
 use holon_domain::AgentId;
 use holon_domain::model::ModelRef;
+use holon_domain::tool_set::ToolSet;
 use serde_json::json;
 
 fn key(scene: &Scene) -> String {
@@ -52,10 +53,12 @@ fn the_key_rotates_with_the_agent_its_workspace_its_model_and_its_tools() {
         changed(|s| s.agent.settings.workspace.workspace_anchor = "/project".into()),
         changed(|s| s.agent.settings.workspace.cwd = "/project/sub".into()),
         changed(|s| s.model = ModelRef::parse("other/model").expect("a reference")),
-        changed(|s| s.tools.push(tool("Enqueue"))),
-        changed(|s| s.tools.clear()),
+        changed(|s| s.tools = ToolSet::new([s.tools.to_vec(), vec![tool("Enqueue")]].concat())),
+        changed(|s| s.tools = ToolSet::default()),
         changed(|s| {
-            s.tools[0].input_schema = json!({"type": "object", "properties": {"reason": {}}})
+            let mut tools = s.tools.to_vec();
+            tools[0].parameters = json!({"type": "object", "properties": {"reason": {}}});
+            s.tools = ToolSet::new(tools);
         }),
     ] {
         assert_ne!(key(&scene), base);

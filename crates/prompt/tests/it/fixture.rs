@@ -6,7 +6,8 @@ use holon_domain::message::{
 };
 use holon_domain::model::ModelRef;
 use holon_domain::task::{TaskKind, TaskListEntry, TaskStatus, WaitPolicy};
-use holon_domain::tool::{ToolFamily, ToolSpec};
+use holon_domain::tool::OfferedTool;
+use holon_domain::tool_set::ToolSet;
 use holon_domain::work_item::WorkOverview;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
@@ -23,7 +24,7 @@ pub(crate) struct Scene {
     pub(crate) tasks: Vec<TaskListEntry>,
     pub(crate) work: WorkOverview,
     pub(crate) plan: PlanFile,
-    pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) tools: ToolSet,
     pub(crate) now: Timestamp,
     pub(crate) budget_tokens: u32,
 }
@@ -38,7 +39,7 @@ impl Scene {
             tasks: Vec::new(),
             work: WorkOverview::default(),
             plan: PlanFile::Known,
-            tools: vec![tool("Sleep"), tool("ExecCommand")],
+            tools: ToolSet::new(vec![tool("Sleep"), tool("ExecCommand")]),
             now: at(100),
             budget_tokens: 100_000,
         }
@@ -104,12 +105,13 @@ fn agent() -> AgentRecord {
     AgentRecord::from_row(row).expect("a stored agent")
 }
 
-pub(crate) fn tool(name: &str) -> ToolSpec {
-    ToolSpec {
+pub(crate) fn tool(name: &str) -> OfferedTool {
+    OfferedTool {
         name: name.into(),
         description: format!("What {name} does."),
-        input_schema: json!({"type": "object", "properties": {}}),
-        family: ToolFamily::Core,
+        parameters: json!({"type": "object", "properties": {}}),
+        strict: false,
+        freeform: None,
     }
 }
 

@@ -150,7 +150,7 @@ fn later_requests_of_a_turn_repeat_the_text_of_the_first() {
 #[test]
 fn short_of_room_classes_give_way_in_their_order_and_the_current_item_last() {
     let mut scene = busy();
-    scene.tools.clear();
+    scene.tools = holon_domain::tool_set::ToolSet::default();
     let marks = [
         "Completed last",
         "Active timers",
@@ -189,7 +189,7 @@ fn short_of_room_classes_give_way_in_their_order_and_the_current_item_last() {
 #[test]
 fn items_that_are_left_out_do_not_count_as_shown() {
     let mut scene = busy();
-    scene.tools.clear();
+    scene.tools = holon_domain::tool_set::ToolSet::default();
     let all = scene.built().shown_items.len();
     scene.budget_tokens = 8_000;
     while scene.built().shown_items.len() == all {

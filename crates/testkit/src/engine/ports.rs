@@ -22,7 +22,7 @@ pub(super) struct ObligingModel;
 impl ModelClient for ObligingModel {
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {

@@ -42,11 +42,11 @@ pub type ScriptedModel = CallQueue<ModelRequest, Result<ModelReply, ModelFailure
 impl ModelClient for ScriptedModel {
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         _text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let answer = self.ask(request, &cancel).await;
+        let answer = self.ask(request.clone(), &cancel).await;
         answer.unwrap_or_else(|| Err(failure(ModelFailureKind::Connection)))
     }
 
@@ -74,7 +74,7 @@ pub enum FixedModel {
 impl ModelClient for FixedModel {
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         _text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {

@@ -104,12 +104,12 @@ impl Drop for Watcher<'_> {
 impl ModelClient for QuietPorts {
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         _text: TextSink<'_>,
         _cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         let (answer, waiting) = oneshot::channel();
-        drop(self.asked.send((request, answer)));
+        drop(self.asked.send((request.clone(), answer)));
         match waiting.await {
             Ok(reply) => Ok(reply),
             Err(_) => std::future::pending().await,

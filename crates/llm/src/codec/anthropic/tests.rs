@@ -23,7 +23,7 @@ fn provider() -> ProviderSpec {
 }
 
 fn encoded(request: &ModelRequest) -> Value {
-    let body = encode(&provider(), request);
+    let body = sent(&encode(&provider(), request));
     assert_valid(&schema("anthropic/schema.json", "request"), &body);
     body
 }
@@ -80,14 +80,17 @@ fn effort_and_context_management_are_lowered_as_kept_when_somebody_asked_for_the
         reasoning_effort: Some(ReasoningEffort::Xhigh),
         ..request(MODEL, Vec::new())
     };
-    let body = encode(&provider, &request);
+    let body = sent(&encode(&provider, &request));
     assert_valid(&schema("anthropic/schema.json", "request"), &body);
     assert_golden("anthropic/managed.request.json", &body);
     let quiet = ModelRequest {
         reasoning_effort: None,
         ..request
     };
-    assert_eq!(encode(&provider, &quiet)["output_config"]["effort"], "low");
+    assert_eq!(
+        sent(&encode(&provider, &quiet))["output_config"]["effort"],
+        "low"
+    );
 }
 
 fn marks(body: &Value) -> Vec<&str> {
@@ -151,7 +154,7 @@ fn the_rolling_mark_moves_on_with_every_round() {
 fn a_request_without_any_words_still_begins_with_the_user() {
     let mut request = request(MODEL, vec![assistant_turn(MODEL, vec![text("Hello.")])]);
     request.frame = frame(Vec::new(), Vec::new());
-    request.tools.clear();
+    request.tools = Vec::new().into();
     let body = encoded(&request);
     assert_eq!(body["messages"][0]["role"], "user");
     assert_eq!(body["messages"][2]["role"], "user");
@@ -277,7 +280,7 @@ fn every_tool_there_is_can_be_offered() {
         let tools = every_tool(mode);
         let count = tools.len();
         let request = ModelRequest {
-            tools,
+            tools: tools.into(),
             ..request(MODEL, Vec::new())
         };
         let body = encoded(&request);

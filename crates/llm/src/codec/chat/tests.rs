@@ -21,7 +21,7 @@ const DEEPSEEK: &str = "https://api.deepseek.com/v1";
 
 fn encoded(base_url: &str, request: &ModelRequest) -> Value {
     let provider = provider(Transport::OpenaiChatCompletions, base_url);
-    let body = encode(&provider, request);
+    let body = sent(&encode(&provider, request));
     assert_valid(&schema("chat/schema.json", "request"), &body);
     body
 }
@@ -87,8 +87,10 @@ fn effort_and_strict_tools_are_said_only_where_somebody_asked_for_them() {
     assert!(quiet.get("reasoning_effort").is_none());
     assert!(quiet["tools"][0]["function"].get("strict").is_none());
     request.reasoning_effort = Some(ReasoningEffort::High);
-    request.tools[0].strict = true;
-    request.tools[0].parameters["properties"]["bed"]["title"] = json!("Bed");
+    let mut strict = request.tools[0].clone();
+    strict.strict = true;
+    strict.parameters["properties"]["bed"]["title"] = json!("Bed");
+    request.tools = vec![strict].into();
     let asked = encoded(LOCAL, &request);
     // A server with strict schemas refuses keywords that only annotate.
     let bed = &asked["tools"][0]["function"]["parameters"]["properties"]["bed"];
@@ -285,7 +287,7 @@ fn every_tool_there_is_can_be_offered() {
         let tools = every_tool(mode);
         let count = tools.len();
         let request = ModelRequest {
-            tools,
+            tools: tools.into(),
             ..request(MODEL, Vec::new())
         };
         let body = encoded(LOCAL, &request);

@@ -56,10 +56,14 @@ fn event(data: &Value) -> Event {
     (data["type"].as_str().map(str::to_owned), data.to_string())
 }
 
+fn encoded(request: &ModelRequest) -> Value {
+    sample::sent(&encode(&provider(Transport::OpenaiCodexResponses), request))
+}
+
 #[test]
 fn requests_are_as_the_golden_files_and_the_schema_say() {
     for (name, request) in cases() {
-        let body = encode(&provider(Transport::OpenaiCodexResponses), &request);
+        let body = encoded(&request);
         assert_golden(&format!("codex/request-{name}.json"), &body);
         assert_eq!(
             violations(Transport::OpenaiCodexResponses, &body),
@@ -72,8 +76,6 @@ fn requests_are_as_the_golden_files_and_the_schema_say() {
 #[test]
 fn the_reasoning_fields_are_there_also_when_they_say_nothing() {
     let mut request = request(Vec::new());
-    let encoded =
-        |request: &ModelRequest| encode(&provider(Transport::OpenaiCodexResponses), request);
     let body = encoded(&request);
     assert_eq!(body.get("reasoning"), Some(&Value::Null));
     assert_eq!(body.get("include"), Some(&json!([])));

@@ -1,8 +1,8 @@
 //! Sealed data of one protocol is never sent through another, even if provider and model keep their names. This holds
 //! if a provider's transport is changed in the middle of a turn.
 
-use crate::codec::sample::{assistant_turn, call, provider, request, result, sealed};
-use crate::codec::{anthropic, chat, codex, responses};
+use crate::codec::encode;
+use crate::codec::sample::{assistant_turn, call, provider, request, result, sealed, sent};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::Transport;
 use serde_json::{Value, json};
@@ -34,12 +34,7 @@ const SEALS: [(Option<Transport>, &str); 6] = [
 
 fn encoded(transport: Transport, request: &ModelRequest) -> Value {
     let provider = provider(transport, "https://api.deepseek.com/v1");
-    match transport {
-        Transport::OpenaiResponses => responses::encode(&provider, request),
-        Transport::OpenaiCodexResponses => codex::encode(&provider, request),
-        Transport::AnthropicMessages => anthropic::encode(&provider, request),
-        Transport::OpenaiChatCompletions => chat::encode(&provider, request),
-    }
+    sent(&encode(&provider, request))
 }
 
 #[test]

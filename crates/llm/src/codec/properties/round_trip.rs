@@ -104,7 +104,7 @@ proptest! {
         let answer = json!({"type": "message", "content": content, "stop_reason": "end_turn"});
         let decoded = decode(Transport::AnthropicMessages, &[], answer.to_string().as_bytes()).expect("an answer");
         let provider = sample::provider(Transport::AnthropicMessages, "https://api.anthropic.com");
-        let body = anthropic::encode(&provider, &next(decoded.reply));
+        let body = sample::sent(&anthropic::encode(&provider, &next(decoded.reply)));
         prop_assert_eq!(&body["messages"][1]["content"], &answer["content"]);
     }
 
@@ -113,7 +113,7 @@ proptest! {
         let answer = json!({"choices": [{"finish_reason": "tool_calls", "message": message}]});
         let decoded = decode(Transport::OpenaiChatCompletions, &[], answer.to_string().as_bytes()).expect("an answer");
         let provider = sample::provider(Transport::OpenaiChatCompletions, "http://127.0.0.1:8000/v1");
-        let body = chat::encode(&provider, &next(decoded.reply));
+        let body = sample::sent(&chat::encode(&provider, &next(decoded.reply)));
         prop_assert_eq!(&body["messages"][2], &message);
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn any_request() -> impl Strategy<Value = ModelRequest> {
             round: 1,
             frame: sample::frame(system, context),
             conversation,
-            tools,
+            tools: tools.into(),
             max_output_tokens: limit,
             reasoning_effort: effort,
             reasoning: ReasoningPolicy {

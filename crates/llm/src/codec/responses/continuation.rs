@@ -5,12 +5,12 @@
 //! form.
 
 use super::input::assistant;
-use crate::codec::DecodedReply;
 use crate::codec::dialogue::{Step, steps};
+use crate::codec::{Body, DecodedReply};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock, StopReason};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 type Hash = [u8; 32];
@@ -30,7 +30,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Takes the snapshot after `request`, sent as `full`, was answered with `decoded`. Returns `None` if the provider
     /// does not store the answer, or if the answer may not be sent back unchanged.
-    pub(crate) fn of(request: &ModelRequest, full: &Value, decoded: &DecodedReply) -> Option<Self> {
+    pub(crate) fn of(request: &ModelRequest, full: &Body, decoded: &DecodedReply) -> Option<Self> {
         let stored = full.get("store").and_then(Value::as_bool) == Some(true);
         let response_id = decoded.stored_id.clone().filter(|_| stored)?;
         match decoded.reply.stop_reason {
@@ -41,7 +41,7 @@ impl Snapshot {
         let answer = encode_reply(request, &decoded.reply.blocks);
         let sent = full.get("input")?.as_array()?;
         Some(Self {
-            surroundings: surroundings(full)?,
+            surroundings: surroundings(full),
             items: sent.len() + answer.len(),
             known: hash(sent.iter().chain(&answer)),
             response_id,
@@ -50,21 +50,20 @@ impl Snapshot {
 }
 
 /// Returns the shorter form of the request `full`, if it only adds items to those of `previous`.
-pub(crate) fn continuation(full: &Value, previous: &Snapshot) -> Option<Value> {
+pub(crate) fn continuation(full: &Body, previous: &Snapshot) -> Option<Body> {
     let input = full.get("input")?.as_array()?;
     let (known, new) = input.split_at_checked(previous.items)?;
     let extends = !new.is_empty()
-        && surroundings(full)? == previous.surroundings
+        && surroundings(full) == previous.surroundings
         && hash(known) == previous.known;
     if !extends {
         return None;
     }
-    let mut body: Map<String, Value> = rest(full)?
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    body.insert("input".into(), Value::Array(new.to_vec()));
-    body.insert("previous_response_id".into(), json!(previous.response_id));
-    Some(Value::Object(body))
+    let mut body = full.without("input");
+    let members = body.members_mut();
+    members.insert("input".into(), Value::Array(new.to_vec()));
+    members.insert("previous_response_id".into(), json!(previous.response_id));
+    Some(body)
 }
 
 /// Encodes an answer as it will appear in the next full request, provided its ids can be sent back and the same tools
@@ -105,19 +104,14 @@ fn encode_reply(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
         .collect()
 }
 
-/// Iterates over all members of a request except its input.
-fn rest(full: &Value) -> Option<impl Iterator<Item = (&String, &Value)>> {
-    let members = full.as_object()?.iter();
-    Some(members.filter(|(name, _)| *name != "input"))
-}
-
-fn surroundings(full: &Value) -> Option<Hash> {
+/// Hashes every member of a request except its input.
+fn surroundings(full: &Body) -> Hash {
     let mut hasher = Sha256::new();
-    for (name, value) in rest(full)? {
+    for (name, member) in full.members().filter(|(name, _)| *name != "input") {
         add(&mut hasher, name);
-        add(&mut hasher, &value.to_string());
+        add(&mut hasher, &member.to_string());
     }
-    Some(hasher.finalize().into())
+    hasher.finalize().into()
 }
 
 fn hash<'a>(items: impl IntoIterator<Item = &'a Value>) -> Hash {

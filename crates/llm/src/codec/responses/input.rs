@@ -134,13 +134,12 @@ fn arguments(input: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Encodes the offered tools.
-pub(crate) fn tools(offered: &[OfferedTool]) -> Vec<Value> {
-    let tool = |tool: &OfferedTool| match &tool.freeform {
-        Some(form) => freeform::encode_offer(tool, form),
-        None => function(tool),
-    };
-    offered.iter().map(tool).collect()
+/// Encodes the offer of a tool.
+pub(crate) fn tool(offered: &OfferedTool) -> Value {
+    match &offered.freeform {
+        Some(form) => freeform::encode_offer(offered, form),
+        None => function(offered),
+    }
 }
 
 fn function(tool: &OfferedTool) -> Value {

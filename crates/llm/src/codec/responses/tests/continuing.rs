@@ -4,7 +4,8 @@ use super::super::{Snapshot, continuation, encode};
 use super::support::{
     assistant_turn, decode, kept, model, offered, provider, request, result, user, violations,
 };
-use crate::codec::DecodedReply;
+use crate::codec::sample::sent;
+use crate::codec::{Body, DecodedReply};
 use holon_domain::block::Block;
 use holon_domain::model::{ConversationItem, ModelRequest, PromptBlock, Stability, StopReason};
 use holon_domain::provider::{ReasoningEffort, Transport};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 type Edit = fn(&mut ModelRequest);
 
-fn full(request: &ModelRequest) -> Value {
+fn full(request: &ModelRequest) -> Body {
     encode(&provider(Transport::OpenaiResponses), request)
 }
 
@@ -53,13 +54,14 @@ fn after() -> ModelRequest {
 #[test]
 fn a_request_that_only_adds_is_sent_as_what_it_adds() {
     let short = continuation(&full(&after()), &snapshot()).expect("a shorter form");
+    let short = sent(&short);
     assert_eq!(short["previous_response_id"], json!("resp_1"));
     let output =
         json!([{"type": "function_call_output", "call_id": "call_a", "output": "exit 0 (3 ms)"}]);
     assert_eq!(short["input"], output);
     assert_eq!(violations(Transport::OpenaiResponses, &short), [""; 0]);
     let mut rest = short;
-    let mut whole = full(&after());
+    let mut whole = sent(&full(&after()));
     for body in [&mut rest, &mut whole] {
         let members = body.as_object_mut().expect("an object");
         members.remove("input");
@@ -73,7 +75,8 @@ fn words_put_in_later_are_part_of_what_is_added() {
     let mut later = after();
     later.conversation.push(user("And the window."));
     let short = continuation(&full(&later), &snapshot()).expect("a shorter form");
-    assert_eq!(short["input"].as_array().map(Vec::len), Some(2));
+    let added = short.get("input").and_then(Value::as_array);
+    assert_eq!(added.map(Vec::len), Some(2));
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn any_change_of_what_was_said_before_needs_the_whole_request() {
                 cache_breakpoint: false,
             });
         }),
-        ("tools", |r| r.tools = offered(SchemaMode::Relaxed)),
+        ("tools", |r| r.tools = offered(SchemaMode::Relaxed).into()),
         ("effort", |r| {
             r.reasoning_effort = Some(ReasoningEffort::High)
         }),
@@ -142,7 +145,7 @@ fn an_answer_that_was_kept_differently_needs_the_whole_request() {
 fn an_answer_that_is_not_surely_kept_is_never_gone_on_from() {
     let sent = full(&before());
     let mut unstored = sent.clone();
-    unstored["store"] = json!(false);
+    unstored.members_mut().insert("store".into(), json!(false));
     assert_eq!(Snapshot::of(&before(), &unstored, &answered()), None);
     let mut nameless = answered();
     nameless.stored_id = None;

@@ -5,7 +5,7 @@ use super::support::{
     assistant_turn, call, cases, offered, own, provider, request, text, user, violations,
 };
 use crate::codec::codex;
-use crate::codec::sample::{assert_golden, every_tool};
+use crate::codec::sample::{assert_golden, every_tool, sent};
 use holon_domain::block::{Block, OpaqueData};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::{ReasoningEffort, Transport};
@@ -13,7 +13,7 @@ use holon_tools::SchemaMode;
 use serde_json::{Value, json};
 
 fn encoded(request: &ModelRequest) -> Value {
-    encode(&provider(Transport::OpenaiResponses), request)
+    sent(&encode(&provider(Transport::OpenaiResponses), request))
 }
 
 #[test]
@@ -71,11 +71,14 @@ fn the_schema_refuses_what_the_api_refuses() {
 fn every_tool_is_offered_as_openai_takes_it_in_both_modes() {
     for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
         let request = ModelRequest {
-            tools: offered(mode),
+            tools: offered(mode).into(),
             ..request(Vec::new())
         };
         let responses = encoded(&request);
-        let streamed = codex::encode(&provider(Transport::OpenaiCodexResponses), &request);
+        let streamed = sent(&codex::encode(
+            &provider(Transport::OpenaiCodexResponses),
+            &request,
+        ));
         assert_eq!(
             violations(Transport::OpenaiResponses, &responses),
             [""; 0],
@@ -101,15 +104,18 @@ fn every_tool_is_offered_as_openai_takes_it_in_both_modes() {
 #[test]
 fn a_model_that_takes_free_text_is_offered_the_same_tools_and_a_grammar_where_there_is_one() {
     let functions = ModelRequest {
-        tools: offered(SchemaMode::Relaxed),
+        tools: offered(SchemaMode::Relaxed).into(),
         ..request(Vec::new())
     };
     let request = ModelRequest {
-        tools: every_tool(SchemaMode::Relaxed),
+        tools: every_tool(SchemaMode::Relaxed).into(),
         ..request(Vec::new())
     };
     let responses = encoded(&request);
-    let streamed = codex::encode(&provider(Transport::OpenaiCodexResponses), &request);
+    let streamed = sent(&codex::encode(
+        &provider(Transport::OpenaiCodexResponses),
+        &request,
+    ));
     assert_eq!(violations(Transport::OpenaiResponses, &responses), [""; 0]);
     assert_eq!(
         violations(Transport::OpenaiCodexResponses, &streamed),
@@ -166,9 +172,8 @@ fn objects<'a>(schema: &'a Value, mode: SchemaMode, found: &mut Vec<&'a Value>) 
 #[test]
 fn a_strict_schema_loses_the_keywords_openai_refuses_and_no_property_of_that_name() {
     let mut request = request(Vec::new());
-    request.tools = offered(SchemaMode::Strict);
-    request.tools.truncate(1);
-    request.tools[0].parameters = json!({
+    let mut tool = offered(SchemaMode::Strict).remove(0);
+    tool.parameters = json!({
         "type": "object",
         "title": "Args",
         "additionalProperties": false,
@@ -178,6 +183,7 @@ fn a_strict_schema_loses_the_keywords_openai_refuses_and_no_property_of_that_nam
             "list": {"type": "array", "items": {"oneOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]}},
         },
     });
+    request.tools = vec![tool.clone()].into();
     let parameters = encoded(&request)["tools"][0]["parameters"].take();
     assert_eq!(
         parameters,
@@ -191,9 +197,10 @@ fn a_strict_schema_loses_the_keywords_openai_refuses_and_no_property_of_that_nam
             },
         })
     );
-    request.tools[0].strict = false;
+    tool.strict = false;
+    request.tools = vec![tool.clone()].into();
     let relaxed = encoded(&request)["tools"][0]["parameters"].take();
-    assert_eq!(relaxed, request.tools[0].parameters);
+    assert_eq!(relaxed, tool.parameters);
 }
 
 #[test]
@@ -201,7 +208,7 @@ fn what_the_provider_cannot_do_is_not_asked_for() {
     let mut chat = provider(Transport::OpenaiResponses);
     chat.transport = Transport::OpenaiChatCompletions;
     chat.store_responses = false;
-    let body = encode(&chat, &request(Vec::new()));
+    let body = sent(&encode(&chat, &request(Vec::new())));
     assert_eq!(body.get("prompt_cache_key"), None);
     assert_eq!(body["store"], json!(false));
     let body = encoded(&request(Vec::new()));
@@ -224,9 +231,9 @@ fn the_agents_effort_comes_before_the_providers() {
     provider.reasoning_effort = Some(ReasoningEffort::Low);
     let mut request = request(Vec::new());
     let effort = |body: Value| body["reasoning"]["effort"].clone();
-    assert_eq!(effort(encode(&provider, &request)), json!("low"));
+    assert_eq!(effort(sent(&encode(&provider, &request))), json!("low"));
     request.reasoning_effort = Some(ReasoningEffort::Xhigh);
-    assert_eq!(effort(encode(&provider, &request)), json!("xhigh"));
+    assert_eq!(effort(sent(&encode(&provider, &request))), json!("xhigh"));
 }
 
 #[test]
@@ -291,7 +298,10 @@ fn an_empty_frame_still_makes_a_request() {
     request.max_output_tokens = 1;
     let body = encoded(&request);
     assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
-    let streamed = codex::encode(&provider(Transport::OpenaiCodexResponses), &request);
+    let streamed = sent(&codex::encode(
+        &provider(Transport::OpenaiCodexResponses),
+        &request,
+    ));
     assert_eq!(
         violations(Transport::OpenaiCodexResponses, &streamed),
         [""; 0]

@@ -82,7 +82,7 @@ fn essence(item: &Value) -> Value {
 /// Builds a request that offers one tool as free text.
 fn offering(conversation: Vec<ConversationItem>) -> ModelRequest {
     ModelRequest {
-        tools: vec![sample::freeform_tool()],
+        tools: vec![sample::freeform_tool()].into(),
         ..request(conversation)
     }
 }
@@ -114,8 +114,8 @@ proptest! {
     fn an_answer_goes_back_to_its_model_as_it_came(response in response()) {
         let request = asked(model(), &response, &model());
         let expected: Vec<Value> = response["output"].as_array().expect("items").iter().map(essence).collect();
-        let body = encode(&provider(Transport::OpenaiResponses), &request);
-        let streamed = codex::encode(&provider(Transport::OpenaiCodexResponses), &request);
+        let body = sample::sent(&encode(&provider(Transport::OpenaiResponses), &request));
+        let streamed = sample::sent(&codex::encode(&provider(Transport::OpenaiCodexResponses), &request));
         prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
         prop_assert_eq!(violations(Transport::OpenaiCodexResponses, &streamed), [""; 0]);
         for body in [body, streamed] {
@@ -127,7 +127,7 @@ proptest! {
     #[test]
     fn another_model_gets_the_words_and_the_calls_and_nothing_sealed(response in response()) {
         let other = ModelRef::parse("openai/gpt-other").expect("a reference");
-        let body = encode(&provider(Transport::OpenaiResponses), &asked(other, &response, &model()));
+        let body = sample::sent(&encode(&provider(Transport::OpenaiResponses), &asked(other, &response, &model())));
         prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
         let open = response["output"].as_array().expect("items").iter().filter(|item| item["type"] != json!("reasoning")).count();
         prop_assert_eq!(returned(&body).len(), open);
@@ -141,14 +141,14 @@ proptest! {
     #[test]
     fn a_model_without_free_text_gets_the_same_calls_as_functions_and_the_other_way_round(response in response()) {
         let mut without = asked(model(), &response, &model());
-        without.tools = without.tools.into_iter().map(sample::plain).collect();
-        let body = encode(&provider(Transport::OpenaiResponses), &without);
+        without.tools = without.tools.iter().cloned().map(sample::plain).collect();
+        let body = sample::sent(&encode(&provider(Transport::OpenaiResponses), &without));
         prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
         let functions = returned(&body).into_iter().cloned().collect::<Vec<_>>();
         prop_assert!(functions.iter().all(|item| item["type"] != json!("custom_tool_call")));
         // Calls that were encoded as functions are encoded as the original text again.
         let again = json!({"status": "completed", "output": functions});
-        let body = encode(&provider(Transport::OpenaiResponses), &asked(model(), &again, &model()));
+        let body = sample::sent(&encode(&provider(Transport::OpenaiResponses), &asked(model(), &again, &model())));
         prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
         let expected: Vec<Value> = response["output"].as_array().expect("items").iter().map(essence).collect();
         let found: Vec<Value> = returned(&body).into_iter().map(essence).collect();
@@ -162,7 +162,7 @@ proptest! {
         let decoded = decode(&before.tools, response.to_string().as_bytes()).expect("an answer");
         let snapshot = Snapshot::of(&before, &first, &decoded).expect("kept");
         let next = encode(&provider(Transport::OpenaiResponses), &asked(model(), &response, &model()));
-        let short = continuation(&next, &snapshot).expect("a shorter form");
+        let short = sample::sent(&continuation(&next, &snapshot).expect("a shorter form"));
         let items = short["input"].as_array().expect("items");
         prop_assert!(items.iter().all(|item| is_output(item) || item["role"] == json!("user")));
         prop_assert_eq!(violations(Transport::OpenaiResponses, &short), [""; 0]);

@@ -63,7 +63,7 @@ pub(in crate::codec) fn request(conversation: Vec<ConversationItem>) -> ModelReq
             },
         },
         conversation,
-        tools: Vec::new(),
+        tools: Vec::new().into(),
         max_output_tokens: 4_096,
         reasoning_effort: None,
         reasoning: holon_domain::provider::ReasoningPolicy::NONE,
@@ -167,7 +167,8 @@ pub(in crate::codec) fn cases() -> Vec<(&'static str, ModelRequest)> {
                         name: "CloseDoor".into(),
                         ..sample::tool()
                     },
-                ],
+                ]
+                .into(),
                 ..request(Vec::new())
             },
         ),
@@ -202,7 +203,7 @@ pub(in crate::codec) fn cases() -> Vec<(&'static str, ModelRequest)> {
         (
             "freeform",
             ModelRequest {
-                tools: vec![sample::tool(), sample::freeform_tool()],
+                tools: vec![sample::tool(), sample::freeform_tool()].into(),
                 ..request(vec![
                     assistant_turn(vec![
                         call(1, "WriteNote", json!({"note": "The door is \"shut\".\n"})),
