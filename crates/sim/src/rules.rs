@@ -216,12 +216,19 @@ impl ObservedAgent {
         reader: &Reader<'_>,
         no: AgentNo,
     ) -> Verdict<()> {
-        if brief.kind == BriefKind::Ack || brief.action_required.is_some() {
+        let asks = brief.action_required.is_some();
+        if brief.kind == BriefKind::Ack {
             return self.record_notice(brief);
         }
         let failed = brief.kind == BriefKind::Failure;
+        // A turn without words of its own is answered by the report of the work it completed.
+        let words = self.log.words();
+        let reported = words.is_empty() && self.last_report.as_ref() == Some(&brief.text);
+        if !failed && brief.work_item_id.is_some() && brief.settles.is_empty() {
+            self.last_report = Some(brief.text.clone());
+        }
         ensure(
-            failed || brief.text == self.log.words(),
+            failed || asks || reported || brief.text == self.log.words(),
             "a result says what the model said last",
             || format!("{:?} instead of {:?}", brief.text, self.log.words()),
         )?;

@@ -6,6 +6,7 @@
 use super::{no_idle_turns, store, write};
 use crate::draft::Draft;
 use crate::input::RoundAnswer;
+use crate::planted::{Fault, is_planted};
 use crate::subsystem::WORK_QUEUE;
 use crate::turn::notice;
 use holon_domain::brief::{ActionCode, ActionRequired};
@@ -41,7 +42,8 @@ pub(crate) fn handle_answered_request(
     }
 }
 
-fn consume_recheck(draft: &mut Draft<'_>, mut item: WorkItemRecord) {
+/// Marks the due recheck of an item as seen by the agent.
+pub(crate) fn consume_recheck(draft: &mut Draft<'_>, mut item: WorkItemRecord) {
     let now = draft.now;
     let Some(recheck) = &mut item.recheck else {
         return;
@@ -98,6 +100,9 @@ pub(crate) fn handle_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, reason: Te
     let Some(id) = &turn.ticked_item else {
         return;
     };
+    if is_planted(Fault::IdleNotCounted) {
+        return;
+    }
     // The same request would be too long again, regardless of what began this turn.
     let too_long = reason == TerminalReason::ContextLengthExceeded;
     if !(too_long || is_own_tick(draft, turn)) || was_called_off(reason) {
