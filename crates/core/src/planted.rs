@@ -81,12 +81,12 @@ mod armed {
     pub struct PlantedFault(Fault, &'static str);
 
     impl PlantedFault {
-        /// Lists every fault.
+        /// Lists every fault, in the order of the table.
         pub fn all() -> impl Iterator<Item = Self> {
             ALL.iter().map(|(fault, words)| Self(*fault, words))
         }
 
-        /// Describes the mistake.
+        /// Describes the mistake in a few words.
         #[must_use]
         pub const fn as_str(self) -> &'static str {
             self.1

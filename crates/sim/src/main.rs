@@ -12,7 +12,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-const USAGE: &str = "usage: holon-sim --seeds N [--from S] [--coverage] | --seed S [--trace] | --planted N [--only WORDS] | --week";
+const USAGE: &str = "\
+usage: holon-sim --seeds N [--from S] [--coverage]
+       holon-sim --seed S [--trace]
+       holon-sim --planted N [--only WORDS]
+       holon-sim --week";
 
 /// File to which failing plans are appended.
 const BUGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs/seeds.txt");

@@ -51,7 +51,7 @@ pub(super) struct TickBook {
     retries: u32,
 }
 
-/// The open turn.
+/// What the budget needs to know of the open turn.
 #[derive(Debug, Default)]
 struct OpenTurn {
     /// Item that the tick is about that began it.

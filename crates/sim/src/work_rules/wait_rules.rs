@@ -109,7 +109,7 @@ fn check_end(
         _ => is_told || runs,
     };
     ensure(is_told, "no wake-up is lost", || {
-        format!("{ended:?} of {wait:?} told nobody")
+        format!("{ended:?} of {wait:?} began no turn")
     })
 }
 

@@ -1,5 +1,5 @@
-//! No wake-up is lost: hints are pending until a tick tells them, due rechecks are told once and consumed when they were
-//! shown, and an agent that rests has nothing to do.
+//! No wake-up is lost: hints are pending until a tick tells them, due rechecks are told once and consumed when they
+//! were shown, and an agent that rests has nothing to do.
 
 use super::{WorkObservation, subsystem, text_of};
 use crate::coverage::Coverage;

@@ -110,7 +110,6 @@ fn the_rules_are_put_to_the_test() {
         "turn_ended:Slept",
         "downtime",
         "hint:coalesced",
-        "recheck:consumed",
         "tick:after_backoff",
         "tick:wait_over",
         "tick:wake_hint",
