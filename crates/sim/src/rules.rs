@@ -65,7 +65,9 @@ impl ObservedAgent {
             return Some(goes_on());
         };
         let of_call = |finding: &&Finding| matches!(finding.effect, Effect::RunTool { .. });
-        let of_call = found.iter().find(of_call).map(|finding| &finding.found);
+        // A recovery that is sent again names the call that the first one closed.
+        let of_call = found.iter().find(of_call).filter(|_| call.is_some());
+        let of_call = of_call.map(|finding| &finding.found);
         let end = self.record.counters.log;
         if self.resumes.log_end != end {
             self.resumes = ResumptionCounts {
