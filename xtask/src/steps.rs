@@ -87,6 +87,25 @@ pub(crate) fn bench(repo: &Repo, rows: &[&str]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
 }
 
+/// Builds the simulation with the deliberate mistakes and plays up to this many seeds with each; the table goes to
+/// stdout.
+pub(crate) fn planted(repo: &Repo, seeds: &str) -> Result<ExitCode, Failure> {
+    let words = [
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "holon-sim",
+        "--features",
+        "planted",
+        "--",
+        "--planted",
+        seeds,
+    ];
+    let outcome = cargo(repo, &words)?;
+    Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
+}
+
 /// Builds the product as the tests do and kills it at random moments; the figures go to stdout.
 pub(crate) fn storm(repo: &Repo, words: &[&str]) -> Result<ExitCode, Failure> {
     let outcome = run_storm(repo, words)?;

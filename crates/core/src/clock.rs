@@ -5,6 +5,7 @@
 use crate::draft::Draft;
 use crate::input::{Reply, RunningPause};
 use crate::invariant::awaited_due;
+use crate::planted::{Fault, is_planted};
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, HomeState, RemovalRetry, RestWake};
 use holon_domain::timer::{DueAction, DueId, Pause};
@@ -77,7 +78,9 @@ fn move_recheck(
 
 fn move_wait(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause, id: &WaitId) -> bool {
     let waits = draft.active_waits();
-    let waits_for = |wait: &WaitRecord| wait.id == *id && wait.due == Some(running.id);
+    let waits_for = |wait: &WaitRecord| {
+        wait.id == *id && wait.due == Some(running.id) && !is_planted(Fault::WaitPauseStretched)
+    };
     let Some(mut wait) = waits.into_iter().find(waits_for) else {
         return false;
     };
@@ -99,6 +102,9 @@ fn replace_due(agent: &mut AgentRecord, old: DueId, id: DueId, at: Timestamp) {
         if wake.due == Some(old) {
             *wake = RestWake { at, due: Some(id) };
         }
+    }
+    if agent.work.catch_up == Some(old) {
+        agent.work.catch_up = Some(id);
     }
     if let HomeState::NotRemoved { retry, .. } = &mut agent.home
         && let Some(retry) = retry.as_mut().filter(|retry| retry.due == old)

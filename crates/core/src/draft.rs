@@ -5,6 +5,7 @@
 
 use crate::assess::{AssessmentInput, NextAction, assess, signal};
 use crate::input::{AgentView, HostConditions, Stamp};
+use crate::planted::{Fault, is_planted};
 use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
@@ -322,8 +323,10 @@ impl<'a> Draft<'a> {
     /// false.
     pub(crate) fn accept(&mut self, stamp: Stamp, awaited: Option<EffectId>) -> bool {
         let current = self.agent.generation;
-        if stamp.generation == current && awaited == Some(stamp.effect) {
-            self.close_effect(stamp.effect);
+        let fits = stamp.generation == current && awaited == Some(stamp.effect);
+        let accepted = fits || is_planted(Fault::StaleOutcomeAccepted);
+        if let Some(effect) = awaited.filter(|_| accepted) {
+            self.close_effect(effect);
             return true;
         }
         self.event(Event::EffectOutcomeDropped(EffectOutcomeDropped {

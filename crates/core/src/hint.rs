@@ -2,6 +2,7 @@
 
 use crate::draft::Draft;
 use crate::input::Reply;
+use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
 use crate::{wait, work};
 use holon_domain::decision::Fact;
@@ -13,7 +14,7 @@ use holon_domain::{limits, text};
 /// Source name that hints share once the agent has pending hints from the maximum number of sources.
 const OTHERS: &str = "others";
 
-/// Refuses a hint without content or with parts over their limits.
+/// Refuses a hint with an empty reason or with parts over their limits. What is accepted is stored as it is.
 pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
     if hint
         .reason
@@ -32,8 +33,15 @@ pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
             return Err(Rejection::TooLarge { what, bytes, max });
         }
     }
+    let key = Some(hint.key.clone());
     let names = [
+        ("key", &key, limits::ORIGIN_NAME_BYTES),
         ("source", &hint.source, limits::ORIGIN_NAME_BYTES),
+        (
+            "content_type",
+            &hint.content_type,
+            limits::ORIGIN_NAME_BYTES,
+        ),
         (
             "correlation_id",
             &hint.correlation_id,
@@ -56,7 +64,6 @@ pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
 
 /// Stores a hint until the next tick and ends the waits that it names.
 pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
-    shorten(&mut hint);
     let wake = WakeEvent::Outside {
         source: hint.source.as_deref(),
         external_trigger_id: hint.external_trigger_id.as_ref(),
@@ -65,7 +72,10 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
         "a wake hint from {}",
         hint.source.as_deref().unwrap_or(&hint.key)
     );
-    let ended = wait::wake_matching(draft, wake, &by);
+    let mut ended = Vec::new();
+    if !is_planted(Fault::HintEndsNoWait) {
+        ended = wait::wake_matching(draft, wake, &by);
+    }
     hint.wait_ids = ended.into_iter().map(|wait| wait.id).collect();
     work::wake(draft);
     let mut hints = draft.hints();
@@ -82,6 +92,7 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
             hint.wait_ids.extend(std::mem::take(&mut known.wait_ids));
             *known = hint.clone();
         }
+        None if is_planted(Fault::HintReplaced) => hints = vec![hint.clone()],
         None => hints.push(hint.clone()),
     }
     draft.put_hints(hints);
@@ -94,19 +105,6 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     let coalesced = hint.count > 1;
     draft.fact(Fact::HintWritten(Box::new(hint)));
     Reply::Woken { coalesced }
-}
-
-/// Shortens the texts of a hint: its names go into rows and events, its text into a prompt.
-fn shorten(hint: &mut WakeHint) {
-    let name = |words: &str| text::preview(words, limits::ORIGIN_NAME_BYTES);
-    let words = |words: &str| text::preview(words, limits::HINT_BODY_BYTES);
-    hint.key = name(&hint.key);
-    hint.source = hint.source.as_deref().map(name);
-    hint.content_type = hint.content_type.as_deref().map(name);
-    hint.correlation_id = hint.correlation_id.as_deref().map(name);
-    hint.causation_id = hint.causation_id.as_deref().map(name);
-    hint.reason = hint.reason.as_deref().map(words);
-    hint.body = hint.body.as_deref().map(words);
 }
 
 fn shown(words: &str) -> String {
@@ -160,6 +158,20 @@ mod tests {
             (
                 WakeHint {
                     correlation_id: Some(long.clone()),
+                    ..hint("look")
+                },
+                "name_too_long",
+            ),
+            (
+                WakeHint {
+                    content_type: Some(long.clone()),
+                    ..hint("look")
+                },
+                "name_too_long",
+            ),
+            (
+                WakeHint {
+                    key: long.clone(),
                     ..hint("look")
                 },
                 "name_too_long",

@@ -29,6 +29,10 @@ pub mod invariant;
 pub mod lifecycle;
 mod needs;
 pub mod patience;
+#[cfg(feature = "planted")]
+pub mod planted;
+#[cfg(not(feature = "planted"))]
+mod planted;
 mod recovery;
 mod rejection;
 mod rest;

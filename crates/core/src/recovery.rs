@@ -8,8 +8,9 @@
 
 use crate::draft::Draft;
 use crate::input::{Finding, ProbeResult, ProvenResult, Reply};
+use crate::planted::{Fault, is_planted};
 use crate::restart_policy::{self, Resumption};
-use crate::{detached, home, invariant, lifecycle, task, turn};
+use crate::{detached, home, invariant, lifecycle, task, turn, work};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
@@ -36,6 +37,12 @@ pub(crate) fn recover(
     proven: Option<&ProvenResult>,
     found: &[Finding],
 ) -> Reply {
+    if is_planted(Fault::PaceForgottenAtBoot) {
+        draft.agent.self_caused_turns = 0;
+    }
+    if is_planted(Fault::IdleForgottenAtBoot) {
+        work::wake(draft);
+    }
     settle_open(draft, RecoveryCause::Boot { clean_exit }, proven, found)
 }
 

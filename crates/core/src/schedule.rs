@@ -6,16 +6,23 @@
 use crate::assess::{Assessment, NextAction, assess, is_self_caused, run_failed_since};
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
+use crate::planted::{Fault, is_planted};
 use crate::{rest, tick, turn};
 use holon_domain::agent::{AgentStatus, WorkState};
 use holon_domain::closure::{ClosureDecision, WaitingReason};
 use holon_domain::continuation::ContinuationResolution;
+<<<<<<< HEAD
 use holon_domain::event::{
     ContinuationResolved, Event, SchedulerChoice, SchedulerDecision, SchedulerDiagnostic,
     SchedulerPostureDecision,
 };
 use holon_domain::message::MessageKind;
+=======
+use holon_domain::event::{ContinuationResolved, Event, SchedulerChoice, SchedulerDecision};
+use holon_domain::message::{MessageKind, Priority};
+>>>>>>> h14a-r
 use holon_domain::queue::{QueueEntry, QueueStatus};
+use holon_domain::text;
 
 /// Decides until a turn is open, the agent rests, or a fresh view is needed. Each pass but the last removes something
 /// that the next cannot find again, so the loop ends.
@@ -111,7 +118,8 @@ fn is_paced(draft: &Draft<'_>, head: &QueueEntry) -> bool {
 /// Takes up the head of the queue. Returns true if it was settled at once, so that the scheduler looks again.
 fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -> bool {
     if must_be_held(draft, &head) {
-        record_choice(draft, &head, "kept for the next turn", false);
+        let why = "its run has no round left, or no model answered it".to_owned();
+        record_choice(draft, &head, ("kept for the next turn", false), vec![why]);
         draft.hold_queued(&head);
         return true;
     }
@@ -121,7 +129,9 @@ fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -
     }
     let resolution = continuation::resolve(prior, Trigger::of(&head.envelope));
     record(draft, &head, &resolution);
-    let model_visible = resolution.model_visible;
+    let skipped =
+        head.envelope.kind == MessageKind::ChannelEvent && is_planted(Fault::EventSkipped);
+    let model_visible = resolution.model_visible && !skipped;
     draft.agent.last_continuation = Some(resolution);
     if model_visible {
         draft.unqueue(&head, QueueStatus::Dequeued);
@@ -149,7 +159,8 @@ fn record(draft: &mut Draft<'_>, head: &QueueEntry, resolution: &ContinuationRes
     } else {
         "a sign of life"
     };
-    record_choice(draft, head, reason, resolution.model_visible);
+    let evidence = queue_evidence(draft, head);
+    record_choice(draft, head, (reason, resolution.model_visible), evidence);
     draft.event(Event::ContinuationResolved(ContinuationResolved {
         message_id: head.envelope.id.clone(),
         trigger_kind: resolution.trigger_kind,
@@ -163,7 +174,34 @@ fn record(draft: &mut Draft<'_>, head: &QueueEntry, resolution: &ContinuationRes
     }));
 }
 
-fn record_choice(draft: &mut Draft<'_>, head: &QueueEntry, reason: &str, model_reentry: bool) {
+/// Describes why this message was taken before the others, and why now.
+fn queue_evidence(draft: &Draft<'_>, head: &QueueEntry) -> Vec<String> {
+    let priority = match head.envelope.priority {
+        Priority::Interject => "interject",
+        Priority::Next => "next",
+        Priority::Normal => "normal",
+        Priority::Background => "background",
+    };
+    let behind = draft.queue.pending.saturating_sub(1);
+    let order = match behind {
+        0 => format!("the only queued message, priority {priority}"),
+        _ => format!(
+            "first of the queue by priority ({priority}) and age, before {}",
+            text::pluralize(behind, "message")
+        ),
+    };
+    let paced = draft.agent.pace.is_some() && is_self_caused(&head.envelope);
+    let pause = paced.then(|| "the pause before a turn of its own is over".to_owned());
+    std::iter::once(order).chain(pause).collect()
+}
+
+/// Records the choice about the head: its reason, and whether a model is asked.
+fn record_choice(
+    draft: &mut Draft<'_>,
+    head: &QueueEntry,
+    (reason, model_reentry): (&str, bool),
+    evidence: Vec<String>,
+) {
     let decision = if model_reentry {
         SchedulerChoice::StartModelTurn
     } else {
@@ -174,7 +212,7 @@ fn record_choice(draft: &mut Draft<'_>, head: &QueueEntry, reason: &str, model_r
         reason: reason.to_owned(),
         model_reentry,
         message_id: Some(head.envelope.id.clone()),
-        evidence: Vec::new(),
+        evidence,
         message_seq: Some(head.seq),
     }));
 }

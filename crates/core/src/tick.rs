@@ -8,8 +8,10 @@ use crate::admission::{self, Provenance};
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::Reply;
+use crate::planted::{Fault, is_planted};
 use crate::rest::self_caused_priority;
 use crate::subsystem::{WAKE_HINT, WORK_ITEM_RECHECK, WORK_QUEUE};
+use crate::work;
 use holon_domain::agent::{AgentRecord, Lifecycle, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::WaitingReason;
@@ -39,14 +41,15 @@ pub(crate) fn cause(agent: &AgentRecord) -> Option<TickCause> {
     if agent.lifecycle != Lifecycle::Runnable || agent.is_one_run() {
         return None;
     }
-    if work.hints > 0 {
+    if work.hints > 0 && !is_planted(Fault::HintForgotten) {
         return Some(TickCause::Hints);
     }
     let pauses = work.tick_pause.is_some_and(|pause| pause.due.is_some());
     if work.items.runnable > 0 && !pauses {
         return Some(TickCause::Work);
     }
-    (work.due_rechecks > 0 && !work.rechecks_told).then_some(TickCause::Rechecks)
+    let untold = work.due_rechecks > 0 && !work.rechecks_told;
+    (untold && !is_planted(Fault::RecheckForgotten)).then_some(TickCause::Rechecks)
 }
 
 /// Queues the next tick, or sets the pause before it. Returns true if it did either; the scheduler then looks again.
@@ -66,7 +69,7 @@ fn tick_for_work(draft: &mut Draft<'_>) -> bool {
         .work
         .tick_pause
         .is_some_and(|pause| pause.due.is_none());
-    let fresh = |idle: u32| idle == 0 || served;
+    let fresh = |idle: u32| idle == 0 || served || is_planted(Fault::BackoffSkipped);
     if let Some(current) = &runs
         && fresh(current.idle_turns)
     {
@@ -157,10 +160,11 @@ fn tick(draft: &mut Draft<'_>, item: &WorkItemRecord, mode: &str) -> bool {
         ),
     };
     let metadata = json!({ "work_item_id": item.id, "reactivation_mode": mode });
-    let authority = item
-        .provenance
-        .authority
-        .weaker(AuthorityClass::RuntimeInstruction);
+    let made = item.provenance.authority;
+    let authority = tick_authority(made, Fault::WorkTickAuthority);
+    if is_planted(Fault::FocusMoved) {
+        work::move_focus(draft, item);
+    }
     draft.agent.work.tick_pause = None;
     let about = TickSubject {
         subsystem: WORK_QUEUE,
@@ -198,7 +202,7 @@ fn tell_rechecks(draft: &mut Draft<'_>) -> bool {
         .iter()
         .map(worth)
         .fold(AuthorityClass::RuntimeInstruction, AuthorityClass::weaker);
-    draft.agent.work.rechecks_told = true;
+    draft.agent.work.rechecks_told = !is_planted(Fault::RecheckRepeated);
     let listed: Vec<&WorkItemId> = items.iter().map(|item| &item.id).collect();
     let about = TickSubject {
         subsystem: WORK_ITEM_RECHECK,
@@ -208,6 +212,11 @@ fn tell_rechecks(draft: &mut Draft<'_>) -> bool {
         metadata: Some(json!({ "work_item_id": first.id, "work_item_ids": listed })),
     };
     send(draft, words, Provenance::self_caused(authority), about);
+    if is_planted(Fault::RecheckConsumedUnshown) {
+        items
+            .into_iter()
+            .for_each(|item| work::consume_recheck(draft, item));
+    }
     true
 }
 
@@ -248,6 +257,14 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
     };
     send(draft, words, provenance, about);
     true
+}
+
+/// Returns the authority of a tick that repeats text of this authority: the weaker of that and the runtime's.
+pub(crate) fn tick_authority(repeated: AuthorityClass, fault: Fault) -> AuthorityClass {
+    if is_planted(fault) {
+        return AuthorityClass::RuntimeInstruction;
+    }
+    repeated.weaker(AuthorityClass::RuntimeInstruction)
 }
 
 /// Derives the authority of a tick: a tick with only an operator's text is an instruction, one with any external hint

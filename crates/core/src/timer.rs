@@ -9,7 +9,9 @@ use crate::admission::{self, Provenance};
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::Reply;
+use crate::planted::{Fault, is_planted};
 use crate::subsystem::TIMER;
+use crate::tick::tick_authority;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, TimerCancelled, TimerCreated, TimerFired};
@@ -82,7 +84,10 @@ pub(crate) fn cancel(draft: &mut Draft<'_>, id: &TimerId) -> Option<TimerRecord>
     if timer.status != TimerStatus::Active {
         return None;
     }
-    if let Some(due) = timer.due {
+    if let Some(due) = timer
+        .due
+        .filter(|_| !is_planted(Fault::CancelledTimerArmed))
+    {
         draft.clear_due(due);
     }
     draft.event(Event::TimerCancelled(TimerCancelled {
@@ -116,7 +121,8 @@ pub(crate) fn handle_due(
     };
     draft.clear_due(due);
     timer.due = None;
-    if draft.agent.lifecycle == Lifecycle::Runnable {
+    let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
+    if may_run || is_planted(Fault::StoppedTimerFires) {
         let passed = passed(draft, &timer, planned_at);
         let missed = passed.count > 0;
         fire(draft, timer, planned_at, missed, &passed);
@@ -154,7 +160,7 @@ fn fire(
     passed: &PassedSlots,
 ) {
     let ticks: Vec<Timestamp> = match timer.missed {
-        MissedSlotPolicy::Skip if missed => Vec::new(),
+        MissedSlotPolicy::Skip if missed && !is_planted(Fault::SkipPolicyIgnored) => Vec::new(),
         MissedSlotPolicy::Skip | MissedSlotPolicy::Once => vec![planned_at],
         MissedSlotPolicy::All => {
             let all = std::iter::once(planned_at).chain(passed.newest.iter().copied());
@@ -179,7 +185,11 @@ fn fire(
     } else {
         timer.last_fired_at = Some(draft.now);
     }
-    match passed.next {
+    let again = passed
+        .newest
+        .last()
+        .filter(|_| is_planted(Fault::SlotFiredTwice));
+    match again.copied().or(passed.next) {
         Some(at) => {
             timer.next_fire_at = Some(at);
             timer.due = Some(set_slot(draft, &timer.id, at));
@@ -237,7 +247,7 @@ fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64
         causation_id: None,
         max_rounds: None,
     };
-    let authority = timer.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let authority = tick_authority(timer.authority, Fault::TimerAuthority);
     let provenance = Provenance {
         authority,
         cause: Cause::Runtime,

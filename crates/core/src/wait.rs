@@ -17,15 +17,21 @@ use crate::admission::{self, Provenance};
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::Reply;
+use crate::planted::{Fault, is_planted};
 use crate::rest::self_caused_priority;
 use crate::subsystem::WAIT_OVER;
+use crate::tick::tick_authority;
 use crate::work;
 use holon_domain::agent::Lifecycle;
+<<<<<<< HEAD
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentCancelled, WaitingIntentEnded};
+=======
+use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentEnded};
+>>>>>>> h14a-r
 use holon_domain::message::{Cause, MessageKind, Origin, Priority, ResumeReason};
 use holon_domain::timer::DueId;
-use holon_domain::wait::{WaitRecord, WaitStatus, WakeEvent};
+use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeEvent};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
 use holon_domain::{TaskId, Timestamp, WaitId, limits, text};
 use serde_json::json;
@@ -69,7 +75,7 @@ pub(crate) fn end_by_message(
         None => WakeEvent::Operator,
     };
     let ended = wake_matching(draft, wake, &by);
-    if wake == WakeEvent::Operator {
+    if wake == WakeEvent::Operator && !is_planted(Fault::StallOutlivesOperator) {
         work::wake(draft);
     }
     resumes(&ended)
@@ -91,7 +97,7 @@ pub(crate) fn wake_matching(
         return Vec::new();
     }
     let waits = draft.active_waits().into_iter();
-    let matching: Vec<WaitRecord> = waits.filter(|wait| wait.is_ended_by(wake)).collect();
+    let matching: Vec<WaitRecord> = waits.filter(|wait| is_ended_by(wait, wake)).collect();
     let task = match wake {
         WakeEvent::TaskEnded(id) => Some(id),
         WakeEvent::Outside { .. } | WakeEvent::Operator => None,
@@ -110,6 +116,18 @@ pub(crate) fn wake_matching(
         )
     };
     matching.into_iter().map(end).collect()
+}
+
+/// Returns true if the event ends the wait.
+fn is_ended_by(wait: &WaitRecord, wake: WakeEvent<'_>) -> bool {
+    match wake {
+        WakeEvent::TaskEnded(_) if is_planted(Fault::TaskEndsNoWait) => false,
+        WakeEvent::Operator if is_planted(Fault::OperatorEndsNoWait) => false,
+        WakeEvent::Outside { .. } if is_planted(Fault::OtherSourceEndsWait) => {
+            wait.kind == WaitKind::External
+        }
+        wake => wait.is_ended_by(wake),
+    }
 }
 
 /// Wakes the agent for waits that ended without a message. The next tick takes up an item that may run now; the agent
@@ -187,13 +205,15 @@ fn expire(draft: &mut Draft<'_>, mut wait: WaitRecord, planned_at: Timestamp) {
         wait.waiting_for
     );
     let wait = end(draft, wait, WaitStatus::Expired, "its time came");
-    tick(draft, &wait, words, planned_at);
+    if !is_planted(Fault::ExpiryUntold) {
+        tick(draft, &wait, words, planned_at);
+    }
 }
 
 /// Tells the agent that a wait has ended. The text repeats the turn that declared it, so the tick has no more authority
 /// than that turn.
 fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Timestamp) {
-    let authority = wait.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let authority = tick_authority(wait.authority, Fault::WaitTickAuthority);
     let metadata = match &wait.work_item_id {
         Some(id) => json!({ "work_item_id": id, "waiting_intent_id": wait.id }),
         None => json!({ "waiting_intent_id": wait.id }),

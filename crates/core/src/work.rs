@@ -20,11 +20,12 @@ mod update;
 pub(crate) use answer::refuse;
 pub(crate) use command::{catch_up, command, handle_agent_start};
 pub(crate) use complete::complete;
-pub(crate) use progress::{handle_answered_request, handle_turn_end};
+pub(crate) use progress::{consume_recheck, handle_answered_request, handle_turn_end};
 pub(crate) use report::{MISSING_REPORT, adopt_report};
 pub(crate) use update::update;
 
 use crate::draft::Draft;
+use crate::planted::{Fault, is_planted};
 use holon_domain::agent::CurrentItem;
 use holon_domain::event::{Event, WorkItemPicked, WorkItemWritten};
 use holon_domain::intent::NewWorkItem;
@@ -230,7 +231,7 @@ pub(crate) fn pick(
     })
 }
 
-fn move_focus(draft: &mut Draft<'_>, item: &WorkItemRecord) {
+pub(crate) fn move_focus(draft: &mut Draft<'_>, item: &WorkItemRecord) {
     let state = draft.scheduling_state(item);
     let work = &mut draft.agent.work;
     let idle_turns = item.idle_count(work.wake_count);
@@ -253,7 +254,9 @@ fn no_idle_turns(draft: &Draft<'_>) -> IdleTurns {
 
 /// Counts a change of an item by its agent or an operator. Earlier idle turns are void.
 pub(crate) fn touch(draft: &mut Draft<'_>, item: &mut WorkItemRecord) {
-    item.idle_turns = no_idle_turns(draft);
+    if !is_planted(Fault::IdleNotReset) {
+        item.idle_turns = no_idle_turns(draft);
+    }
     item.revision += 1;
     item.updated_at = draft.now;
     end_tick_pause(draft);

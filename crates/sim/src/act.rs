@@ -35,9 +35,13 @@ enum Act {
     TakeBack,
     Outage,
     Burst,
+    Work,
+    Timer,
+    Hint,
+    Down,
 }
 
-const ACTS: [(Act, u64); 21] = [
+const ACTS: [(Act, u64); 25] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -59,6 +63,10 @@ const ACTS: [(Act, u64); 21] = [
     (Act::TakeBack, 4),
     (Act::Outage, 4),
     (Act::Burst, 1),
+    (Act::Work, 5),
+    (Act::Timer, 4),
+    (Act::Hint, 6),
+    (Act::Down, 2),
 ];
 
 impl World {
@@ -104,6 +112,10 @@ impl World {
                 Ok(())
             }
             Act::Burst if self.plan.has(Fault::Burst) => self.burst(),
+            Act::Work if self.plan.has(Fault::Work) => self.command_work(),
+            Act::Timer if self.plan.has(Fault::Timers) => self.command_timer(),
+            Act::Hint if self.plan.has(Fault::Hints) => self.hint_any(),
+            Act::Down if self.plan.has(Fault::Downtime) => self.go_down(),
             Act::StopStart
             | Act::Damage
             | Act::Delete
@@ -114,7 +126,11 @@ impl World {
             | Act::Lose
             | Act::Defer
             | Act::Outage
-            | Act::Burst => self.perform_any(),
+            | Act::Burst
+            | Act::Work
+            | Act::Timer
+            | Act::Hint
+            | Act::Down => self.perform_any(),
         }
     }
 
@@ -180,7 +196,8 @@ impl World {
         Ok(())
     }
 
-    fn hand_over(&mut self, row: DueRow) -> Verdict<()> {
+    /// Hands one due entry over.
+    pub(crate) fn hand_over(&mut self, row: DueRow) -> Verdict<()> {
         let DueRow {
             agent_id,
             id,

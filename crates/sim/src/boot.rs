@@ -33,6 +33,23 @@ impl World {
         self.boot(false)
     }
 
+    /// Ends the process and starts another after hours or days, in which commands and the clock go on.
+    pub(crate) fn go_down(&mut self) -> Verdict<()> {
+        let hours = if self.dice.percent(30) {
+            24 + self.dice.below(9 * 24)
+        } else {
+            1 + self.dice.below(12)
+        };
+        self.trace
+            .note(|| format!("the host is down for {hours} h"));
+        self.model.coverage.count("downtime");
+        self.crashes += 1;
+        self.start_over()?;
+        let minutes = self.dice.below(60);
+        self.advance((hours * 60 + minutes) * 60_000);
+        self.boot(false)
+    }
+
     /// Starts a new process on the committed image; everything in memory is lost.
     pub(crate) fn start_over(&mut self) -> Verdict<()> {
         let image = stored(self.store.db().image())?;

@@ -29,6 +29,10 @@ impl World {
         );
         let panics = !is_spared && self.trouble(Fault::Panic, 3);
         let fault = ReceiverFault::new(self.draw_receiver_fault());
+        self.model.shown = match input {
+            Input::RoundAnswered { answer, .. } => answer.shown_items.clone(),
+            _ => Vec::new(),
+        };
         let written = self.handle(id, input, panics, fault.clone())?;
         let handled = match written {
             Ok(Ok(handled)) => handled,

@@ -25,9 +25,12 @@ mod log_checker;
 mod message;
 mod model;
 mod observed_agent;
+mod operators;
 mod outage;
 mod perform;
 pub mod plan;
+#[cfg(feature = "planted")]
+pub mod planted;
 mod post;
 mod probe;
 mod provider;
@@ -39,6 +42,7 @@ mod rules;
 mod run;
 mod run_command;
 pub mod shrink;
+mod slots;
 mod store;
 mod task_rules;
 mod tasks;
@@ -46,12 +50,16 @@ mod tool_run;
 mod tool_world;
 mod trace;
 mod violation;
+mod week;
+mod work_calls;
+mod work_rules;
 mod world;
 
 pub use coverage::Coverage;
 pub use run::{RunFailure, RunReport, play};
 pub use trace::TraceDetail;
 pub use violation::Violation;
+pub use week::{TimerWeek, play_week};
 
 /// Returns the plans that once broke a rule. Every run plays them first.
 #[must_use]

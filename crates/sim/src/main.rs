@@ -6,13 +6,17 @@
 )]
 
 use holon_sim::plan::Plan;
-use holon_sim::{Coverage, TraceDetail, known_bugs, play, shrink};
+use holon_sim::{Coverage, TraceDetail, known_bugs, play, play_week, shrink};
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-const USAGE: &str = "usage: holon-sim --seeds N [--from S] [--coverage] | --seed S [--trace]";
+const USAGE: &str = "\
+usage: holon-sim --seeds N [--from S] [--coverage]
+       holon-sim --seed S [--trace]
+       holon-sim --planted N [--only WORDS]
+       holon-sim --week";
 
 /// File to which failing plans are appended.
 const BUGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs/seeds.txt");
@@ -24,6 +28,11 @@ struct Arguments {
     seed: Option<u64>,
     trace: bool,
     coverage: bool,
+    week: bool,
+    /// Seeds to play with each planted fault.
+    planted: Option<u64>,
+    /// Words in the description of the faults to plant; all without any.
+    only: String,
 }
 
 fn main() -> ExitCode {
@@ -31,6 +40,12 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
+    if let Some(seeds) = arguments.planted {
+        return play_planted(seeds, &arguments.only);
+    }
+    if arguments.week {
+        return show_week();
+    }
     match arguments.seed {
         Some(seed) => play_one(&Plan::of(seed), arguments.trace),
         None => play_many(&arguments),
@@ -46,10 +61,35 @@ fn parse(mut words: impl Iterator<Item = String>) -> Option<Arguments> {
             "--seed" => arguments.seed = Some(words.next()?.parse().ok()?),
             "--trace" => arguments.trace = true,
             "--coverage" => arguments.coverage = true,
+            "--week" => arguments.week = true,
+            "--planted" => arguments.planted = Some(words.next()?.parse().ok()?),
+            "--only" => arguments.only = words.next()?,
             _ => return None,
         }
     }
-    (arguments.seeds > 0 || arguments.seed.is_some()).then_some(arguments)
+    let plays = arguments.seeds > 0
+        || arguments.seed.is_some()
+        || arguments.planted.is_some()
+        || arguments.week;
+    plays.then_some(arguments)
+}
+
+/// Plays the week and prints every fire.
+fn show_week() -> ExitCode {
+    match play_week() {
+        Ok(timers) => {
+            for timer in timers {
+                let (fired, missed) = (timer.fire_count, timer.missed_count);
+                println!("{}: {fired} fired, {missed} missed", timer.expression);
+                timer.fires.iter().for_each(|fire| println!("  {fire}"));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(broken) => {
+            println!("broke: {broken}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn play_one(plan: &Plan, trace: bool) -> ExitCode {
@@ -108,6 +148,38 @@ fn play_many(arguments: &Arguments) -> ExitCode {
         totals.seeds, totals.steps, totals.crashes
     );
     ExitCode::SUCCESS
+}
+
+/// Prints a table of the planted faults, with the rule that caught each and the seeds it took.
+#[cfg(feature = "planted")]
+fn play_planted(seeds: u64, only: &str) -> ExitCode {
+    let (mut all, mut missed) = (0, 0);
+    println!("| planted fault | rule that broke | seeds |\n|---|---|---|");
+    holon_sim::planted::play_planted(seeds, only, |result| {
+        all += 1;
+        match &result.caught {
+            Some((rule, seeds)) => println!("| {} | {rule} | {seeds} |", result.fault),
+            None => {
+                missed += 1;
+                println!("| {} | none | - |", result.fault);
+            }
+        }
+    });
+    println!(
+        "\n{} of {all} faults caught within {seeds} seeds",
+        all - missed
+    );
+    ExitCode::from(u8::from(missed > MISSED_AT_MOST))
+}
+
+/// Planted faults that may stay unnoticed.
+#[cfg(feature = "planted")]
+const MISSED_AT_MOST: u64 = 2;
+
+#[cfg(not(feature = "planted"))]
+fn play_planted(_seeds: u64, _only: &str) -> ExitCode {
+    eprintln!("this build has no planted faults; build it with --features planted");
+    ExitCode::from(2)
 }
 
 /// The plan that ended a run of many.

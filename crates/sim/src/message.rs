@@ -2,10 +2,11 @@
 
 use crate::ingress::SIM;
 use crate::letter;
+use crate::work_rules::subsystem;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueStatus;
-use holon_domain::{BriefId, MessageId};
+use holon_domain::{BriefId, MessageId, WorkItemId};
 
 /// The properties of a message that the rules refer to.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Message {
     /// Position of the message that opened the turn in which it was answered.
     pub(crate) turn: Option<u64>,
     pub(crate) outcome: Option<BriefId>,
+    /// Work item that it is bound to.
+    pub(crate) work_item_id: Option<WorkItemId>,
 }
 
 impl Message {
@@ -44,6 +47,7 @@ impl Message {
             status: QueueStatus::Queued,
             turn: None,
             outcome: None,
+            work_item_id: envelope.work_item_id.clone(),
         }
     }
 }
@@ -52,6 +56,11 @@ impl Message {
     /// Returns true if it may join the turn of another message.
     pub(crate) fn may_join(&self) -> bool {
         self.is_owed_outcome() || self.is_result()
+    }
+
+    /// Returns true if it is a tick of the runtime.
+    pub(crate) fn is_tick(&self) -> bool {
+        self.kind == MessageKind::SystemTick
     }
 
     /// Returns true if it is an operator's message, which is owed an outcome.
@@ -70,11 +79,19 @@ impl Message {
 fn is_self_caused(envelope: &MessageEnvelope) -> bool {
     let sender = letter::sender(envelope).map(|(from, _)| from);
     let to_itself = sender == Some(envelope.agent_id.as_str());
-    to_itself || is_made_by_turn(envelope) || envelope.kind == MessageKind::TaskResult
+    let of_runtime = is_of_runtime(envelope) && subsystem(envelope) != Some("wake_hint");
+    to_itself || of_runtime || envelope.kind == MessageKind::TaskResult
 }
 
-/// Returns true if a message repeats the text of a turn: follow-ups and ends of rests.
+/// Returns true if a message repeats the text of the last turn: follow-ups and ends of rests. Ticks about work repeat
+/// the text of other turns.
 pub(crate) fn is_made_by_turn(envelope: &MessageEnvelope) -> bool {
+    let repeats = matches!(subsystem(envelope), Some("sleep_wait" | "tool_enqueue"));
+    repeats && is_of_runtime(envelope)
+}
+
+/// Returns true if the runtime sent a message of its own accord: a follow-up or a tick.
+fn is_of_runtime(envelope: &MessageEnvelope) -> bool {
     let own = matches!(&envelope.origin, Origin::System { subsystem } if subsystem != SIM);
     // A message between agents has the authority of its sender's turn, which is checked where it was sent.
     own && letter::sender(envelope).is_none()

@@ -9,7 +9,7 @@ use crate::tool_world::ToolWorld;
 use crate::violation::{Verdict, ensure, stored};
 use holon_core::input::Finding;
 use holon_domain::agent::Lifecycle;
-use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
+use holon_domain::{AgentId, MessageId, TaskId, Timestamp, WorkItemId};
 use holon_store::Reader;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,21 @@ pub(crate) struct Model {
     post: Post,
     /// Counts of what happened, so that a run that tests nothing is noticed.
     pub(crate) coverage: Coverage,
+    /// Items that the request listed whose answer is handed to the kernel.
+    pub(crate) shown: Vec<WorkItemId>,
+    /// True in runs whose clock jumps.
+    clock_jumps: bool,
 }
 
 impl Model {
+    /// Creates the oracle of a run.
+    pub(crate) fn new(clock_jumps: bool) -> Self {
+        Self {
+            clock_jumps,
+            ..Self::default()
+        }
+    }
+
     /// Returns the record of an agent, if it is known.
     #[must_use]
     pub(crate) fn agent(&self, id: &AgentId) -> Option<&ObservedAgent> {
@@ -69,6 +81,8 @@ impl Model {
             tool_world,
             now,
             coverage: &mut self.coverage,
+            shown: &self.shown,
+            steady_clock: !self.clock_jumps,
         };
         known.observe(reader, no, record, context)?;
         self.post.add(std::mem::take(&mut known.mail));

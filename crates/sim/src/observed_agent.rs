@@ -11,6 +11,7 @@ use crate::rules::ResumptionCounts;
 use crate::tasks::{TaskBook, TaskObservation};
 use crate::tool_world::ToolWorld;
 use crate::violation::{Verdict, ensure, stored, violation};
+use crate::work_rules::{CallAnswer, FreshWork, WorkBooks, WorkObservation};
 use holon_domain::agent::AgentRecord;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::Event;
@@ -18,7 +19,7 @@ use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::{Phase, TerminalReason};
-use holon_domain::{CallId, MessageId, Timestamp, limits};
+use holon_domain::{CallId, MessageId, Timestamp, WorkItemId, limits};
 use holon_store::{AgentNo, OutstandingWork, Reader};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +28,10 @@ pub(crate) struct ObservationContext<'a> {
     pub(crate) tool_world: &'a ToolWorld,
     pub(crate) now: Timestamp,
     pub(crate) coverage: &'a mut Coverage,
+    /// Items that the request listed whose answer the commit accepted.
+    pub(crate) shown: &'a [WorkItemId],
+    /// False in runs whose clock jumps.
+    pub(crate) steady_clock: bool,
 }
 
 /// The oracle's record of one agent.
@@ -44,6 +49,11 @@ pub(crate) struct ObservedAgent {
     pub(crate) tasks: TaskBook,
     /// Messages between agents that the last observation found.
     pub(crate) mail: Mail,
+    pub(crate) work: WorkBooks,
+    /// What the last observation found about work.
+    fresh: FreshWork,
+    /// Text of the last completion report.
+    pub(crate) last_report: Option<String>,
     /// Open obligations that its rows name.
     pub(crate) outstanding: OutstandingWork,
     events: u64,
@@ -80,6 +90,9 @@ impl ObservedAgent {
             log: LogChecker::default(),
             tasks: TaskBook::default(),
             mail: Mail::default(),
+            work: WorkBooks::default(),
+            fresh: FreshWork::default(),
+            last_report: None,
             outstanding: OutstandingWork::default(),
             events: 0,
             briefs: 0,
@@ -122,15 +135,18 @@ impl ObservedAgent {
         if failures(&record) != failures(&self.record) {
             self.resumes = ResumptionCounts::default();
         }
-        self.record = record;
-        self.outstanding = stored(reader.outstanding(no))?;
+        let before = std::mem::replace(&mut self.record, record);
+        let rows = stored(reader.outstanding(no))?;
+        let rows_before = std::mem::replace(&mut self.outstanding, rows);
         let first_new = self.messages.len() as u64 + 1;
         self.read_messages(reader, no)?;
         let opened = self.read_log(reader, no, &mut context, waited)?;
         let ObservationContext {
             tool_world,
             coverage,
-            ..
+            shown,
+            now,
+            steady_clock,
         } = context;
         self.read_events(reader, no, coverage)?;
         self.read_statuses(reader, no, coverage)?;
@@ -144,6 +160,19 @@ impl ObservedAgent {
         self.check_order(opened, first_new)?;
         self.check_settled()?;
         self.check_suspension()?;
+        let fresh = std::mem::take(&mut self.fresh);
+        let seen = WorkObservation {
+            before: &before,
+            rows_before: &rows_before,
+            after: &self.record,
+            rows: &self.outstanding,
+            fresh: &fresh,
+            known: &self.messages,
+            shown,
+            now,
+            steady_clock,
+        };
+        self.work.compare(&seen, coverage)?;
         coverage.agent(&self.record);
         Ok(())
     }
@@ -173,6 +202,7 @@ impl ObservedAgent {
                 self.unsettled.insert(seq);
             }
             self.messages.insert(seq, Message::of(envelope));
+            self.fresh.messages.push(entry.envelope);
         }
         Ok(())
     }
@@ -210,6 +240,11 @@ impl ObservedAgent {
                     let waited = std::mem::take(&mut waited);
                     self.mail
                         .record_result(from, authority, &call, &envelope, waited);
+                    self.fresh.answers.push(CallAnswer {
+                        call,
+                        envelope,
+                        authority,
+                    });
                 }
                 EntryMeaning::Other => {}
             }
@@ -295,6 +330,7 @@ impl ObservedAgent {
                 self.events = event.event_seq;
                 coverage.event(&event.event);
                 self.record_event(&event.event)?;
+                self.fresh.events.push(event.event.clone());
             }
             if !page.has_newer {
                 break;
@@ -334,7 +370,7 @@ impl ObservedAgent {
                     || format!("turn {} ended", turn.turn_index),
                 )
             }
-            Event::SystemTickEmitted(tick) => {
+            Event::SystemTickEmitted(tick) if tick.subsystem == "sleep_wait" => {
                 self.fired.push(tick.planned_at);
                 // A clock that was set back moves the times of rests, so only their number is compared.
                 let (ended, asked) = (self.fired.len(), self.log.slots.len());

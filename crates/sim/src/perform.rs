@@ -194,6 +194,8 @@ impl World {
                 self.send_continue()?;
             } else if !self.going.is_empty() {
                 self.remove_rows()?;
+            } else if self.retire_timer()? {
+                self.model.coverage.count("timer:retired");
             } else if self.next_due()?.is_some() {
                 self.hand_over_due()?;
             } else {

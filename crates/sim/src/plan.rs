@@ -49,11 +49,21 @@ pub enum Fault {
     Outage,
     /// Many prompts come at once.
     Burst,
+    /// Agents and operators keep work items and waits.
+    Work,
+    /// Agents and operators set timers.
+    Timers,
+    /// Outside sources and operators send wake hints.
+    Hints,
+    /// The host is down for hours or days.
+    Downtime,
+    /// Models answer without doing anything.
+    Spin,
 }
 
 impl Fault {
     /// Every class of faults.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 27] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -76,6 +86,11 @@ impl Fault {
         Self::Damage,
         Self::Outage,
         Self::Burst,
+        Self::Work,
+        Self::Timers,
+        Self::Hints,
+        Self::Downtime,
+        Self::Spin,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -102,6 +117,11 @@ impl Fault {
             Self::Damage => "damage",
             Self::Outage => "outage",
             Self::Burst => "burst",
+            Self::Work => "work",
+            Self::Timers => "timers",
+            Self::Hints => "hints",
+            Self::Downtime => "downtime",
+            Self::Spin => "spin",
         }
     }
 }

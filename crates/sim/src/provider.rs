@@ -5,6 +5,7 @@ use crate::letter;
 use crate::plan::Fault;
 use crate::request::{ModelQuery, Mood};
 use crate::rng::Rng;
+use crate::work_calls;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ReplyBlock, StopReason};
 use holon_domain::provider::LearnedLimits;
@@ -38,6 +39,20 @@ pub(crate) fn answer(asked: ModelQuery<'_>, dice: &mut Rng) -> Result<ModelReply
     }
     if plan.has(Fault::Messages) && dice.percent(letters_percent(asked)) {
         return Ok(letters(asked, dice));
+    }
+    if plan.has(Fault::Spin) && !asked.work.items.is_empty() && dice.percent(60) {
+        return Ok(spinning_answer(dice));
+    }
+    if plan.has(Fault::Work) && dice.percent(work_calls::percent(asked)) {
+        let mut blocks = work_calls::round(asked, dice);
+        if dice.percent(50) {
+            blocks.insert(0, words(dice));
+        }
+        return Ok(reply(blocks, StopReason::ToolUse));
+    }
+    if plan.has(Fault::Timers) && dice.percent(20) {
+        let calls = vec![work_calls::timer_call(asked, dice)];
+        return Ok(reply(calls, StopReason::ToolUse));
     }
     if plan.has(Fault::Restless) && dice.percent(75) {
         return Ok(restless_answer(dice));
@@ -80,6 +95,15 @@ fn letters(asked: ModelQuery<'_>, dice: &mut Rng) -> ModelReply {
         blocks.push(any_call(asked, dice));
     }
     reply(blocks, StopReason::ToolUse)
+}
+
+/// Generates an answer that does nothing for the work.
+fn spinning_answer(dice: &mut Rng) -> ModelReply {
+    match dice.below(4) {
+        0 => reply(vec![call("ListWorkItems", json!({}))], StopReason::ToolUse),
+        1 => reply(vec![call("Sleep", sleep(dice))], StopReason::ToolUse),
+        _ => reply(vec![words(dice)], StopReason::EndTurn),
+    }
 }
 
 /// Generates an answer that causes another turn.

@@ -1,6 +1,7 @@
 //! The request to a simulated model.
 
 use crate::plan::Plan;
+use crate::work_calls::WorkNames;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::{AgentId, TaskId};
 
@@ -26,6 +27,8 @@ pub(crate) struct ModelQuery<'a> {
     pub(crate) tasks: &'a [TaskId],
     /// Number of active tasks at the beginning of `tasks`.
     pub(crate) active: usize,
+    /// Work of the agent.
+    pub(crate) work: &'a WorkNames,
     /// Existing agents; the asking one comes first.
     pub(crate) agents: &'a [AgentId],
 }

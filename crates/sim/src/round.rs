@@ -5,6 +5,7 @@ use crate::provider;
 use crate::request::ModelQuery;
 use crate::store::now;
 use crate::violation::{Verdict, ensure, violation};
+use crate::work_calls::WorkNames;
 use crate::world::World;
 use holon_core::input::RoundTiming;
 use holon_core::{Input, RoundAnswer, Stamp};
@@ -83,6 +84,9 @@ impl World {
         let active = known.map_or(0, |known| known.tasks.active().count());
         let tasks = self.model.tasks_to_name(&record.agent_id);
         let agents = self.agents_to_name(&record.agent_id);
+        let work = known.map_or_else(WorkNames::default, |known| {
+            WorkNames::of(&known.outstanding)
+        });
         let asked = ModelQuery {
             plan: &self.plan,
             mood: self.mood,
@@ -90,6 +94,7 @@ impl World {
             cut_off,
             tasks: &tasks,
             active,
+            work: &work,
             agents: &agents,
         };
         let reply = provider::answer(asked, &mut self.dice);

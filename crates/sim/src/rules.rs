@@ -65,7 +65,9 @@ impl ObservedAgent {
             return Some(goes_on());
         };
         let of_call = |finding: &&Finding| matches!(finding.effect, Effect::RunTool { .. });
-        let of_call = found.iter().find(of_call).map(|finding| &finding.found);
+        // A recovery that is sent again names the call that the first one closed.
+        let of_call = found.iter().find(of_call).filter(|_| call.is_some());
+        let of_call = of_call.map(|finding| &finding.found);
         let end = self.record.counters.log;
         if self.resumes.log_end != end {
             self.resumes = ResumptionCounts {
@@ -216,12 +218,19 @@ impl ObservedAgent {
         reader: &Reader<'_>,
         no: AgentNo,
     ) -> Verdict<()> {
-        if brief.kind == BriefKind::Ack || brief.action_required.is_some() {
+        let asks = brief.action_required.is_some();
+        if brief.kind == BriefKind::Ack {
             return self.record_notice(brief);
         }
         let failed = brief.kind == BriefKind::Failure;
+        // A turn without words of its own is answered by the report of the work it completed.
+        let words = self.log.words();
+        let reported = words.is_empty() && self.last_report.as_ref() == Some(&brief.text);
+        if !failed && brief.work_item_id.is_some() && brief.settles.is_empty() {
+            self.last_report = Some(brief.text.clone());
+        }
         ensure(
-            failed || brief.text == self.log.words(),
+            failed || asks || reported || brief.text == self.log.words(),
             "a result says what the model said last",
             || format!("{:?} instead of {:?}", brief.text, self.log.words()),
         )?;

@@ -2,16 +2,20 @@
 
 use crate::coverage::Coverage;
 use crate::keys::home_of;
-use crate::plan::Plan;
+use crate::plan::{Fault, Plan};
 use crate::trace::{Trace, TraceDetail};
 use crate::violation::{Verdict, Violation, ensure};
 use crate::world::World;
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
+use holon_domain::limits;
 
 /// Steps in which everything settles: a fixed part, and a part per step with faults, each of which leaves at most one
 /// round of a few calls and follow-ups behind.
 const SETTLING: (u64, u64) = (500, 60);
+
+/// Steps in which the ticks of missed slots settle, which one agent may have queued.
+const MISSED_TICKS: u64 = 4 * limits::TIMER_TICKS_QUEUED as u64;
 
 /// The result of a run in which every rule held.
 #[derive(Debug)]
@@ -78,7 +82,10 @@ impl World {
     /// end every agent is removed or stopped, and no command may be left.
     fn settle_all(&mut self) -> Verdict<()> {
         self.trace.note(|| "trouble stops".to_owned());
-        let bound = SETTLING.0 + SETTLING.1 * self.plan.steps;
+        let mut bound = SETTLING.0 + SETTLING.1 * self.plan.steps;
+        if self.plan.has(Fault::Timers) {
+            bound += MISSED_TICKS * self.model.names().len() as u64;
+        }
         self.late.clear();
         self.run_until_idle(bound)?;
         self.check_no_commands()?;
@@ -99,6 +106,7 @@ impl World {
         }
         self.run_until_idle(bound)?;
         self.deliver_held(bound)?;
+        self.wake_stalled(bound)?;
         self.model.at_rest(&self.tool_world)?;
         for id in self.model.names() {
             self.check_flights(&id)?;
@@ -122,6 +130,18 @@ impl World {
                     format!("{id} holds {now} of {left}")
                 })?;
                 left = now;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a prompt to every agent whose work is stalled, so that the work goes on and stalls once more.
+    fn wake_stalled(&mut self, bound: u64) -> Verdict<()> {
+        for id in self.model.names() {
+            let known = self.model.agent(&id);
+            if known.is_some_and(|known| known.record.work.items.stalled > 0) {
+                self.speak_to(&id)?;
+                self.run_until_idle(bound)?;
             }
         }
         Ok(())

@@ -89,10 +89,16 @@ impl World {
 
     /// Returns the time of the next due entry of an agent that is not aside.
     pub(crate) fn next_due(&mut self) -> Verdict<Option<Timestamp>> {
+        let row = self.next_due_row()?;
+        Ok(row.map(|row| row.time.at()))
+    }
+
+    /// Returns the next due entry of an agent that is not aside.
+    pub(crate) fn next_due_row(&mut self) -> Verdict<Option<DueRow>> {
         loop {
             let page = stored(now(self.store.due(&DueScope::All, END_OF_TIME, None, 1))?)?;
             let Some((id, error)) = page.unreadable.first() else {
-                return Ok(page.rows.first().map(|row| row.time.at()));
+                return Ok(page.rows.into_iter().next());
             };
             self.note_unreadable(id, error)?;
         }

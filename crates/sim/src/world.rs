@@ -28,6 +28,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Wall-clock start of every run, in milliseconds since the epoch.
 const BEGINNING: i64 = 1_800_000_000_000;
+/// Times at which the clocks of Berlin are set forward and back.
+const CLOCK_CHANGES: [i64; 2] = [1_806_195_600_000, 1_824_944_400_000];
 
 /// The result of sending an input.
 #[derive(Debug)]
@@ -96,8 +98,8 @@ impl World {
             outage: None,
             dice: Rng::new(plan.seed),
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
-            now: Timestamp::from_millis(BEGINNING),
-            model: Model::default(),
+            now: beginning(&plan),
+            model: Model::new(plan.has(Fault::ClockJump)),
             tool_world: ToolWorld::default(),
             trace,
             flights: Vec::new(),
@@ -272,6 +274,17 @@ impl World {
             )?;
         }
         Ok(())
+    }
+}
+
+/// Returns the time at which a run begins. Runs with timers often begin in the days before a clock change.
+fn beginning(plan: &Plan) -> Timestamp {
+    let mut dice = Rng::new(plan.seed ^ 0x636c_6f63_6b);
+    let change = dice.pick(&CLOCK_CHANGES).unwrap_or(BEGINNING);
+    if plan.has(Fault::Timers) && dice.percent(70) {
+        Timestamp::from_millis(change).minus_millis(dice.below(3 * 86_400_000))
+    } else {
+        Timestamp::from_millis(BEGINNING)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Draft;
 use crate::assess::is_self_caused;
+use crate::planted::{Fault, is_planted};
 use holon_domain::decision::Fact;
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::needs::Part;
@@ -41,6 +42,9 @@ impl Draft<'_> {
 
     /// Moves a queued message to the held ones.
     pub(crate) fn hold_queued(&mut self, entry: &QueueEntry) {
+        if is_planted(Fault::HeldResultDropped) {
+            return self.unqueue(entry, QueueStatus::Processed);
+        }
         self.agent.held.push(entry.seq);
         self.unqueue(entry, QueueStatus::Held);
     }

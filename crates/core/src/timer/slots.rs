@@ -3,18 +3,28 @@
 //! Cron slots are read in their time zone. A local time that a clock change skips has no slot that day; a repeated one
 //! has its slot once, at its first occurrence, unless the expression fires every hour.
 
+use crate::planted::{Fault, is_planted};
 use cronexpr::{Crontab, MakeTimestamp, parse_crontab};
 use holon_domain::timer::TimerSchedule;
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::{Timestamp, limits};
+use holon_domain::{Timestamp, limits, text};
 
 /// The reason for which a schedule cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ScheduleError {
-    PastTime { at: Timestamp, now: Timestamp },
+    PastTime {
+        at: Timestamp,
+        now: Timestamp,
+    },
     TooFar,
     NoInterval,
-    BadExpression { reason: String },
+    /// Not five fields, or a field out of its range.
+    BadExpression {
+        expression: String,
+    },
+    UnknownZone {
+        time_zone: String,
+    },
     NeverFires,
 }
 
@@ -63,10 +73,19 @@ fn parse(schedule: &TimerSchedule) -> Result<Cron, ScheduleError> {
     else {
         return Err(ScheduleError::NeverFires);
     };
-    let parsed = parse_crontab(&format!("{expression} {time_zone}"));
-    let crontab = parsed.map_err(|error| {
-        let reason = error.to_string();
-        ScheduleError::BadExpression { reason }
+    let zone = if is_planted(Fault::CronInUtc) {
+        "UTC"
+    } else {
+        time_zone.as_str()
+    };
+    let parsed = parse_crontab(&format!("{expression} {zone}"));
+    let crontab = parsed.map_err(|_| {
+        if jiff::tz::TimeZone::get(time_zone).is_err() {
+            let time_zone = time_zone.clone();
+            return ScheduleError::UnknownZone { time_zone };
+        }
+        let expression = expression.clone();
+        ScheduleError::BadExpression { expression }
     })?;
     let hours = expression.split_whitespace().nth(1);
     Ok(Cron {
@@ -95,7 +114,9 @@ fn slot_after(cron: &Cron, time: Timestamp) -> Option<Timestamp> {
 fn is_repeated(slot: &jiff::Zoned) -> bool {
     let zone = slot.time_zone();
     match zone.to_ambiguous_timestamp(slot.datetime()).offset() {
-        jiff::tz::AmbiguousOffset::Fold { after, .. } => slot.offset() == after,
+        jiff::tz::AmbiguousOffset::Fold { after, .. } => {
+            slot.offset() == after && !is_planted(Fault::RepeatedHourFiresTwice)
+        }
         jiff::tz::AmbiguousOffset::Unambiguous { .. } | jiff::tz::AmbiguousOffset::Gap { .. } => {
             false
         }
@@ -151,11 +172,12 @@ fn passed_on_grid(interval_ms: u64, planned: Timestamp, now: Timestamp) -> Passe
     let interval = interval_ms.max(1);
     let count = now.millis_since(planned) / interval;
     let kept = count.min(u64::from(limits::MISSED_SLOTS));
+    let left_out = u64::from(count > 0 && is_planted(Fault::SlotLost));
     let newest = (count - kept + 1..=count).map(|n| planned.plus_millis(n * interval));
     PassedSlots {
         count,
         newest: newest.collect(),
-        next: Some(planned.plus_millis((count + 1) * interval)),
+        next: Some(planned.plus_millis((count + 1 + left_out) * interval)),
     }
 }
 
@@ -225,14 +247,21 @@ pub(crate) fn refusal(unusable: ScheduleError) -> ToolError {
         ScheduleError::PastTime { at, now } => {
             invalid(format!("the time {at} has passed; it is {now} now")).hint("name a later time")
         }
-        ScheduleError::TooFar => invalid("the delay or interval is longer than ten years".to_owned())
-            .hint("name a shorter one"),
+        ScheduleError::TooFar => {
+            invalid("the delay or interval is longer than ten years".to_owned())
+                .hint("name a shorter one")
+        }
         ScheduleError::NoInterval => invalid("interval_ms must be at least 1".to_owned())
             .hint("leave it out for a timer that fires once"),
-        ScheduleError::BadExpression { reason } => {
-            invalid(format!("the cron expression or time zone cannot be used: {reason}")).hint(
-                "use five fields (minute hour day month weekday) and an IANA zone such as Europe/Berlin",
-            )
+        ScheduleError::BadExpression { expression } => {
+            let shown = text::preview(&expression, limits::EVENT_PREVIEW_BYTES);
+            invalid(format!("the cron expression {shown:?} cannot be read"))
+                .hint("use five fields (minute hour day month weekday), for example 30 9 * * 1-5")
+        }
+        ScheduleError::UnknownZone { time_zone } => {
+            let shown = text::preview(&time_zone, limits::EVENT_PREVIEW_BYTES);
+            invalid(format!("the time zone {shown:?} is not known"))
+                .hint("use an IANA name, for example Europe/Berlin")
         }
         ScheduleError::NeverFires => invalid("the schedule has no slot after now".to_owned())
             .hint("check day and month: for example 30 February does not exist"),
@@ -333,16 +362,27 @@ mod tests {
             check(&cron("0 0 30 2 *", "UTC"), now),
             Err(ScheduleError::NeverFires)
         );
-        for (expression, zone) in [
-            ("0 0 * *", "UTC"),
-            ("61 0 * * *", "UTC"),
-            ("0 0 * * *", "Mars/Base"),
+        for (expression, zone, said) in [
+            (
+                "0 0 * *",
+                "UTC",
+                "the cron expression \"0 0 * *\" cannot be read",
+            ),
+            (
+                "61 0 * * *",
+                "UTC",
+                "the cron expression \"61 0 * * *\" cannot be read",
+            ),
+            (
+                "0 0 * * *",
+                "Mars/Base",
+                "the time zone \"Mars/Base\" is not known",
+            ),
         ] {
-            let refused = check(&cron(expression, zone), now);
-            assert!(
-                matches!(refused, Err(ScheduleError::BadExpression { .. })),
-                "{expression} {zone}"
-            );
+            let refused = refusal(check(&cron(expression, zone), now).expect_err("refused"));
+            assert_eq!(refused.message, said);
+            let next = refused.recovery_hint.expect("a next step");
+            assert!(next.contains("for example"), "{next}");
         }
         assert_eq!(check(&cron("*/5 * * * *", "Asia/Tokyo"), now), Ok(()));
     }

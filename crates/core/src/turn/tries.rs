@@ -3,6 +3,7 @@
 use crate::attempt::{Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
 use crate::input::RoundTiming;
+use crate::planted::{Fault, is_planted};
 use holon_domain::attempt::{
     AttemptDisposition, AttemptOutcome, AttemptRecord, RoundAttempts, StoredWord, count_attempts,
 };
@@ -88,4 +89,7 @@ pub(super) fn keep(draft: &mut Draft<'_>, turn: &mut OpenTurn, record: AttemptRe
     draft.keep_attempt(kept + 1, record);
     turn.failed_attempts = u32::try_from(draft.attempts().len()).unwrap_or(u32::MAX);
     turn.tries = count_attempts(&draft.attempts(), &turn.model_ref());
+    if is_planted(Fault::RetriesUncounted) {
+        turn.tries = 0;
+    }
 }

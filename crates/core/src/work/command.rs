@@ -4,6 +4,7 @@ use super::complete::complete_item;
 use super::{check, create, has_room, open_item, touch, update, write};
 use crate::draft::Draft;
 use crate::input::{Reply, WorkCommand};
+use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
 use crate::{admission, timer, wait};
 use holon_domain::WorkItemId;
@@ -120,7 +121,8 @@ fn to_rejection(error: ToolError) -> Rejection {
 
 /// Prepares the agent's work after a start, so that missed timers and waits are handled next.
 pub(crate) fn handle_agent_start(draft: &mut Draft<'_>) {
-    let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
+    let may_run =
+        draft.agent.lifecycle == Lifecycle::Runnable && !is_planted(Fault::ParkedForgotten);
     if may_run && draft.agent.work.deferred > 0 && draft.agent.work.catch_up.is_none() {
         draft.agent.work.catch_up = Some(draft.set_due(draft.now, DueAction::CatchUp));
     }

@@ -3,6 +3,7 @@
 use super::write;
 use crate::draft::Draft;
 use crate::input::CurrentRound;
+use crate::planted::{Fault, is_planted};
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
@@ -47,6 +48,10 @@ pub(crate) fn adopt_report(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &C
             text_preview: preview.clone(),
         },
     ));
+    let mut settles = Vec::new();
+    if is_planted(Fault::ReportSettles) {
+        settles.extend(turn.owes.iter().map(|owed| owed.id.clone()));
+    }
     let seq = draft.next_brief();
     let row = BriefRow {
         id: BriefId::mint(draft.entropy),
@@ -55,7 +60,7 @@ pub(crate) fn adopt_report(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &C
         text: BriefText::Round(round.entry),
         workspace_id: item.workspace_id.clone(),
         related_message_id: Some(turn.message_id.clone()),
-        settles: Vec::new(),
+        settles,
         turn_index: turn.turn_index,
         work_item_id: Some(item.id),
         acknowledges: Vec::new(),

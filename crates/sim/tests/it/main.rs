@@ -2,6 +2,8 @@
 //! exercised.
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod week;
+
 use holon_sim::plan::Plan;
 use holon_sim::{Coverage, RunReport, TraceDetail, known_bugs, play};
 
@@ -106,6 +108,25 @@ fn the_rules_are_put_to_the_test() {
         "turn_ended:Poisoned",
         "turn_ended:RuntimeFault",
         "turn_ended:Slept",
+        "downtime",
+        "hint:coalesced",
+        "tick:after_backoff",
+        "tick:wait_over",
+        "tick:wake_hint",
+        "tick:work_item_recheck",
+        "tick:work_queue",
+        "timer:cron",
+        "timer:every",
+        "timer:made_up_for_at_start",
+        "timer:missed:All",
+        "timer:missed:Once",
+        "timer:missed:Skip",
+        "timer:once",
+        "wait:External:Resolved",
+        "wait:Operator:Resolved",
+        "wait:Task:Resolved",
+        "wait:Timer:Expired",
+        "work:stalled",
     ];
     let missed: Vec<&str> = wanted
         .into_iter()

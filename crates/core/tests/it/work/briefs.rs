@@ -123,3 +123,17 @@ fn going_to_rest_records_why_and_what_is_expected() {
         "{decision:?}"
     );
 }
+
+#[test]
+fn the_choice_of_a_message_records_what_it_was_chosen_from() {
+    let mut world = states::calling_model();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.send(make::admit(make::prompt(Priority::Background)));
+    say(&mut world);
+    let evidence = world.events.iter().rev().find_map(|event| match event {
+        Event::SchedulerDecision(decision) => Some(decision.evidence.clone()),
+        _ => None,
+    });
+    let expected = "first of the queue by priority (normal) and age, before 1 message";
+    assert_eq!(evidence, Some(vec![expected.to_owned()]));
+}

@@ -404,3 +404,30 @@ fn a_slot_that_came_is_not_told_again_after_the_clock_was_set_back() {
     world.let_due_come();
     assert_eq!(slots(&world), [60, 120]);
 }
+
+#[test]
+fn a_clock_set_back_after_a_start_leaves_the_makeup_of_missed_slots_due() {
+    let mut world = states::idle();
+    timer(&mut world, once(make::T0.plus_millis(MINUTE)));
+    world.send(Input::Stop);
+    world.let_due_come();
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    let pauses = world.due.iter().filter_map(|(id, (time, due))| match time {
+        DueTime::Pause(pause) => Some(RunningPause {
+            id: *id,
+            pause: *pause,
+            due: due.clone(),
+        }),
+        DueTime::Slot(_) => None,
+    });
+    let pauses: Vec<RunningPause> = pauses.collect();
+    assert_eq!(pauses.len(), 1, "{pauses:?}");
+    world.now = world.now.minus_millis(MINUTE);
+    let by_ms = MINUTE;
+    world.send(Input::ClockSetBack { by_ms, pauses });
+    assert_eq!(world.violations(), []);
+    world.let_due_come();
+    assert_eq!(slots(&world).len(), 1);
+    assert_eq!(world.agent.work.deferred, 0);
+}

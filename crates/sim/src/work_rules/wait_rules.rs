@@ -1,0 +1,181 @@
+//! Rules about waits: what a wait names ends it, nothing else does, and no end of a wait leaves the agent asleep.
+
+use super::WorkObservation;
+use crate::coverage::Coverage;
+use crate::violation::{Verdict, ensure};
+use holon_domain::agent::Lifecycle;
+use holon_domain::event::{Event, WaitingIntentEnded};
+use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin};
+use holon_domain::wait::{WaitRecord, WaitStatus, WakeEvent};
+use holon_domain::work_item::WorkItemSchedulingState;
+use holon_domain::{TaskId, TriggerId};
+
+/// Something that happened in a commit and may end waits.
+#[derive(Debug, Clone)]
+enum Happening {
+    TaskEnded(TaskId),
+    /// An event or hint, with its source if it has one.
+    Outside(Option<String>, Option<TriggerId>),
+    Operator,
+}
+
+impl Happening {
+    fn as_wake(&self) -> WakeEvent<'_> {
+        match self {
+            Self::TaskEnded(id) => WakeEvent::TaskEnded(id),
+            Self::Outside(source, trigger) => WakeEvent::Outside {
+                source: source.as_deref(),
+                external_trigger_id: trigger.as_ref(),
+            },
+            Self::Operator => WakeEvent::Operator,
+        }
+    }
+}
+
+/// Compares the waits of one commit with what happened in it.
+pub(super) fn compare(seen: &WorkObservation<'_>, coverage: &mut Coverage) -> Verdict<()> {
+    let happened = happenings(seen);
+    for wait in &seen.rows_before.waits {
+        let ends = |one: &Happening| wait.is_ended_by(one.as_wake());
+        let is_active = seen.rows.waits.iter().any(|row| row.id == wait.id);
+        let cause = happened.iter().find(|one| ends(one));
+        ensure(
+            cause.is_none() || !is_active,
+            "what a wait names ends it",
+            || format!("{cause:?} left {wait:?}"),
+        )?;
+        let ended = ending(seen, wait);
+        ensure(
+            ended.is_some() != is_active,
+            "a wait is active until its end is told",
+            || format!("{wait:?}: {ended:?}"),
+        )?;
+        if let Some(ended) = ended {
+            coverage.count(format!("wait:{:?}:{:?}", wait.kind, ended.status));
+            check_end(seen, wait, ended, cause.is_some())?;
+        }
+    }
+    for wait in &seen.rows.waits {
+        let known = seen.rows_before.waits.iter().any(|row| row.id == wait.id);
+        if !known {
+            check_new(seen, wait)?;
+        }
+    }
+    Ok(())
+}
+
+fn ending<'a>(seen: &WorkObservation<'a>, wait: &WaitRecord) -> Option<&'a WaitingIntentEnded> {
+    let mut events = seen.fresh.events.iter();
+    events.find_map(|event| match event {
+        Event::WaitingIntentEnded(ended) if ended.wait_id == wait.id => Some(ended),
+        _ => None,
+    })
+}
+
+fn check_end(
+    seen: &WorkObservation<'_>,
+    wait: &WaitRecord,
+    ended: &WaitingIntentEnded,
+    has_cause: bool,
+) -> Verdict<()> {
+    // A hint beyond the bound on sources does not show its own.
+    let unnamed = seen
+        .fresh
+        .events
+        .iter()
+        .any(|event| matches!(event, Event::WakeHintTriggered(hint) if hint.key == "others"));
+    let fits = match ended.status {
+        WaitStatus::Resolved => has_cause || unnamed,
+        WaitStatus::Expired => {
+            let came = wait.due_at.is_some_and(|due_at| due_at <= seen.now);
+            came || !seen.steady_clock
+        }
+        WaitStatus::Cancelled => true,
+        WaitStatus::Active => false,
+    };
+    ensure(fits, "nothing but what a wait names ends it", || {
+        format!("{ended:?} of {wait:?}")
+    })?;
+    if ended.status == WaitStatus::Cancelled || seen.after.lifecycle != Lifecycle::Runnable {
+        return Ok(());
+    }
+    let item = wait.work_item_id.as_ref().and_then(|id| seen.item(id));
+    let state = item.map(|item| item.scheduling_state(seen.after.work.wake_count));
+    let runs = state == Some(WorkItemSchedulingState::Runnable) && !seen.after.is_one_run();
+    let is_told = !seen.fresh.messages.is_empty() || !seen.rows.hints.is_empty();
+    // Its time came: only a tick tells the agent.
+    let is_told = match ended.status {
+        WaitStatus::Expired => told_over(seen, wait),
+        _ => is_told || runs,
+    };
+    ensure(is_told, "no wake-up is lost", || {
+        format!("{ended:?} of {wait:?} began no turn")
+    })
+}
+
+/// Returns true if a tick reports the end of this wait.
+fn told_over(seen: &WorkObservation<'_>, wait: &WaitRecord) -> bool {
+    seen.fresh.messages.iter().any(|message| {
+        let named = message.source_refs.get("waiting_intent_id");
+        named.is_some_and(|id| id == wait.id.as_str())
+    })
+}
+
+fn check_new(seen: &WorkObservation<'_>, wait: &WaitRecord) -> Verdict<()> {
+    let made = |tool: &str| {
+        let mut answers = seen.fresh.answers.iter();
+        answers.find_map(|answer| {
+            let result = answer.result_of(tool)?;
+            let id = result.pointer("/wait/id")?.as_str()?;
+            (id == wait.id.as_str()).then_some(answer.authority)
+        })
+    };
+    let source = made("WaitFor");
+    ensure(
+        source.is_some_and(|source| wait.authority >= source),
+        "only the agent declares a wait, and it is worth no more than its turn",
+        || format!("{wait:?} from {source:?}"),
+    )
+}
+
+/// Lists what a commit brought from outside.
+fn happenings(seen: &WorkObservation<'_>) -> Vec<Happening> {
+    let messages = seen.fresh.messages.iter().filter_map(of_message);
+    let events = seen.fresh.events.iter().filter_map(|event| match event {
+        Event::TaskStatusUpdated(task) if task.status.is_terminal() => {
+            Some(Happening::TaskEnded(task.task_id.clone()))
+        }
+        // Hints of an operator have no source; those beyond the bound share a key that names none.
+        Event::WakeHintTriggered(hint) => match hint.key.as_str() {
+            "others" => None,
+            "operator" => Some(Happening::Outside(None, None)),
+            source => {
+                let trigger = TriggerId::from_stored(crate::operators::TRIGGER);
+                Some(Happening::Outside(Some(source.to_owned()), Some(trigger)))
+            }
+        },
+        _ => None,
+    });
+    messages.chain(events).collect()
+}
+
+fn of_message(message: &MessageEnvelope) -> Option<Happening> {
+    let from = |source: &str| Some(Happening::Outside(Some(source.to_owned()), None));
+    match &message.origin {
+        Origin::Operator { .. } if message.kind == MessageKind::OperatorPrompt => {
+            Some(Happening::Operator)
+        }
+        Origin::Channel { channel_id, .. } => from(channel_id),
+        Origin::Webhook { source, .. } => from(source),
+        Origin::System { subsystem }
+            if message.cause() == Cause::Outside && message.kind != MessageKind::SystemTick =>
+        {
+            from(subsystem)
+        }
+        Origin::Operator { .. }
+        | Origin::Callback { .. }
+        | Origin::System { .. }
+        | Origin::Task { .. }
+        | Origin::Timer { .. } => None,
+    }
+}
