@@ -11,16 +11,11 @@ use crate::{rest, tick, turn};
 use holon_domain::agent::{AgentStatus, WorkState};
 use holon_domain::closure::{ClosureDecision, WaitingReason};
 use holon_domain::continuation::ContinuationResolution;
-<<<<<<< HEAD
 use holon_domain::event::{
     ContinuationResolved, Event, SchedulerChoice, SchedulerDecision, SchedulerDiagnostic,
     SchedulerPostureDecision,
 };
-use holon_domain::message::MessageKind;
-=======
-use holon_domain::event::{ContinuationResolved, Event, SchedulerChoice, SchedulerDecision};
 use holon_domain::message::{MessageKind, Priority};
->>>>>>> h14a-r
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::text;
 

@@ -23,12 +23,7 @@ use crate::subsystem::WAIT_OVER;
 use crate::tick::tick_authority;
 use crate::work;
 use holon_domain::agent::Lifecycle;
-<<<<<<< HEAD
-use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentCancelled, WaitingIntentEnded};
-=======
-use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentEnded};
->>>>>>> h14a-r
 use holon_domain::message::{Cause, MessageKind, Origin, Priority, ResumeReason};
 use holon_domain::timer::DueId;
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeEvent};

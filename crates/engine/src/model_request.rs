@@ -35,17 +35,13 @@ pub struct RoundRequest {
     pub queued: Vec<QueueEntry>,
     preset: ProfilePreset,
     learned: LearnedLimits,
-<<<<<<< HEAD
     /// The server's description of the model, if it is new.
     stated: Option<LearnedLimits>,
-    built: BuiltFrame,
-=======
     frame: FrameRecord,
     context: ContextSize,
     shown_items: Vec<WorkItemId>,
     /// Texts that the frame refers to, by hash; empty after the first round.
     kept: Vec<(String, String)>,
->>>>>>> h13c-r
     boundary: InterjectionBoundary,
     plan: Option<(WorkItemId, PlanArtifact)>,
     reminder: Option<StaleReminder>,
@@ -164,15 +160,8 @@ impl RoundRequest {
             frame: self.frame,
             shown_items: self.shown_items,
             plan: self.plan,
-<<<<<<< HEAD
             reminder: self.reminder,
-            kept: vec![
-                (stable, self.built.stable),
-                (agent_scoped, self.built.agent_scoped),
-            ],
-=======
             kept: self.kept,
->>>>>>> h13c-r
             blocks,
             stop_reason: reply.stop_reason,
             usage: reply.usage,

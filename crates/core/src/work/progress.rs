@@ -5,12 +5,8 @@
 
 use super::{no_idle_turns, store, write};
 use crate::draft::Draft;
-<<<<<<< HEAD
 use crate::input::{RoundAnswer, StaleReminder};
-=======
-use crate::input::RoundAnswer;
 use crate::planted::{Fault, is_planted};
->>>>>>> h14a-r
 use crate::subsystem::WORK_QUEUE;
 use crate::turn::notice;
 use holon_domain::brief::{ActionCode, ActionRequired};
@@ -51,7 +47,6 @@ pub(crate) fn handle_answered_request(
     }
 }
 
-<<<<<<< HEAD
 fn record_reminder(draft: &mut Draft<'_>, turn: &OpenTurn, reminder: &StaleReminder) {
     let (turn_index, round) = (turn.turn_index, turn.rounds);
     let work_item_id = reminder.work_item_id.clone();
@@ -72,11 +67,8 @@ fn record_reminder(draft: &mut Draft<'_>, turn: &OpenTurn, reminder: &StaleRemin
     });
 }
 
-fn consume_recheck(draft: &mut Draft<'_>, mut item: WorkItemRecord) {
-=======
 /// Marks the due recheck of an item as seen by the agent.
 pub(crate) fn consume_recheck(draft: &mut Draft<'_>, mut item: WorkItemRecord) {
->>>>>>> h14a-r
     let now = draft.now;
     let Some(recheck) = &mut item.recheck else {
         return;
