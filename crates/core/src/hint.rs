@@ -89,6 +89,7 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     match hints.iter_mut().find(|known| known.key == hint.key) {
         Some(known) => {
             hint.count += known.count;
+            hint.reason = join_reasons(known.reason.take(), hint.reason);
             hint.wait_ids.extend(std::mem::take(&mut known.wait_ids));
             *known = hint.clone();
         }
@@ -105,6 +106,32 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     let coalesced = hint.count > 1;
     draft.fact(Fact::HintWritten(Box::new(hint)));
     Reply::Woken { coalesced }
+}
+
+/// Joins the reasons of hints that coalesce, so that the agent reads each of them once. At the limit the newest ones
+/// are kept.
+fn join_reasons(earlier: Option<String>, newest: Option<String>) -> Option<String> {
+    let (earlier, newest) = match (earlier, newest) {
+        (Some(earlier), Some(newest)) => (earlier, newest),
+        (earlier, newest) => return newest.or(earlier),
+    };
+    if earlier.lines().any(|line| line == newest) {
+        return Some(earlier);
+    }
+    let joined = format!("{earlier}\n{newest}");
+    if joined.len() <= limits::HINT_BODY_BYTES {
+        return Some(joined);
+    }
+    let lines: Vec<&str> = joined.lines().collect();
+    let kept = lines.iter().rev().scan(0, |bytes, line| {
+        *bytes += line.len() + 1;
+        (*bytes <= limits::HINT_BODY_BYTES).then_some(*line)
+    });
+    let mut kept: Vec<&str> = kept.collect();
+    kept.reverse();
+    Some(kept.join("\n"))
+        .filter(|words| !words.is_empty())
+        .or(Some(newest))
 }
 
 fn shown(words: &str) -> String {

@@ -7,7 +7,7 @@ use crate::assess::{Assessment, NextAction, assess, is_self_caused, run_failed_s
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
 use crate::planted::{Fault, is_planted};
-use crate::{rest, tick, turn};
+use crate::{rest, tick, timer, turn};
 use holon_domain::agent::{AgentStatus, WorkState};
 use holon_domain::closure::{ClosureDecision, WaitingReason};
 use holon_domain::continuation::ContinuationResolution;
@@ -121,6 +121,12 @@ fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -
     if is_self_caused(&head.envelope) && rest::must_pace(draft) {
         // A hint from outside does not wait behind the pause.
         return draft.agent.work.hints > 0;
+    }
+    if !timer::release_tick(draft, &head) {
+        let why = "its timer was cancelled".to_owned();
+        record_choice(draft, &head, ("settled without a turn", false), vec![why]);
+        draft.unqueue(&head, QueueStatus::Processed);
+        return true;
     }
     let resolution = continuation::resolve(prior, Trigger::of(&head.envelope));
     record(draft, &head, &resolution);

@@ -10,6 +10,7 @@ use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::Reply;
 use crate::planted::{Fault, is_planted};
+use crate::rest::self_caused_priority;
 use crate::subsystem::TIMER;
 use crate::tick::tick_authority;
 use holon_domain::agent::Lifecycle;
@@ -19,6 +20,7 @@ use holon_domain::intent::NewTimer;
 use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
 };
+use holon_domain::queue::QueueEntry;
 use holon_domain::timer::{
     DueAction, DueId, DueTime, MissedSlotPolicy, TimerRecord, TimerSchedule, TimerStatus,
 };
@@ -28,11 +30,19 @@ use serde_json::json;
 
 use slots::{PassedSlots, check};
 
+/// Party that creates a timer. It decides whether the ticks of the timer count as caused by the agent itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimerMaker {
+    Agent,
+    Operator,
+}
+
 /// Creates a timer, or refuses a schedule that could never fire.
 pub(crate) fn create(
     draft: &mut Draft<'_>,
     new: &NewTimer,
     authority: AuthorityClass,
+    maker: TimerMaker,
 ) -> Result<TimerRecord, ToolError> {
     if draft.agent.work.active_timers >= limits::ACTIVE_TIMERS {
         let max = limits::ACTIVE_TIMERS;
@@ -55,6 +65,8 @@ pub(crate) fn create(
         status: TimerStatus::Active,
         summary: new.summary.clone(),
         authority,
+        made_by_agent: maker == TimerMaker::Agent,
+        queued_tick: None,
         next_fire_at: Some(first),
         due: Some(due),
         last_fired_at: None,
@@ -170,15 +182,20 @@ fn fire(
         }
     };
     let mut sent = 0;
+    let mut newest_tick = None;
     for slot in ticks {
         if !has_room(draft, &timer) {
             break;
         }
         sent += 1;
         timer.fire_count += 1;
-        let message_id = tick(draft, &timer, slot, passed.count);
-        record(draft, &timer, slot, Some(message_id), passed);
+        let tick = tick(draft, &timer, slot, passed.count);
+        if !fires_once(&timer) {
+            newest_tick = Some(tick.seq);
+        }
+        record(draft, &timer, slot, Some(tick.envelope.id), passed);
     }
+    timer.queued_tick = newest_tick.or(timer.queued_tick);
     timer.missed_count += (passed.count + 1).saturating_sub(sent);
     if sent == 0 {
         record(draft, &timer, planned_at, None, passed);
@@ -202,8 +219,29 @@ fn fire(
 /// Returns true if a tick of this timer may be queued. An agent that cannot keep up with repeating timers misses slots;
 /// a timer that fires once is never skipped.
 fn has_room(draft: &Draft<'_>, timer: &TimerRecord) -> bool {
-    let fires_once = matches!(timer.schedule, TimerSchedule::Once { .. });
-    fires_once || draft.agent.work.timer_ticks < limits::TIMER_TICKS_QUEUED
+    let is_free =
+        timer.queued_tick.is_none() && draft.agent.work.timer_ticks < limits::TIMER_TICKS_QUEUED;
+    fires_once(timer) || is_free
+}
+
+const fn fires_once(timer: &TimerRecord) -> bool {
+    matches!(timer.schedule, TimerSchedule::Once { .. })
+}
+
+/// Notes that a message is about to leave the queue. Returns false for the tick of a timer that was cancelled since it
+/// fired: it begins no turn.
+pub(crate) fn release_tick(draft: &mut Draft<'_>, head: &QueueEntry) -> bool {
+    let Origin::Timer { timer_id } = &head.envelope.origin else {
+        return true;
+    };
+    let Some(mut timer) = draft.timer(timer_id) else {
+        return true;
+    };
+    let is_cancelled = timer.status == TimerStatus::Cancelled;
+    if timer.queued_tick.take_if(|seq| *seq == head.seq).is_some() {
+        draft.put_timer(timer);
+    }
+    !is_cancelled
 }
 
 fn record(
@@ -223,17 +261,25 @@ fn record(
     }));
 }
 
-fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64) -> MessageId {
+/// Queues the tick of a slot. The ticks of a timer that the agent created are self-caused, so that an agent cannot keep
+/// itself busy with timers.
+fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64) -> QueueEntry {
     let words = timer
         .summary
         .as_deref()
         .unwrap_or("A timer you set has fired.");
+    let (cause, priority) = if timer.made_by_agent {
+        let paced = self_caused_priority(&draft.agent, Priority::Next);
+        (Cause::Itself, paced)
+    } else {
+        (Cause::Runtime, Priority::Next)
+    };
     let ingress = Ingress {
         kind: MessageKind::TimerTick,
         origin: Origin::Timer {
             timer_id: timer.id.clone(),
         },
-        priority: Priority::Next,
+        priority,
         body: Body::text(words),
         metadata: Some(json!({
             "planned_at": slot,
@@ -250,8 +296,8 @@ fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64
     let authority = tick_authority(timer.authority, Fault::TimerAuthority);
     let provenance = Provenance {
         authority,
-        cause: Cause::Runtime,
+        cause,
         resumes: None,
     };
-    admission::enqueue(draft, ingress, provenance).envelope.id
+    admission::enqueue(draft, ingress, provenance)
 }

@@ -242,6 +242,8 @@ pub const STATUS_TIMERS: usize = 50;
 /// Most queued timer ticks of one agent. At this many a slot of a repeating timer counts as missed; a timer that fires
 /// once always gets its tick.
 pub const TIMER_TICKS_QUEUED: u32 = 256;
+/// Shortest interval of a repeating timer, in milliseconds. A shorter one is refused: each slot begins a turn.
+pub const TIMER_INTERVAL_MIN_MS: u64 = 1_000;
 /// Longest summary of a timer, in bytes. A longer one is refused.
 pub const TIMER_SUMMARY_BYTES: usize = 2_000;
 /// Waits of one agent that are kept, active and ended ones together. The oldest ended ones are removed.

@@ -3,6 +3,7 @@
 use crate::authority::AuthorityClass;
 use crate::id::{AgentId, TimerId, WaitId, WorkItemId};
 use crate::limits;
+use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +175,13 @@ pub struct TimerRecord {
     /// Authority of the turn or the caller that created the timer. Its ticks have no more.
     #[serde(default = "AuthorityClass::weakest")]
     pub authority: AuthorityClass,
+    /// True if the agent created the timer itself. Its ticks are then self-caused and paced.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub made_by_agent: bool,
+    /// Queued tick of a repeating timer. Slots that come while it waits are missed, so ticks do not pile up. Absent
+    /// once the tick has left the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_tick: Option<MessageSeq>,
     /// Next planned slot. Absent once the timer has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_fire_at: Option<Timestamp>,
@@ -307,6 +315,8 @@ mod tests {
             status: TimerStatus::Active,
             summary: None,
             authority: AuthorityClass::OperatorInstruction,
+            made_by_agent: false,
+            queued_tick: None,
             next_fire_at: Some(at(2)),
             due: Some(7),
             last_fired_at: None,

@@ -209,6 +209,8 @@ pub(crate) fn timer(
     due: Option<u64>,
 ) -> TimerRecord {
     TimerRecord {
+        made_by_agent: false,
+        queued_tick: None,
         id: TimerId::from_stored(format!("timer_{name}")),
         agent_id: agent.clone(),
         created_at: at(0),

@@ -54,12 +54,20 @@ pub(crate) fn wait_for_task(token: &str, task_id: &str) -> NewCall {
     }
 }
 
-/// Creates a timer that fires once after `ms`, or every `ms` until its first tick was read.
+/// Shortest interval that the runtime accepts.
+const SHORTEST_INTERVAL_MS: u64 = 1_000;
+
+/// Creates a timer that fires once after `ms`, or every `ms` (at least the shortest interval) until its first tick was
+/// read.
 pub(crate) fn create_timer(token: &str, ms: u64, repeats: bool) -> NewCall {
-    let (field, more) = if repeats {
-        ("every_ms", format!(" {REPEATS}"))
+    let (field, ms, more) = if repeats {
+        (
+            "every_ms",
+            ms.max(SHORTEST_INTERVAL_MS),
+            format!(" {REPEATS}"),
+        )
     } else {
-        ("after_ms", String::new())
+        ("after_ms", ms, String::new())
     };
     NewCall {
         tool: "CreateTimer",

@@ -17,7 +17,7 @@ pub(crate) enum ScheduleError {
         now: Timestamp,
     },
     TooFar,
-    NoInterval,
+    ShortInterval,
     /// Not five fields, or a field out of its range.
     BadExpression {
         expression: String,
@@ -52,7 +52,9 @@ pub(crate) fn check(schedule: &TimerSchedule, now: Timestamp) -> Result<(), Sche
         return Err(ScheduleError::TooFar);
     }
     match interval {
-        Some(0) => Err(ScheduleError::NoInterval),
+        Some(interval) if interval < limits::TIMER_INTERVAL_MIN_MS => {
+            Err(ScheduleError::ShortInterval)
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -251,8 +253,13 @@ pub(crate) fn refusal(unusable: ScheduleError) -> ToolError {
             invalid("the delay or interval is longer than ten years".to_owned())
                 .hint("name a shorter one")
         }
-        ScheduleError::NoInterval => invalid("interval_ms must be at least 1".to_owned())
-            .hint("leave it out for a timer that fires once"),
+        ScheduleError::ShortInterval => {
+            let least = limits::TIMER_INTERVAL_MIN_MS;
+            invalid(format!(
+                "interval_ms must be at least {least}, because each slot begins a turn"
+            ))
+            .hint("name a longer interval, or leave it out for a timer that fires once")
+        }
         ScheduleError::BadExpression { expression } => {
             let shown = text::preview(&expression, limits::EVENT_PREVIEW_BYTES);
             invalid(format!("the cron expression {shown:?} cannot be read"))
@@ -357,7 +364,10 @@ mod tests {
             check(&once(now.plus_millis(limits::TIMER_MAX_MS + 1)), now),
             Err(ScheduleError::TooFar)
         );
-        assert_eq!(check(&every(0), now), Err(ScheduleError::NoInterval));
+        for short in [0, 1, limits::TIMER_INTERVAL_MIN_MS - 1] {
+            assert_eq!(check(&every(short), now), Err(ScheduleError::ShortInterval));
+        }
+        assert_eq!(check(&every(limits::TIMER_INTERVAL_MIN_MS), now), Ok(()));
         assert_eq!(
             check(&cron("0 0 30 2 *", "UTC"), now),
             Err(ScheduleError::NeverFires)

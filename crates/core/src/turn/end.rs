@@ -133,6 +133,13 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
                 (BriefKind::Result, BriefText::Round(entry), preview)
             }
             (_, Some(asks), _) => runtime_brief(BriefKind::Result, ending.waiting_for(asks)),
+            (None, None, _) if ending.rest_reason().is_some() => {
+                let reason = ending.rest_reason().unwrap_or_default();
+                runtime_brief(
+                    BriefKind::Result,
+                    format!("No answer yet. Waiting for: {reason}"),
+                )
+            }
             (None, None, Some((entry, _))) => {
                 (BriefKind::Result, BriefText::Round(*entry), String::new())
             }

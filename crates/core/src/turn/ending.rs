@@ -133,8 +133,13 @@ impl Ending {
 
     /// Describes the wait for the brief of a turn without text.
     pub(super) fn waiting_for(&self, asks: &ActionRequired) -> String {
-        let reason = self.rest.as_ref().and_then(|rest| rest.reason.clone());
+        let reason = self.rest_reason().map(str::to_owned);
         reason.unwrap_or_else(|| asks.next_step.clone())
+    }
+
+    /// Returns the reason that the model gave for its rest or wait.
+    pub(super) fn rest_reason(&self) -> Option<&str> {
+        self.rest.as_ref()?.reason.as_deref()
     }
 
     pub(super) const fn kind(&self) -> TerminalKind {

@@ -2,6 +2,7 @@
 
 use crate::draft::Draft;
 use crate::input::CurrentRound;
+use crate::timer::TimerMaker;
 use crate::{timer, wait, work};
 use holon_domain::block::ToolCall;
 use holon_domain::intent::{Intent, NewTimer, NewWait, WorkIntent, WorkItemChange};
@@ -124,7 +125,7 @@ fn create_timer(
     call: &ToolCall,
     new: &NewTimer,
 ) -> Result<ToolEnvelope, ToolError> {
-    let timer = timer::create(draft, new, turn.authority)?;
+    let timer = timer::create(draft, new, turn.authority, TimerMaker::Agent)?;
     let first = timer
         .next_fire_at
         .map(|at| at.to_string())

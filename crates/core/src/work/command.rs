@@ -6,6 +6,7 @@ use crate::draft::Draft;
 use crate::input::{Reply, WorkCommand};
 use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
+use crate::timer::TimerMaker;
 use crate::{admission, timer, wait};
 use holon_domain::WorkItemId;
 use holon_domain::agent::Lifecycle;
@@ -16,9 +17,22 @@ use holon_domain::timer::{DueAction, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
 
-/// Performs an operator's command about work. A stopped agent refuses it, so that no change waits unseen.
+/// Performs an operator's command about work. A stopped agent takes up no new work or timer; what it has can be changed
+/// and ended, so that an operator can put things right before the next start.
 pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Reply, Rejection> {
-    admission::judge_lifecycle(&draft.agent)?;
+    let adds = match command {
+        WorkCommand::Create(_)
+        | WorkCommand::CreateTimer(_)
+        | WorkCommand::CreateTimerAfter { .. } => true,
+        WorkCommand::Update { .. }
+        | WorkCommand::Complete { .. }
+        | WorkCommand::Resume { .. }
+        | WorkCommand::CancelWait { .. }
+        | WorkCommand::CancelTimer { .. } => false,
+    };
+    if adds || draft.agent.lifecycle != Lifecycle::Stopped {
+        admission::judge_lifecycle(&draft.agent)?;
+    }
     check::command(command)?;
     let authority = AuthorityClass::OperatorInstruction;
     match command {
@@ -93,7 +107,7 @@ fn create_timer(
     new: &NewTimer,
     authority: AuthorityClass,
 ) -> Result<Reply, Rejection> {
-    let timer = timer::create(draft, new, authority).map_err(to_rejection)?;
+    let timer = timer::create(draft, new, authority, TimerMaker::Operator).map_err(to_rejection)?;
     draft.event(Event::TimerCreateRequested(TimerCreateRequested {
         timer_id: timer.id.clone(),
         authority_class: authority,

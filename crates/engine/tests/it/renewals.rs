@@ -30,7 +30,7 @@ struct RenewableModel {
 impl ModelClient for RenewableModel {
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {

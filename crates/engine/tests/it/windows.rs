@@ -41,7 +41,7 @@ impl StatingModel {
 impl ModelClient for StatingModel {
     async fn call(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {

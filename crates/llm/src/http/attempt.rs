@@ -148,7 +148,7 @@ impl Http {
         provider: &Provider,
         url: &Url,
         method: Method,
-        body: Option<&Value>,
+        body: Option<&Body>,
     ) -> Result<Vec<u8>, ExchangeError> {
         let mut deadline = Deadline::starting(self.limits.content);
         let bare = ErrorContext {

@@ -10,10 +10,11 @@ use super::description;
 use super::exchange::ExchangeError;
 use super::provider::Provider;
 use super::statements::Heard;
+use crate::codec::Body;
 use crate::host::Proximity;
 use holon_domain::model::{ModelFailureKind, ModelRef};
 use reqwest::{Method, Url};
-use serde_json::{Value, json};
+use serde_json::{Map, json};
 
 /// Software whose own endpoint describes its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Http {
         let Some(url) = provider.beside("api/show") else {
             return Heard::Nothing;
         };
-        let body = json!({ "model": model });
+        let body = Body::new(Map::from_iter([("model".to_owned(), json!(model))]));
         let shown = match self.post(provider, &url, &body).await {
             Ok(body) => description::shown(&body),
             Err(heard) => return heard,
@@ -116,7 +117,7 @@ impl Http {
         answer.map_err(|error| judge(&error))
     }
 
-    async fn post(&self, provider: &Provider, url: &Url, body: &Value) -> Result<Vec<u8>, Heard> {
+    async fn post(&self, provider: &Provider, url: &Url, body: &Body) -> Result<Vec<u8>, Heard> {
         let answer = self.fetch(provider, url, Method::POST, Some(body)).await;
         answer.map_err(|error| judge(&error))
     }
