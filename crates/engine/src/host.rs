@@ -6,7 +6,7 @@ use crate::control::ControlHandle;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::ports::Ports;
-use crate::reads::{LiveFeeds, ReadHandle};
+use crate::reads::{LiveFeeds, ReadHandle, ReadPorts};
 use crate::request::CreateAgent;
 use crate::shell::{ClockWatch, Shell};
 use holon_core::{HostConditions, Input};
@@ -72,7 +72,10 @@ impl Host {
         let reads = ReadHandle::new(
             readers.clone(),
             facts,
-            Arc::clone(&shell.ports.model),
+            ReadPorts {
+                model: Arc::clone(&shell.ports.model),
+                plans: Arc::clone(&shell.ports.plan),
+            },
             epoch,
             shell.stalled.clone(),
             LiveFeeds {

@@ -7,7 +7,7 @@ pub use work::{EntryFilter, WorkItemPage};
 use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
-use crate::ports::ModelClient;
+use crate::ports::{ModelClient, PlanHost};
 use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
@@ -32,11 +32,18 @@ pub struct ReadHandle {
     readers: Readers,
     facts: SharedConditions,
     model: Arc<dyn ModelClient>,
+    plans: Arc<dyn PlanHost>,
     epoch: String,
     stalled: StalledAgents,
     /// Kept only to make new receivers from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
     deltas: Deltas,
+}
+
+/// The ports that reads ask beside the store.
+pub(crate) struct ReadPorts {
+    pub(crate) model: Arc<dyn ModelClient>,
+    pub(crate) plans: Arc<dyn PlanHost>,
 }
 
 /// The sources of what subscribers learn while it happens.
@@ -49,7 +56,7 @@ impl ReadHandle {
     pub(crate) fn new(
         readers: Readers,
         facts: SharedConditions,
-        model: Arc<dyn ModelClient>,
+        ports: ReadPorts,
         epoch: String,
         stalled: StalledAgents,
         feeds: LiveFeeds,
@@ -57,7 +64,8 @@ impl ReadHandle {
         Self {
             readers,
             facts,
-            model,
+            model: ports.model,
+            plans: ports.plans,
             epoch,
             stalled,
             feed: Arc::new(feeds.notices),

@@ -16,7 +16,8 @@ use crate::shell::Sender;
 use holon_core::input::NewAgent;
 use holon_core::{Input, admission};
 use holon_domain::agent::{
-    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, RunTerms, Visibility,
+    AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, RunTerms,
+    Visibility,
 };
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::{ModelChoice, ModelOptions};
@@ -252,7 +253,7 @@ async fn await_answer(
     let mut abandoned = std::pin::pin!(abandoned);
     loop {
         match read_progress(control, &admitted, log_end, waits).await? {
-            Some(RunAnswer::Waiting(_)) if has_patience => {}
+            Some(RunAnswer::Waiting(waiting)) if has_patience && !waiting.is_stopped() => {}
             Some(answer @ RunAnswer::Waiting(_)) => {
                 detach_caller(control, &admitted).await;
                 return Ok(answer);
@@ -355,6 +356,10 @@ async fn read_progress(
         // The message stays in the queue. Only a start of the agent would bring the answer.
         RunProgress::Open(queue) => match admission::judge_lifecycle(&agent) {
             Ok(()) => Ok(WaitingRun::of(admitted, agent, &queue).map(RunAnswer::Waiting)),
+            Err(_) if agent.lifecycle == Lifecycle::Stopped => {
+                let waiting = WaitingRun::of_stopped(admitted, agent);
+                Ok(Some(RunAnswer::Waiting(waiting)))
+            }
             Err(rejection) => Err(rejection.into()),
         },
     }

@@ -63,7 +63,7 @@ impl ReadHandle {
         .await
     }
 
-    /// Returns one work item of an agent, open or completed.
+    /// Returns one work item of an agent, open or completed, with its plan as the file is now.
     ///
     /// # Errors
     /// When there is no such agent or the agent has no such item, or storage fails.
@@ -75,9 +75,11 @@ impl ReadHandle {
         let id = id.clone();
         let found = self.read_agent(agent_id, move |reader, no, agent| {
             let item = reader.work_item(no, &id)?;
-            Ok(item.map(|item| summary::work_item_view(&agent, &item)))
+            Ok(item.map(|item| (agent, item)))
         });
-        found.await?.ok_or_else(|| Rejection::NoSuchWorkItem.into())
+        let (agent, mut item) = found.await?.ok_or(Rejection::NoSuchWorkItem)?;
+        item.plan = self.plans.read(&agent.agent_home, &item.id).await;
+        Ok(summary::work_item_view(&agent, &item))
     }
 
     /// Returns the waits of an agent and of its work items.

@@ -3,8 +3,8 @@
 use super::progress::{NextStep, SettledMessage};
 use super::tally::{Tally, TurnFailure, TurnFilter};
 use crate::request::AdmittedMessage;
-use holon_core::assess::{Assessment, assess};
-use holon_domain::agent::AgentRecord;
+use holon_core::assess::{AssessmentInput, assess};
+use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::closure::{ClosureOutcome, WaitingReason};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 /// The answer to the caller of a run.
 pub(super) enum RunAnswer {
     Finished(Box<FinishedRun>),
-    /// The message stays in the queue behind a turn that waits for a provider.
+    /// The message stays in the queue.
     Waiting(Box<WaitingRun>),
 }
 
@@ -33,15 +33,17 @@ impl RunAnswer {
     }
 }
 
-/// A run whose message waits behind a turn that waits for a provider.
+/// A run whose message stays in the queue: behind a turn that waits for a provider, or until its agent is started.
 pub(super) struct WaitingRun {
     admitted: AdmittedMessage,
     agent: AgentRecord,
-    assessment: Assessment,
+    waiting_reason: WaitingReason,
+    /// Reason in words, with the time at which the wait ends if it is known.
+    reason: String,
 }
 
 impl WaitingRun {
-    /// Builds the value if the message waits behind such a turn.
+    /// Builds the value if the message waits behind a turn that waits for a provider.
     pub(super) fn of(
         admitted: &AdmittedMessage,
         agent: AgentRecord,
@@ -57,30 +59,43 @@ impl WaitingRun {
         if !is_suspended && (is_own || !has_trouble) {
             return None;
         }
-        let assessment = assess(holon_core::assess::AssessmentInput::new(&agent, queue));
-        let admitted = admitted.clone();
+        let assessment = assess(AssessmentInput::new(&agent, queue));
+        let posture = assessment.posture;
+        let wakes_at = posture.wakes_at;
+        let until = wakes_at.map_or_else(String::new, |at| format!(" ({at})"));
+        let waits_for = assessment
+            .closure
+            .and_then(|closure| closure.waiting_reason);
         Some(Box::new(Self {
-            admitted,
+            admitted: admitted.clone(),
             agent,
-            assessment,
+            waiting_reason: waits_for.unwrap_or(WaitingReason::AwaitingExternalChange),
+            reason: format!("{}{until}", posture.reason),
         }))
     }
 
+    /// Builds the value for a message in the queue of an agent that was stopped before it took the message up.
+    pub(super) fn of_stopped(admitted: &AdmittedMessage, agent: AgentRecord) -> Box<Self> {
+        let id = &agent.identity.agent_id;
+        let reason = format!("agent {id} is stopped; start it with: holon agent start {id}");
+        Box::new(Self {
+            admitted: admitted.clone(),
+            agent,
+            waiting_reason: WaitingReason::AwaitingOperatorInput,
+            reason,
+        })
+    }
+
+    /// Returns true if only a start of the agent ends the wait.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.agent.lifecycle == Lifecycle::Stopped
+    }
+
     fn respond(self) -> RunOnceResponse {
-        let closure = self.assessment.closure;
         let end = RunReport {
             status: RunStatus::Waiting,
-            waiting_reason: closure
-                .and_then(|closure| closure.waiting_reason)
-                .or(Some(WaitingReason::AwaitingExternalChange)),
-            text: format!(
-                "not answered yet, and kept in the queue: {}{}",
-                self.assessment.posture.reason,
-                self.assessment
-                    .posture
-                    .wakes_at
-                    .map_or_else(String::new, |at| format!(" ({at})"))
-            ),
+            waiting_reason: Some(self.waiting_reason),
+            text: format!("not answered yet, and kept in the queue: {}", self.reason),
             tasks: Vec::new(),
         };
         response(&self.admitted, &self.agent, end, Tally::default())

@@ -12,7 +12,7 @@ use holon_domain::consequence::Consequence;
 use holon_domain::intent::WorkQuery;
 use holon_domain::{AgentId, WorkItemId};
 use holon_prompt::PlanFile;
-use holon_store::{LastExit, Readers, TurnRows};
+use holon_store::{LastExit, Readers, TurnRows, WorkQueryRows};
 use holon_tools::create_work_item;
 use tokio_util::sync::CancellationToken;
 
@@ -43,11 +43,19 @@ impl Shell {
         }
     }
 
-    /// Answers a call that reads stored work.
+    /// Answers a call that reads stored work. The plan of a single item is described as its file is now.
     pub(super) async fn work_query(&self, run: &ToolRun, query: &WorkQuery) -> ToolRunOutcome {
         let read = self.store.work(&run.agent_id, query);
         match self.read_or_put_aside(&run.agent_id, read).await {
-            Ok(Some(look)) => ToolRunOutcome::result(work_answer::envelope(query, &look)),
+            Ok(Some(mut look)) => {
+                if let WorkQueryRows::Item {
+                    item: Some(item), ..
+                } = &mut look.found
+                {
+                    item.plan = self.ports.plan.read(&run.agent_home, &item.id).await;
+                }
+                ToolRunOutcome::result(work_answer::envelope(query, &look))
+            }
             Ok(None) | Err(_) => ToolRunOutcome::result(unreadable_result(&run.call)),
         }
     }

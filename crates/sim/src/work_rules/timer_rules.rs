@@ -148,7 +148,10 @@ fn check_fire(
     let told = fires.iter().filter(|fire| fire.message_id.is_some());
     let told = told.count() as u64;
     let was_parked = timer.due.is_none();
+    let fires_once = matches!(timer.schedule, TimerSchedule::Once { .. });
     let wanted = match timer.missed {
+        // The last tick still waits in the queue.
+        _ if timer.queued_tick.is_some() && !fires_once => 0,
         MissedSlotPolicy::Skip => u64::from(passed == 1 && !was_parked),
         MissedSlotPolicy::Once => 1,
         MissedSlotPolicy::All => passed.min(u64::from(limits::MISSED_SLOTS)),

@@ -72,6 +72,24 @@ fn a_turn_that_ends_with_a_question_asks_the_operator_to_act() {
 }
 
 #[test]
+fn a_silent_wait_for_something_else_tells_the_operator_what_it_waits_for() {
+    let (mut world, _) = working();
+    let silent = ModelAnswer {
+        words: "",
+        ..ModelAnswer::calls(vec![wait_for(vec![WakeCondition::External {
+            source: None,
+        }])])
+    };
+    world.send(silent.to(&world));
+    let outcome = world.briefs.iter().find(|brief| !brief.settles.is_empty());
+    let outcome = outcome.expect("the prompt has its outcome");
+    assert_eq!(
+        outcome.text,
+        BriefText::Words("No answer yet. Waiting for: the answer".to_owned())
+    );
+}
+
+#[test]
 fn a_plan_that_needs_input_asks_the_operator_to_act() {
     let (mut world, id) = working();
     call(

@@ -41,6 +41,33 @@ fn a_hint_is_a_turn_when_it_carries_something_or_ends_a_wait_and_else_a_sign_of_
 }
 
 #[test]
+fn the_agent_reads_every_reason_of_wakes_that_were_joined() {
+    let mut world = states::calling_model();
+    for reason in ["the build is red", "the mail came", "the mail came"] {
+        world.send(woken(WakeHint {
+            reason: Some(reason.to_owned()),
+            source: None,
+            ..hint("operator")
+        }));
+    }
+    say(&mut world);
+    let (words, _) = began_with(&world);
+    assert!(words.contains("3 times"), "{words}");
+    assert_eq!(words.matches("the build is red").count(), 1, "{words}");
+    assert_eq!(words.matches("the mail came").count(), 1, "{words}");
+    let long = "x".repeat(limits::HINT_BODY_BYTES);
+    for reason in ["first", long.as_str(), "last"] {
+        world.send(woken(WakeHint {
+            reason: Some(reason.to_owned()),
+            source: None,
+            ..hint("operator")
+        }));
+    }
+    let kept = world.hints[0].reason.as_deref().unwrap_or_default();
+    assert!(kept.len() <= limits::HINT_BODY_BYTES && kept.ends_with("last"));
+}
+
+#[test]
 fn a_sign_of_life_lets_stalled_work_go_on_in_the_same_commit() {
     let (mut world, _) = stalled();
     world.send(woken(hint("ci")));

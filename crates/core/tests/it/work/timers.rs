@@ -234,35 +234,97 @@ fn many_timers_of_a_stopped_agent_are_made_up_for_page_by_page() {
 #[test]
 fn an_agent_that_cannot_keep_up_misses_slots_of_repeating_timers_and_none_that_fire_once() {
     let mut world = states::calling_model();
-    timer(
-        &mut world,
-        every(make::T0.plus_millis(1), 1, MissedSlotPolicy::All),
-    );
-    let single = timer(&mut world, once(make::T0.plus_millis(2_000)));
-    for _ in 0..2 * limits::TIMER_TICKS_QUEUED {
-        world.advance(1);
+    for missed in [MissedSlotPolicy::Once, MissedSlotPolicy::All] {
+        timer(
+            &mut world,
+            every(make::T0.plus_millis(1_000), 1_000, missed),
+        );
+    }
+    let single = timer(&mut world, once(make::T0.plus_millis(5_000)));
+    while world.now < make::T0.plus_millis(20_000) {
         world.let_due_come();
     }
-    assert_eq!(world.agent.work.timer_ticks, limits::TIMER_TICKS_QUEUED);
-    assert!(world.timers[0].missed_count > 0);
-    world.advance(2_000);
-    let ids: Vec<u64> = world.due.keys().copied().collect();
-    for id in ids {
-        let (time, due) = world.due[&id].clone();
-        world.send(Input::DueCame {
-            id,
-            planned_at: time.at(),
-            due,
-        });
+    assert_eq!(world.agent.work.timer_ticks, 3, "one of each timer waits");
+    for repeating in &world.timers[..2] {
+        assert_eq!(
+            (repeating.fire_count, repeating.missed_count > 10),
+            (1, true)
+        );
     }
     let fired = world.timers.iter().find(|timer| timer.id == single);
     assert_eq!(fired.map(|timer| timer.fire_count), Some(1));
-    let work_item_id = &world.timers[0].id.clone();
-    world.send(operator(WorkCommand::CancelTimer {
-        timer_id: work_item_id.clone(),
-    }));
-    answer_all(&mut world);
+    let mut answered = 0;
+    while world.agent.work.timer_ticks > 0 {
+        say(&mut world);
+        answered += 1;
+    }
+    assert!(answered <= 4, "{answered}");
+    world.let_due_come();
+    assert_eq!(world.timers[0].fire_count, 2, "the next slot fires again");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_timer_that_the_agent_made_paces_its_turns_and_one_of_an_operator_does_not() {
+    let schedule = TimerSchedule::Every {
+        first_at: make::T0.plus_millis(1_000),
+        interval_ms: 1_000,
+    };
+    for by_agent in [true, false] {
+        let mut world = states::calling_model();
+        let new = new_timer(schedule.clone());
+        if by_agent {
+            let intent = WorkIntent::CreateTimer(new);
+            call(&mut world, vec![("CreateTimer", Ok(Intent::Work(intent)))]);
+        } else {
+            timer(&mut world, new);
+        }
+        say(&mut world);
+        let mut turns = 0;
+        while world.now < make::T0.plus_millis(60_000) {
+            if world.agent.open_turn.is_some() {
+                say(&mut world);
+                turns += 1;
+            } else {
+                world.let_due_come();
+            }
+        }
+        let unpaced = 40;
+        assert_eq!(turns < unpaced, by_agent, "{turns} turns in a minute");
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn the_queued_tick_of_a_timer_that_is_cancelled_begins_no_turn() {
+    let mut world = states::calling_model();
+    let new = every(make::T0.plus_millis(1_000), 1_000, MissedSlotPolicy::Once);
+    let timer_id = timer(&mut world, new);
+    world.let_due_come();
+    assert_eq!(world.agent.work.timer_ticks, 1);
+    world.send(operator(WorkCommand::CancelTimer { timer_id }));
+    say(&mut world);
+    assert_eq!(world.agent.open_turn, None);
     assert_eq!(world.agent.work.timer_ticks, 0);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn the_work_of_a_stopped_agent_can_be_ended_and_not_extended() {
+    let mut world = states::idle();
+    let timer_id = timer(&mut world, once(make::T0.plus_millis(HOUR)));
+    world.send(Input::Stop);
+    let new = once(make::T0.plus_millis(2 * HOUR));
+    let refused = world.send(operator(WorkCommand::CreateTimer(new)));
+    assert!(refused.reply.is_err(), "{:?}", refused.reply);
+    let cancelled = world.send(operator(WorkCommand::CancelTimer { timer_id }));
+    assert!(cancelled.reply.is_ok(), "{:?}", cancelled.reply);
+    assert_eq!(world.timers[0].status, TimerStatus::Cancelled);
+    assert_eq!(
+        (world.due.len(), world.agent.open_turn.is_none()),
+        (0, true)
+    );
+    assert_eq!(world.violations(), []);
 }
 
 #[test]
