@@ -16,6 +16,7 @@ mod drive;
 mod files;
 mod host;
 mod judge;
+mod streams;
 mod tasks;
 
 use crate::processes::ProcessCleanup;
@@ -25,6 +26,7 @@ use cleaners::Cleaners;
 use drive::{Drive, Scenario};
 use files::Files;
 use host::{Crash, Host};
+use streams::Streams;
 use tasks::Tasks;
 
 /// Number of parts of a sweep.
@@ -162,6 +164,13 @@ parts!(
     super::Cleaners,
     10
 );
+
+parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
+
+#[test]
+fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {
+    block_on(sweep_recovery::<Streams>(&[(4, 8), (7, 8)], 8));
+}
 
 #[test]
 fn killed_again_while_it_settles_a_patch_its_files_are_all_there_or_none() {
