@@ -24,6 +24,7 @@ mod answer;
 mod check;
 mod connection;
 mod error_body;
+mod falsify;
 mod fault;
 mod gate;
 mod http;

@@ -16,6 +16,7 @@ mod drive;
 mod files;
 mod host;
 mod judge;
+mod streams;
 mod tasks;
 mod work;
 
@@ -26,6 +27,7 @@ use cleaners::Cleaners;
 use drive::{Drive, Scenario};
 use files::Files;
 use host::{Crash, Host};
+use streams::Streams;
 use tasks::Tasks;
 use work::Work;
 
@@ -165,7 +167,16 @@ parts!(
     10
 );
 
+<<<<<<< HEAD
 parts!(killed_at_any_point_of_planned_work, super::Work, 10);
+=======
+parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
+
+#[test]
+fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {
+    block_on(sweep_recovery::<Streams>(&[(4, 8), (7, 8)], 8));
+}
+>>>>>>> h13c-r
 
 #[test]
 fn killed_again_while_it_settles_a_patch_its_files_are_all_there_or_none() {

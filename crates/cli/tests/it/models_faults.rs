@@ -27,10 +27,12 @@ enum Outcome {
 
 use Outcome::{Done, Exhausted, FailedFast, Refused};
 
-fn expected(fault: &Fault) -> Outcome {
+fn expected(fault: &Fault, protocol: Protocol) -> Outcome {
     match fault {
         Fault::RateLimited { .. } => Exhausted("rate_limited"),
-        Fault::ServerError | Fault::FailedInAnswer => Exhausted("server_error"),
+        Fault::ServerError | Fault::FailedInAnswer | Fault::ErrorInAnswer => {
+            Exhausted("server_error")
+        }
         Fault::ResetBeforeAnswer
         | Fault::CloseBeforeAnswer
         | Fault::ResetInBody
@@ -49,6 +51,7 @@ fn expected(fault: &Fault) -> Outcome {
         Fault::HtmlOk
         | Fault::Redirect { .. }
         | Fault::TruncatedJson
+        | Fault::EndlessAnswer
         | Fault::HugeBody { .. }
         | Fault::GzipBomb => FailedFast("invalid_response"),
         // A stream without its last event was cut off.
@@ -56,7 +59,20 @@ fn expected(fault: &Fault) -> Outcome {
         // The same call under the same id is one call.
         Fault::DuplicateCallIds => Done { rounds: 2, ran: 1 },
         Fault::MissingCallIds => Done { rounds: 2, ran: 2 },
-        Fault::InvalidArguments | Fault::UnknownTool => Done { rounds: 2, ran: 1 },
+        Fault::InvalidArguments
+        | Fault::UnknownTool
+        | Fault::OpenArguments
+        | Fault::HugeEvent { .. }
+        // The first terminal event ends the answer.
+        | Fault::TwoAnswers => Done { rounds: 2, ran: 1 },
+        Fault::ReversedEvents => match protocol {
+            // A piece of a block that was not begun.
+            Protocol::Messages => FailedFast("invalid_response"),
+            // The pieces have no place of their own, so the arguments are none.
+            Protocol::Chat => Done { rounds: 2, ran: 0 },
+            // The terminal event, or the one of each item, repeats the whole.
+            Protocol::Responses | Protocol::Codex => Done { rounds: 2, ran: 1 },
+        },
     }
 }
 
@@ -152,7 +168,7 @@ fn try_one(world: &World, provider: &Provider, case: &Case) {
     ];
     let ran = world.run(&args);
     let answer = ran.json();
-    let expected = expected(&case.fault);
+    let expected = expected(&case.fault, case.protocol);
     let failures: Vec<String> = match expected {
         Exhausted(kind) => {
             let ends = ["retrying", "retrying", "retries_exhausted"];

@@ -24,13 +24,16 @@ fn expected(fault: &Fault, protocol: Protocol, form: Form) -> Option<Kind> {
         }
         Fault::RateLimited { .. } => Some(Kind::RateLimited),
         Fault::Quota { .. } => Some(Kind::Quota),
-        Fault::ServerError | Fault::FailedInAnswer => Some(Kind::ServerError),
+        Fault::ServerError | Fault::FailedInAnswer | Fault::ErrorInAnswer => {
+            Some(Kind::ServerError)
+        }
         Fault::Unauthorized => Some(Kind::Auth),
         Fault::ModelNotFound => Some(Kind::ModelUnavailable),
         Fault::ContextTooLong { .. } => Some(Kind::ContextLengthExceeded),
         Fault::HtmlOk
         | Fault::Redirect { .. }
         | Fault::TruncatedJson
+        | Fault::EndlessAnswer
         | Fault::HugeBody { .. }
         | Fault::GzipBomb => Some(Kind::InvalidResponse),
         Fault::ResetBeforeAnswer
@@ -47,10 +50,23 @@ fn expected(fault: &Fault, protocol: Protocol, form: Form) -> Option<Kind> {
             // A document that arrived whole is complete, even without a stop reason.
             (Protocol::Messages | Protocol::Chat, Form::Whole) => None,
         },
+        Fault::TwoAnswers => match form {
+            // The first terminal event ends the answer.
+            Form::Streamed => None,
+            Form::Whole => Some(Kind::InvalidResponse),
+        },
+        Fault::ReversedEvents => match (protocol, form) {
+            // A piece of a block that was not begun.
+            (Protocol::Messages, Form::Streamed) => Some(Kind::InvalidResponse),
+            // The terminal event repeats the answer, or the pieces have no place of their own.
+            (_, _) => None,
+        },
         Fault::DuplicateCallIds
         | Fault::MissingCallIds
         | Fault::InvalidArguments
-        | Fault::UnknownTool => None,
+        | Fault::UnknownTool
+        | Fault::OpenArguments
+        | Fault::HugeEvent { .. } => None,
     }
 }
 
@@ -65,6 +81,10 @@ fn limits(fault: &Fault) -> HttpLimits {
         },
         Fault::Drip { .. } => HttpLimits {
             content: 3 * soon,
+            ..patient()
+        },
+        Fault::HugeEvent { .. } => HttpLimits {
+            answer_bytes: HttpLimits::default().answer_bytes,
             ..patient()
         },
         _ => patient(),

@@ -65,6 +65,32 @@ async fn a_server_that_answers_whole_is_understood() {
 }
 
 #[tokio::test]
+async fn a_second_answer_in_the_same_stream_is_not_added_to_the_first() {
+    for protocol in Protocol::ALL {
+        let round = Round::fault(Fault::TwoAnswers).say("The one answer.");
+        let provider = Provider::start(Script::of([round]));
+        let router = router(spec(protocol, &provider.base_url()), patient());
+        let (answer, pieces) = ask(&router, &asking()).await;
+        assert_eq!(answer_text(&answer.unwrap()), "The one answer.");
+        assert_eq!(pieces.concat(), "The one answer.", "{protocol:?}");
+    }
+}
+
+#[tokio::test]
+async fn characters_are_read_whole_wherever_the_bytes_are_cut() {
+    for protocol in Protocol::ALL {
+        for bytes in 1..=5 {
+            let words = "ä€ \u{1f600}\u{1f600} ß\u{0} €";
+            let provider = Provider::start(Script::of([Round::text(words).split(bytes)]));
+            let router = router(spec(protocol, &provider.base_url()), patient());
+            let (answer, pieces) = ask(&router, &asking()).await;
+            assert_eq!(answer_text(&answer.unwrap()), words, "{protocol:?} {bytes}");
+            assert_eq!(pieces.concat(), words, "{protocol:?} {bytes}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_setting_turns_streaming_off() {
     for protocol in [Protocol::Responses, Protocol::Messages, Protocol::Chat] {
         let provider = Provider::start(Script::of([Round::text("whole")]));

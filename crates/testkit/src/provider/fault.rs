@@ -85,6 +85,18 @@ pub enum Fault {
     InvalidArguments,
     /// A call of a tool that the request did not offer.
     UnknownTool,
+    /// A call of `ExecCommand` with truncated arguments, in a stream that never says that they are complete.
+    OpenArguments,
+    /// Text in one event of this size.
+    HugeEvent { bytes: usize },
+    /// Text without an end, in large pieces. A client that reads on gets nothing more after 8 MiB.
+    EndlessAnswer,
+    /// A stream that reports a failure after half of its events; a document that reports one.
+    ErrorInAnswer,
+    /// Another answer follows in the same body.
+    TwoAnswers,
+    /// A stream whose events arrive in reverse, between its first and its last.
+    ReversedEvents,
 }
 
 impl Fault {
@@ -157,6 +169,12 @@ impl Fault {
             Self::MissingCallIds,
             Self::InvalidArguments,
             Self::UnknownTool,
+            Self::OpenArguments,
+            Self::HugeEvent { bytes: 1 << 20 },
+            Self::EndlessAnswer,
+            Self::ErrorInAnswer,
+            Self::TwoAnswers,
+            Self::ReversedEvents,
         ]
     }
 }

@@ -1,7 +1,8 @@
 //! Turns a round and a request into the server's reaction.
 
-use super::answer::{Answer, Ending, Framing, Piece, Reaction};
+use super::answer::{Answer, Ending, Piece, Reaction};
 use super::error_body as refuse;
+use super::falsify::{bomb, broken_off, dripping, followed_by, huge, reversed, truncated};
 use super::fault::Fault;
 use super::mint::Mint;
 use super::packing;
@@ -10,6 +11,10 @@ use super::recorded_request::RecordedRequest;
 use super::render::{self, CallIds, Form, Voice};
 use super::round::{Arguments, Connection, ModelOutput, Packing, Part, Round};
 use serde_json::json;
+
+/// Bytes of one piece of an answer without an end, and the number of pieces.
+const ENDLESS_PIECE: usize = 64 << 10;
+const ENDLESS_PIECES: usize = 128;
 
 /// Builds the reaction to a request.
 pub(super) fn reaction(
@@ -60,13 +65,17 @@ fn faulty_reaction(
         Fault::ContextTooLong { window } => too_long(protocol, *window, round, mint),
         Fault::OutputTooLong { limit } => refuse::output_too_long(protocol, request, *limit),
         Fault::UnknownPrevious => refuse::unknown_previous(protocol, request),
-        Fault::FailedInAnswer => {
-            let failed = {
-                let form = form(round, request);
-                render::failed(protocol, form, mint, "server_error", "Something broke.")
-            };
-            Answer::of(&failed, round.style.lines)
+        Fault::FailedInAnswer => failed(protocol, round, context),
+        Fault::ErrorInAnswer => broken_off(good(), failed(protocol, round, context)),
+        Fault::TwoAnswers => {
+            let another = Round::text("And another answer.");
+            followed_by(good(), output_answer(protocol, &another, context))
         }
+        Fault::ReversedEvents => reversed(good()),
+        Fault::EndlessAnswer => Answer {
+            ending: Ending::Stalled,
+            ..good()
+        },
         Fault::HtmlOk => html(),
         Fault::Redirect { to } => Answer::json(307, &json!({})).header("location", to),
         Fault::StallAfterHeaders => Answer {
@@ -85,7 +94,9 @@ fn faulty_reaction(
         | Fault::DuplicateCallIds
         | Fault::MissingCallIds
         | Fault::InvalidArguments
-        | Fault::UnknownTool => good(),
+        | Fault::UnknownTool
+        | Fault::OpenArguments
+        | Fault::HugeEvent { .. } => good(),
     };
     Reaction::Answer(answer)
 }
@@ -100,8 +111,12 @@ fn output_answer(protocol: Protocol, round: &Round, context: &RequestContext<'_>
         ids,
     };
     let mut rendered = render::answer(protocol, form(round, context.request), &voice);
-    if round.fault == Some(Fault::MissingTerminal) {
-        rendered = rendered.without_end(protocol);
+    match round.fault {
+        Some(Fault::MissingTerminal | Fault::EndlessAnswer) => {
+            rendered = rendered.without_end(protocol);
+        }
+        Some(Fault::OpenArguments) => rendered = rendered.without_closing(),
+        Some(_) | None => {}
     }
     Answer::of(&rendered, round.style.lines)
 }
@@ -135,13 +150,21 @@ fn model_output(round: &Round) -> (ModelOutput, CallIds) {
         let harmless = Arguments::Json(json!({ "cmd": "true" }));
         spoken.parts.push(call("ExecCommand", harmless));
     }
-    if is(Fault::InvalidArguments) {
+    if is(Fault::InvalidArguments) || is(Fault::OpenArguments) {
         let broken = Arguments::Raw("{\"cmd\": \"tru".to_owned());
         spoken.parts.push(call("ExecCommand", broken));
     }
     if is(Fault::UnknownTool) {
         let nothing = Arguments::Json(json!({}));
         spoken.parts.push(call("NoSuchTool", nothing));
+    }
+    match round.fault {
+        Some(Fault::HugeEvent { bytes }) => spoken.parts.push(Part::Text("x".repeat(bytes))),
+        Some(Fault::EndlessAnswer) => {
+            let piece = format!("{} ", "x".repeat(ENDLESS_PIECE));
+            spoken.parts.push(Part::Text(piece.repeat(ENDLESS_PIECES)));
+        }
+        Some(_) | None => {}
     }
     // An empty answer would be another fault than the one requested.
     if spoken.parts.is_empty() {
@@ -150,6 +173,14 @@ fn model_output(round: &Round) -> (ModelOutput, CallIds) {
             .push(Part::Text("Something to say.".to_owned()));
     }
     (spoken, ids)
+}
+
+/// An answer with a good status that reports a failure.
+fn failed(protocol: Protocol, round: &Round, context: &RequestContext<'_>) -> Answer {
+    let form = form(round, context.request);
+    let (code, words) = ("server_error", "Something broke.");
+    let failed = render::failed(protocol, form, context.mint, code, words);
+    Answer::of(&failed, round.style.lines)
 }
 
 fn status(code: u16, headers: &[(String, String)], body: &str) -> Answer {
@@ -189,64 +220,6 @@ fn html() -> Answer {
     let page =
         "<!doctype html><html><head><title>Sign in</title></head><body>Sign in</body></html>";
     Answer::whole(200, "text/html; charset=utf-8", page.as_bytes().to_vec())
-}
-
-/// Sends spaces before the answer, which mean nothing in JSON, so that it takes very long but is always well-formed.
-fn dripping(answer: Answer, every: std::time::Duration) -> Answer {
-    let (before, after) = padding_around(&answer);
-    let pieces = vec![
-        Piece::Bytes(before),
-        Piece::Filler {
-            byte: b' ',
-            count: 1 << 20,
-        },
-        Piece::Bytes(after),
-    ];
-    Answer {
-        drip: Some(every),
-        ..answer.with_pieces(pieces)
-    }
-}
-
-/// Drops the last quarter of the last piece without a sign in the length or the chunks.
-fn truncated(answer: Answer) -> Answer {
-    let events = answer.framing == Framing::Chunked;
-    let mut bytes = answer.bytes();
-    if let Some(last) = bytes.last_mut() {
-        last.truncate(last.len() * 3 / 4);
-        if events {
-            last.extend_from_slice(b"\n\n");
-        }
-    }
-    answer.with_pieces(bytes.into_iter().map(Piece::Bytes).collect())
-}
-
-fn huge(answer: Answer, count: u64) -> Answer {
-    let (before, after) = padding_around(&answer);
-    let filler = Piece::Filler { byte: b' ', count };
-    Answer {
-        // No header announces the size.
-        framing: Framing::Chunked,
-        pieces: vec![Piece::Bytes(before), filler, Piece::Bytes(after)],
-        ..answer
-    }
-}
-
-fn bomb(answer: Answer) -> Answer {
-    let (before, after) = padding_around(&answer);
-    let body = packing::bomb(&before, &after);
-    answer
-        .with_pieces(vec![Piece::Bytes(body)])
-        .header("content-encoding", "gzip")
-}
-
-/// The bytes before and after the meaningless spaces: a comment in a stream, nothing in JSON.
-fn padding_around(answer: &Answer) -> (Vec<u8>, Vec<u8>) {
-    let body = answer.bytes().concat();
-    match answer.framing {
-        Framing::Chunked => (b":".to_vec(), [b"\n\n".to_vec(), body].concat()),
-        Framing::Length(_) => (Vec::new(), body),
-    }
 }
 
 fn packed(answer: Answer, round: &Round) -> Answer {

@@ -125,7 +125,28 @@ pub(super) fn failed(
     }
 }
 
+/// Events that say that the arguments of a call are complete.
+const CLOSING: [&str; 3] = [
+    "content_block_stop",
+    "response.custom_tool_call_input.done",
+    "response.function_call_arguments.done",
+];
+
 impl RenderedAnswer {
+    /// Removes the events that say that arguments are complete. Chat Completions has none, and a document neither.
+    pub(super) fn without_closing(self) -> Self {
+        match self {
+            Self::Events(mut events) => {
+                events.retain(|event| match event {
+                    Event::Named { name, .. } => !CLOSING.contains(name),
+                    Event::Bare(_) | Event::Done => true,
+                });
+                Self::Events(events)
+            }
+            document @ Self::Document(_) => document,
+        }
+    }
+
     /// Removes the mark of the end.
     pub(super) fn without_end(self, protocol: Protocol) -> Self {
         match self {
