@@ -167,16 +167,13 @@ parts!(
     10
 );
 
-<<<<<<< HEAD
 parts!(killed_at_any_point_of_planned_work, super::Work, 10);
-=======
 parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {
     block_on(sweep_recovery::<Streams>(&[(4, 8), (7, 8)], 8));
 }
->>>>>>> h13c-r
 
 #[test]
 fn killed_again_while_it_settles_a_patch_its_files_are_all_there_or_none() {
