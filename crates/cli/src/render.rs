@@ -9,6 +9,7 @@ pub(crate) mod init;
 pub(crate) mod model;
 pub(crate) mod run;
 pub(crate) mod work;
+pub(crate) mod workspace;
 
 use holon_client::Answer;
 use holon_client::view::{Agent, AgentListEntry, Brief, Task, TranscriptEntry};

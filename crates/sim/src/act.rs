@@ -374,6 +374,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::ModelsChanged
         | Input::WakeHint(_)
         | Input::Work(_)
+        | Input::Workspace(_)
         | Input::Continue => false,
     }
 }
@@ -383,6 +384,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
     match input {
         Input::Admit(_) => "admit",
         Input::Configure { .. } => "configure",
+        Input::Workspace(_) => "workspace",
         Input::HomePrepared { .. } => "home prepared",
         Input::HomeRemoved { .. } => "home removed",
         Input::RoundAnswered { .. } => "round answered",

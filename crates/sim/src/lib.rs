@@ -46,6 +46,7 @@ mod tool_run;
 mod tool_world;
 mod trace;
 mod violation;
+mod workspaces;
 mod world;
 
 pub use coverage::Coverage;

@@ -40,3 +40,4 @@ mod streaming;
 mod support;
 mod terminal;
 mod work;
+mod worktrees;

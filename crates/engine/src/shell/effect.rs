@@ -107,6 +107,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::ModelsChanged
         | Input::WakeHint(_)
         | Input::Work(_)
+        | Input::Workspace(_)
         | Input::Continue => None,
     }
 }

@@ -191,6 +191,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::ModelsChanged
         | Input::WakeHint(_)
         | Input::Work(_)
+        | Input::Workspace(_)
         | Input::Continue => OUTCOME_BYTES,
     }
 }

@@ -33,3 +33,4 @@ mod tasks;
 mod turns;
 mod upgrade;
 mod work;
+mod workspaces;
