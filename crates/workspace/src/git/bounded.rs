@@ -136,8 +136,8 @@ fn wait(
 fn kill(child: &mut Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid {
-        // The group is gone if every process of it has ended.
-        drop(kill_process_group(pid, Signal::KILL));
+        // The group is gone if every process of it has ended, and then there is nothing to kill.
+        kill_process_group(pid, Signal::KILL).unwrap_or_default();
     }
     drop(child.wait());
 }

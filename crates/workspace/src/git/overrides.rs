@@ -126,6 +126,12 @@ impl RepositoryKeys {
         }
     }
 
+    /// Adds what another configuration of the same repository asks for.
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.filters.extend(other.filters.iter().cloned());
+        self.drivers.extend(other.drivers.iter().cloned());
+    }
+
     fn refuse(&mut self, key: &str) {
         self.refused.get_or_insert_with(|| key.to_owned());
     }

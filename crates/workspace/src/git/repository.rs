@@ -95,6 +95,14 @@ impl Repository {
         self.keys.filters.iter().map(String::as_str)
     }
 
+    /// Overrides what a worktree of the repository configures too. A worktree has settings of its own, by its branch or
+    /// its directory, and git reads them when it works in there from here.
+    #[must_use]
+    pub fn with_settings_of(mut self, worktree: &Self) -> Self {
+        self.keys.extend(&worktree.keys);
+        self
+    }
+
     /// Runs a command that only looks, and returns what it printed.
     ///
     /// # Errors

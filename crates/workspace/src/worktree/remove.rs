@@ -55,7 +55,8 @@ impl ManagedWorktrees {
         })?;
         let path = Path::new(&record.path);
         if path.symlink_metadata().is_ok() {
-            repository.write(&[
+            let inside = self.git.open(path)?;
+            repository.clone().with_settings_of(&inside).write(&[
                 "worktree".as_ref(),
                 "remove".as_ref(),
                 "--".as_ref(),

@@ -26,7 +26,7 @@ impl World {
         }
         let world = Self { _dir: dir, base };
         let script = format!(
-            "#!/bin/sh\n: > \"{}/$$\"\ncat\nexit 0\n",
+            "#!/bin/sh\n: > \"{}/$$\"\nexit 0\n",
             world.base.join("canaries").display()
         );
         fs::write(world.evil(), script).unwrap();
@@ -43,7 +43,7 @@ impl World {
         self.base.join("repo")
     }
 
-    /// A program that leaves a canary and copies its input to its output.
+    /// A program that leaves a canary.
     pub(crate) fn evil(&self) -> PathBuf {
         self.base.join("evil.sh")
     }
