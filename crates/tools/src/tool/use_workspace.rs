@@ -106,7 +106,9 @@ fn checked(text: String, field: &str, max: usize) -> Result<String, ToolError> {
     } else {
         return Ok(text);
     };
-    Err(Subject::call(NAME).invalid(Some(field), &problem))
+    Err(Subject::call(NAME)
+        .invalid(Some(field), &problem)
+        .hint("name a directory by its absolute path, or an attached workspace by its id"))
 }
 
 fn not_one(problem: &str) -> ToolError {

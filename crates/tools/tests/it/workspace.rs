@@ -41,8 +41,9 @@ fn a_call_names_exactly_one_of_a_path_and_an_id() {
         ),
         (json!({"workspace_id": ""}), Some("workspace_id")),
     ] {
-        let (found, _) = refused_field("UseWorkspace", &input);
+        let (found, says_more) = refused_field("UseWorkspace", &input);
         assert_eq!(found.as_deref(), field, "{input}");
+        assert!(says_more, "{input}");
     }
 }
 
