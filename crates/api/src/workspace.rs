@@ -62,7 +62,6 @@ pub struct WorktreesRequest {
 /// Response to a change of an agent's workspaces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceResponse {
-    /// Always true.
     pub ok: bool,
     pub agent_id: AgentId,
     /// Workspace that the request was about. Absent for an exit.
@@ -96,7 +95,7 @@ pub struct WorktreeSummaryResponse {
 /// The place in which an agent works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorktreeSummary {
-    /// The active workspace.
+    /// The active workspace with its execution root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_workspace_entry: Option<WorkspaceEntry>,
     /// Worktree in which the agent works, if the runtime made it.
@@ -107,7 +106,6 @@ pub struct WorktreeSummary {
 /// Response of `POST /control/agents/{id}/workspace/use`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UseWorkspaceResponse {
-    /// Always true.
     pub ok: bool,
     pub agent_id: AgentId,
     #[serde(flatten)]

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub(crate) enum WorkspaceCommand {
     /// Attach a directory, so that an agent may use it.
     Attach {
-        /// Directory to attach.
+        /// Directory of the project to attach.
         path: PathBuf,
         #[command(flatten)]
         agent: AgentArg,
@@ -48,7 +48,7 @@ pub(crate) struct UseArgs {
     pub(crate) agent: AgentArg,
 }
 
-/// Values of `--mode`.
+/// Place in which commands of an agent run, as `--mode` spells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
     Direct,

@@ -3,8 +3,8 @@
 use super::attached::Attachments;
 use async_trait::async_trait;
 use holon_domain::workspace::{
-    AttachedWorkspace, SelectedWorkspace, WorkspaceErrorKind, WorkspaceFailure, WorkspaceOrder,
-    WorktreeRecord, WorktreeReport, WorktreeUser, WorktreeView,
+    AttachedWorkspace, SelectedWorkspace, UseMode, WorkspaceErrorKind, WorkspaceFailure,
+    WorkspaceOrder, WorktreeRecord, WorktreeReport, WorktreeUser, WorktreeView,
 };
 use holon_engine::ports::WorkspaceHost;
 use holon_workspace::WorkspaceSelection;
@@ -15,12 +15,12 @@ use std::sync::Arc;
 pub(crate) struct Workspaces {
     selection: Arc<WorkspaceSelection>,
     attachments: Attachments,
-    /// Held while worktrees are made or cleaned, so that none is cleaned before its agent is in it.
+    /// Held while a worktree is made and while worktrees are cleaned up.
     changes: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Workspaces {
-    /// Creates the port.
+    /// Creates the port over these rules and records.
     pub(crate) fn new(selection: WorkspaceSelection, attachments: Attachments) -> Self {
         Self {
             selection: Arc::new(selection),
@@ -46,7 +46,11 @@ fn broken(message: String) -> WorkspaceFailure {
 #[async_trait]
 impl WorkspaceHost for Workspaces {
     async fn select(&self, order: WorkspaceOrder) -> Result<SelectedWorkspace, WorkspaceFailure> {
-        let _changes = self.changes.lock().await;
+        // Only a worktree that is being made must not meet another one, or a clean-up.
+        let _changes = match order.request.mode {
+            UseMode::Isolated => Some(self.changes.lock().await),
+            UseMode::Direct => None,
+        };
         let attachments = self.attachments.clone();
         self.off_thread(move |selection| {
             let selected = selection.select(&order)?;

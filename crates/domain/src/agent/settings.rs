@@ -15,7 +15,7 @@ pub struct AgentSettings {
     pub created_at: Timestamp,
     /// Absolute path of the agent's home directory.
     pub agent_home: String,
-    /// The active workspace.
+    /// The workspace in which the agent works.
     pub workspace: WorkspaceEntry,
     /// Workspaces that the agent may use. Empty in rows of earlier builds; the active workspace counts as attached.
     #[serde(default, skip_serializing_if = "WorkspaceSet::is_empty")]

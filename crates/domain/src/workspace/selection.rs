@@ -127,7 +127,7 @@ pub struct WorkspaceFailure {
 }
 
 impl WorkspaceFailure {
-    /// Creates a failure.
+    /// Creates a failure whose message names the next step.
     #[must_use]
     pub fn new(kind: WorkspaceErrorKind, message: impl Into<String>) -> Self {
         Self {

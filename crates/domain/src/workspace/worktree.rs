@@ -46,7 +46,7 @@ pub struct WorktreeRecord {
     /// Name of the directory: the label and a short id.
     pub name: String,
     pub path: String,
-    /// Branch without `refs/heads/`.
+    /// Name of the branch, without `refs/heads/`.
     pub branch: String,
     /// Commit from which the branch began.
     pub base_commit: String,

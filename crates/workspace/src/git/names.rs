@@ -77,6 +77,7 @@ impl CommitId {
         }
     }
 
+    /// Returns the id in hexadecimal.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

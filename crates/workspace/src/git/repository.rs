@@ -85,6 +85,7 @@ pub struct Repository {
 }
 
 impl Repository {
+    /// Returns the directory of the working files.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
