@@ -69,7 +69,7 @@ impl From<ModeArg> for UseMode {
 pub(crate) enum WorktreeCommand {
     /// List the worktrees that the runtime made, and why each is kept.
     List,
-    /// Remove worktrees without work in them; whatever holds work is kept and reported.
+    /// Remove worktrees without work in them; the others are kept and reported.
     Clean {
         /// Show what would be removed, and remove nothing.
         #[arg(long)]

@@ -34,7 +34,7 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
 ];
 
-/// Settings of every command, whatever the repository sets.
+/// Settings of every command. They win over those of the repository.
 const SETTINGS: &[(&str, &str)] = &[
     // Programs that a repository can name.
     ("core.hooksPath", "/dev/null"),

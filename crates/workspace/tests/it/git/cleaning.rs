@@ -198,7 +198,7 @@ fn contents(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn whatever_holds_work_is_kept_with_its_reason_and_its_bytes() {
+fn work_of_any_kind_is_kept_with_its_reason_and_its_bytes() {
     for (name, make, reason) in states() {
         let made = Made::new();
         make(&made);
@@ -268,7 +268,7 @@ fn another_branch_or_a_foreign_directory_is_a_mismatch() {
 }
 
 #[test]
-fn a_worktree_with_somebody_inside_is_kept() {
+fn a_worktree_with_an_agent_or_a_process_inside_is_kept() {
     let made = Made::new();
     let user = WorktreeUser {
         agent_id: AgentId::parse("ada").unwrap(),

@@ -324,7 +324,7 @@ fn nothing_of_a_hostile_repository_runs() {
     }
 }
 
-/// Does with a repository whatever the runtime does with one.
+/// Runs every operation that the runtime has for a repository.
 fn use_everything(world: &World, name: &str) -> Isolation {
     let selection = world.selection();
     let direct = selection
