@@ -184,6 +184,8 @@ const CRATES: &[Row] = &[
         "crates/process",
         &[Ban::Spawn, Ban::Sleep, Ban::Monotonic, Ban::Wall],
     ),
+    // Its own git, and no other program.
+    privileged("crates/workspace", &[Ban::Spawn, Ban::Monotonic]),
     privileged("crates/command", &[Ban::Monotonic]),
     privileged("crates/engine", &[Ban::Task]),
     privileged("crates/client", &[Ban::Task, Ban::Sleep]),

@@ -14,6 +14,7 @@ pub mod run;
 pub mod runtime;
 pub mod status;
 pub mod work;
+pub mod workspace;
 
 pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
 pub use error::ErrorBody;
@@ -33,4 +34,8 @@ pub use status::StatusResponse;
 pub use work::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
     WakeDisposition, WakeRequest, WakeResponse, WorkItemsContext, WorkItemsResponse,
+};
+pub use workspace::{
+    AttachWorkspaceRequest, DetachWorkspaceRequest, UseWorkspaceRequest, UseWorkspaceResponse,
+    WorkspaceResponse, WorktreeSummary, WorktreeSummaryResponse, WorktreesRequest,
 };

@@ -8,7 +8,9 @@ use holon_engine::ports::{Clock, Ports};
 use holon_engine::request::{CreateAgent, Ingress, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
 use holon_store::Db;
-use holon_testkit::ports::{CountingEntropy, FixedModel, InstantPorts, MemoryPlans, ScriptedHomes};
+use holon_testkit::ports::{
+    CountingEntropy, FixedModel, InstantPorts, MemoryPlans, ScriptedHomes, ScriptedWorkspaces,
+};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,6 +39,7 @@ pub(crate) fn ports(model: FixedModel) -> Ports {
         file: Arc::new(InstantPorts),
         plan: Arc::new(MemoryPlans::default()),
         home: Arc::new(ScriptedHomes::default()),
+        workspace: Arc::new(ScriptedWorkspaces::default()),
         clock: Arc::new(WallClock(Instant::now())),
         entropy: Arc::new(CountingEntropy::spread()),
     }

@@ -2,12 +2,14 @@
 
 mod config;
 mod work;
+mod workspace;
 
 pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand, SetModelArgs,
 };
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
+pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
 
 use crate::exit;
 use crate::output::Format;
@@ -75,6 +77,16 @@ pub(crate) enum Command {
     Timer {
         #[command(subcommand)]
         command: TimerCommand,
+    },
+    /// Attach, use, list and detach the directories that an agent works in.
+    Workspace {
+        #[command(subcommand)]
+        command: WorkspaceCommand,
+    },
+    /// List and clean up the git worktrees that the runtime made.
+    Worktree {
+        #[command(subcommand)]
+        command: WorktreeCommand,
     },
     /// Wake an agent without a message, with a reason that it reads.
     Wake(WakeArgs),

@@ -12,6 +12,7 @@ mod text;
 mod view;
 mod waiting;
 mod work;
+mod workspace;
 
 use crate::args::{Args, Command};
 use crate::exit::{Exit, Failure};
@@ -33,6 +34,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Work { command } => block_on(work::run(home, command, output)),
         Command::Wait { command } => block_on(waiting::wait(home, command, output)),
         Command::Timer { command } => block_on(waiting::timer(home, command, output)),
+        Command::Workspace { command } => block_on(workspace::run(home, command, output)),
+        Command::Worktree { command } => block_on(workspace::worktree(home, command, output)),
         Command::Wake(wake) => block_on(waiting::wake(home, wake, output)),
         Command::Explain { agent } => block_on(waiting::explain(home, agent, output)),
         Command::Agent { command } => block_on(agent::run(home, command, output)),

@@ -11,6 +11,7 @@ pub(crate) mod model;
 mod pauses;
 pub(crate) mod run;
 pub(crate) mod work;
+pub(crate) mod workspace;
 
 use holon_client::Answer;
 use holon_client::view::{Agent, AgentListEntry, Brief, Task, TranscriptEntry};

@@ -15,7 +15,7 @@ use holon_api::{
     PromptRequest, ReloadResponse, Root, RunRequest, SetModelRequest, ShutdownResponse,
 };
 use holon_domain::AgentId;
-use holon_domain::limits::ANSWER_IDLE_MS;
+use holon_domain::limits::{ANSWER_IDLE_MS, GIT_WRITE_MS};
 use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -348,6 +348,16 @@ impl Client {
         body: &impl Serialize,
     ) -> Result<T, Error> {
         self.send(target, body, default_timeout()).await
+    }
+
+    /// Sends a request that takes as long as git does.
+    pub(crate) async fn post_long<T: DeserializeOwned>(
+        &self,
+        target: String,
+        body: &impl Serialize,
+    ) -> Result<T, Error> {
+        let patience = Duration::from_millis(GIT_WRITE_MS.saturating_mul(2));
+        self.send(target, body, ReadTimeout::Idle(patience)).await
     }
 
     async fn send<T: DeserializeOwned>(

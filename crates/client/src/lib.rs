@@ -14,6 +14,7 @@ mod run_stream;
 mod stream;
 pub mod view;
 mod work;
+mod workspace;
 
 pub use answer::Answer;
 pub use client::{Client, EventsQuery};

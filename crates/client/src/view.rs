@@ -2,10 +2,14 @@
 //! host spells them. Fields that older hosts lack have a default.
 
 mod work;
+mod workspace;
 
 pub use work::{
     Closure, ExplainedDecision, Explanation, PlanFile, PlannedWake, Report, Todo, UnservedInput,
     Wake, WorkItem, WorkItemsPage,
+};
+pub use workspace::{
+    AttachedWorkspace, SelectedEntry, SelectedWorkspace, WorkspaceChange, Worktree, Worktrees,
 };
 
 use holon_domain::agent::ItemCounts;
@@ -206,6 +210,12 @@ pub struct Usage {
 pub struct Execution {
     /// Directory in which commands start.
     pub cwd: String,
+    /// Id of the active workspace. Empty in responses of older hosts.
+    #[serde(default)]
+    pub workspace_id: String,
+    /// Workspaces that the agent may use, each with its directory.
+    #[serde(default)]
+    pub attached_workspaces: Vec<(String, String)>,
     #[serde(default)]
     pub policy: Policy,
     /// Advice to the operator about the workspace; absent when there is none.

@@ -21,8 +21,10 @@ use holon_domain::tool::ToolEnvelope;
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
-use holon_domain::workspace::{ReservedDirs, WorkspaceEntry};
-use holon_domain::{AgentId, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, limits};
+use holon_domain::workspace::{AttachedWorkspace, ReservedDirs, SelectedWorkspace, WorkspaceEntry};
+use holon_domain::{
+    AgentId, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, WorkspaceId, limits,
+};
 
 /// Facts about the host that no agent row holds.
 #[derive(Debug, Clone)]
@@ -228,8 +230,21 @@ pub enum Input {
     WakeHint(Box<WakeHint>),
     /// An operator changes work items, waits or timers of the agent.
     Work(Box<WorkCommand>),
+    /// An operator changes the workspaces of the agent.
+    Workspace(Box<WorkspaceCommand>),
     /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
+}
+
+/// A command of an operator about an agent's workspaces. The shell has looked at the directories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkspaceCommand {
+    Attach(AttachedWorkspace),
+    /// Makes a workspace active from the next turn on.
+    Use(SelectedWorkspace),
+    /// Leaves the active workspace for the agent's home.
+    Exit,
+    Detach(WorkspaceId),
 }
 
 /// A command of an operator about an agent's work, outside of the agent's own calls.

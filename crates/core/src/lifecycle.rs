@@ -14,19 +14,18 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{HostConditions, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{detached, rest, task, turn, work};
+use crate::{detached, rest, task, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, SuspensionEnd,
-    WorkspaceUsed,
 };
 use holon_domain::model::{ModelChoice, ModelOptions, ModelRef};
 use holon_domain::needs::{LoadedRows, Part};
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
-use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::workspace::{WorkspaceEntry, WorkspaceSet};
 use holon_domain::{Entropy, RunId, Timestamp};
 
 /// Creates an agent: its row, its first event, and the effect that checks the path of its home. `newest_generation` is
@@ -55,6 +54,8 @@ pub fn create(
         identity,
         created_at: now,
         agent_home,
+        attached: WorkspaceSet::default(),
+        worktree_session: None,
         workspace,
         run,
         model_override: model,
@@ -112,12 +113,7 @@ pub(crate) fn configure(
         Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(workspace) = workspace.filter(|workspace| *workspace != draft.agent.workspace) {
-        draft.event(Event::WorkspaceUsed(WorkspaceUsed {
-            workspace_id: workspace.workspace_id.clone(),
-            execution_root: workspace.execution_root.clone(),
-            cwd: workspace.cwd.clone(),
-        }));
-        draft.change_settings(|settings| settings.workspace = workspace);
+        workspace::activate(draft, workspace, None);
     }
     if let Some(choice) = model {
         let before = draft.agent.model_override.clone();
@@ -213,6 +209,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
                 "stopped by an operator before the answer was complete",
             );
             draft.apply_control("stop", Lifecycle::Stopped, aborted);
+            workspace::release_occupancy(draft);
             let order = StopOrder {
                 force: false,
                 with_agent: true,

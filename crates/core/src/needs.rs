@@ -18,7 +18,10 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
     match input {
         // Admission only adds to the queue and does not read the open turn.
         Input::Admit(_) => needs.active_waits = agent.work.active_waits > 0,
-        Input::Configure { .. } | Input::Deliver { .. } | Input::Defer { .. } => {}
+        Input::Configure { .. }
+        | Input::Workspace(_)
+        | Input::Deliver { .. }
+        | Input::Defer { .. } => {}
         Input::WakeHint(_) => {
             needs.active_waits = agent.work.active_waits > 0;
             needs.hints = agent.work.hints > 0;

@@ -68,6 +68,24 @@ pub enum Rejection {
         /// Description of the error, with the next step.
         reason: String,
     },
+    /// The agent has not attached this workspace.
+    #[error("no such workspace is attached to the agent")]
+    WorkspaceNotAttached,
+    /// The active workspace cannot be detached.
+    #[error("the workspace is the active one and stays attached")]
+    WorkspaceActive,
+    /// The agent's home is its fallback, which can be neither left nor detached.
+    #[error("the agent's home is its fallback and can be neither left nor detached")]
+    WorkspaceIsHome,
+    /// The agent has as many workspaces as `limits::ATTACHED_WORKSPACES` allows.
+    #[error(
+        "the agent has {} attached workspaces, which is the limit",
+        limits::ATTACHED_WORKSPACES
+    )]
+    TooManyWorkspaces,
+    /// The profile of the agent does not let it attach directories by itself.
+    #[error("the profile of this agent does not let it attach further directories")]
+    AttachForbidden,
     /// An operator's prompt of nothing but white space. Events may be empty.
     #[error("the prompt is empty; say what the agent should do")]
     EmptyBody,
@@ -173,6 +191,31 @@ const INVALID_WORK: RefusalText = RefusalText::without_hint(
     "a work item, wait, timer or wake cannot be made or changed as it was asked for",
     "the message says what is wrong",
 );
+const WORKSPACE_NOT_ATTACHED: RefusalText = RefusalText::with_hint(
+    "workspace_not_attached",
+    "the agent has not attached a workspace with this id",
+    "see its workspaces with: holon workspace list",
+);
+const WORKSPACE_ACTIVE: RefusalText = RefusalText::with_hint(
+    "workspace_active",
+    "the workspace in which the agent works cannot be detached",
+    "leave it first with: holon workspace exit",
+);
+const WORKSPACE_IS_HOME: RefusalText = RefusalText::without_hint(
+    "workspace_is_home",
+    "an agent's home is its fallback workspace and can be neither left nor detached",
+    "use another workspace with: holon workspace use",
+);
+const TOO_MANY_WORKSPACES: RefusalText = RefusalText::with_hint(
+    "workspace_limit",
+    "the agent has as many attached workspaces as it may have",
+    "detach one with: holon workspace detach WORKSPACE_ID",
+);
+const ATTACH_FORBIDDEN: RefusalText = RefusalText::with_hint(
+    "attach_forbidden",
+    "the profile of the agent withholds the tool family authority_expansion, to which attaching a directory belongs",
+    "use a workspace that is attached, or ask the supervisor of the agent",
+);
 const EMPTY_BODY: RefusalText = RefusalText::without_hint(
     "empty_message",
     "an operator's prompt without words",
@@ -256,6 +299,11 @@ impl Rejection {
             Self::NoSuchWait => NO_SUCH_WAIT,
             Self::NoSuchTimer => NO_SUCH_TIMER,
             Self::InvalidWork { .. } => INVALID_WORK,
+            Self::WorkspaceNotAttached => WORKSPACE_NOT_ATTACHED,
+            Self::WorkspaceActive => WORKSPACE_ACTIVE,
+            Self::WorkspaceIsHome => WORKSPACE_IS_HOME,
+            Self::TooManyWorkspaces => TOO_MANY_WORKSPACES,
+            Self::AttachForbidden => ATTACH_FORBIDDEN,
             Self::EmptyBody => EMPTY_BODY,
             Self::TooLarge { .. } => TOO_LARGE,
             Self::NameTooLong { .. } => NAME_TOO_LONG,
@@ -301,6 +349,11 @@ impl Rejection {
             | Self::NoSuchWait
             | Self::NoSuchTimer
             | Self::InvalidWork { .. }
+            | Self::WorkspaceNotAttached
+            | Self::WorkspaceActive
+            | Self::WorkspaceIsHome
+            | Self::TooManyWorkspaces
+            | Self::AttachForbidden
             | Self::EmptyBody
             | Self::TooLarge { .. }
             | Self::NameTooLong { .. }
@@ -346,6 +399,11 @@ impl Rejection {
             Self::InvalidWork {
                 reason: "interval_ms must be at least 1".to_owned(),
             },
+            Self::WorkspaceNotAttached,
+            Self::WorkspaceActive,
+            Self::WorkspaceIsHome,
+            Self::TooManyWorkspaces,
+            Self::AttachForbidden,
             Self::EmptyBody,
             Self::TooLarge {
                 what: "message body",

@@ -45,6 +45,11 @@ pub fn summarise(
         closure: standing.closure,
         execution: ExecutionSnapshot {
             workspace_warning: workspace_warning(&agent.identity.agent_id, &agent.workspace, host),
+            attached_workspaces: agent
+                .usable_workspaces()
+                .into_iter()
+                .map(|usable| (usable.workspace_id, usable.workspace_anchor))
+                .collect(),
             ..ExecutionSnapshot::host_local(agent.workspace.clone())
         },
         active_task_count: u64::try_from(active_tasks.len()).unwrap_or(u64::MAX),
@@ -204,7 +209,12 @@ fn state_view(
         last_turn_token_usage: totals.last_turn,
         active_task_ids: tasks.iter().map(|task| task.id.clone()).collect(),
         execution_profile: ExecutionProfile::default(),
-        attached_workspaces: vec![workspace.workspace_id.clone()],
+        attached_workspaces: agent
+            .usable_workspaces()
+            .into_iter()
+            .map(|usable| usable.workspace_id)
+            .collect(),
+        worktree_session: agent.worktree_session.clone(),
         active_workspace_id: Some(workspace.workspace_id.clone()),
         active_workspace_entry: Some(workspace.clone()),
         cwd: Some(workspace.cwd.clone()),

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::port::{
     Attachments, Files, Homes, Models, OsEntropy, Plans, ReloadableAdapters, SystemClock,
+    Workspaces,
 };
 use crate::setup;
 use holon_config::{Settings, Source};
@@ -12,7 +13,7 @@ use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
-use holon_workspace::ClaimFolders;
+use holon_workspace::{ClaimFolders, Git, ManagedWorktrees, WorkspaceSelection};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -82,6 +83,15 @@ fn reserved(home: &Home) -> ReservedDirs {
     ReservedDirs::new([home.state_path(), home.run_dir()].map(canonical).to_vec())
 }
 
+fn selection(home: &Home) -> WorkspaceSelection {
+    let worktrees = home.root().join("execution-roots").join("git-worktree");
+    WorkspaceSelection {
+        worktrees: ManagedWorktrees::new(worktrees, Git::default()),
+        reserved: reserved(home),
+        agents_dir: home.agents_dir(),
+    }
+}
+
 fn ports(live: &ReloadableAdapters, home: &Home) -> Ports {
     let ReloadableAdapters { models, commands } = live.clone();
     let claims = ClaimFolders::of_host(home.root());
@@ -91,7 +101,8 @@ fn ports(live: &ReloadableAdapters, home: &Home) -> Ports {
         command: commands,
         file: Arc::new(Files::new(claims.clone(), attachments.clone())),
         plan: Arc::new(Plans),
-        home: Arc::new(Homes::new(home.agents_dir(), claims, attachments)),
+        home: Arc::new(Homes::new(home.agents_dir(), claims, attachments.clone())),
+        workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

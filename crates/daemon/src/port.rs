@@ -11,6 +11,7 @@ mod home;
 mod model;
 mod plan;
 mod reloadable;
+mod workspace;
 
 pub(crate) use attached::Attachments;
 pub(crate) use clock::SystemClock;
@@ -23,3 +24,4 @@ pub(crate) use home::Homes;
 pub(crate) use model::{Models, ProviderBinding, limits};
 pub(crate) use plan::Plans;
 pub(crate) use reloadable::ReloadableAdapters;
+pub(crate) use workspace::Workspaces;

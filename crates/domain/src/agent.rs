@@ -25,6 +25,7 @@ use crate::queue::MessageSeq;
 use crate::summary::Posture;
 use crate::time::Timestamp;
 use crate::timer::DueId;
+use crate::tool::ToolFamily;
 use crate::turn::{OpenTurn, TerminalRecord};
 use serde::{Deserialize, Serialize};
 
@@ -64,8 +65,25 @@ pub enum Ownership {
 pub enum ProfilePreset {
     /// Every tool family of the host.
     PublicNamed,
-    /// All tool families except the creation of agents.
+    /// All tool families except the creation of agents and the expansion of its own authority.
     PrivateChild,
+}
+
+impl ProfilePreset {
+    /// Returns true if the preset grants a family of tools.
+    #[must_use]
+    pub const fn grants(self, family: ToolFamily) -> bool {
+        match self {
+            Self::PublicNamed => true,
+            Self::PrivateChild => match family {
+                ToolFamily::Core
+                | ToolFamily::LocalEnvironment
+                | ToolFamily::Web
+                | ToolFamily::ExternalTrigger => true,
+                ToolFamily::AgentCreation | ToolFamily::AuthorityExpansion => false,
+            },
+        }
+    }
 }
 
 /// Identity of an agent. Set when the agent is created and never changed.

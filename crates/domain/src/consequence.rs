@@ -5,6 +5,7 @@
 use crate::task::CommandTaskSpec;
 use crate::tool::ToolEnvelope;
 use crate::work_item::PlanArtifact;
+use crate::workspace::SelectedWorkspace;
 
 /// Outcome of a tool call as the shell reports it.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,4 +20,10 @@ pub enum Consequence {
     },
     /// The plan file of a new work item was written. The row of the item follows in the same commit.
     PlanWritten(PlanArtifact),
+    /// A workspace was looked at. It becomes active in the same commit, unless a rule forbids it.
+    Workspace {
+        /// Result of a call that succeeds.
+        result: ToolEnvelope,
+        selected: Box<SelectedWorkspace>,
+    },
 }

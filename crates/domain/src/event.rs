@@ -11,6 +11,7 @@ mod subject;
 mod task;
 mod turn;
 mod work;
+mod workspace;
 
 pub use message::{
     ContinuationResolved, MessageAdmitted, MessageProcessingAborted, MessageProcessingStarted,
@@ -39,6 +40,10 @@ pub use work::{
     WaitingIntentCreated, WaitingIntentEnded, WakeHintTriggered, WorkItemCompletionReportPromoted,
     WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked,
     WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed, WorkItemWritten,
+};
+pub use workspace::{
+    WorkspaceAttached, WorkspaceDetached, WorkspaceExited, WorkspaceOccupancyReleased,
+    WorkspaceUsed, WorktreeEntered, WorktreeExited,
 };
 
 use crate::brief::{ActionCode, BriefKind};
@@ -270,8 +275,22 @@ events! {
     ControlApplied = "control_applied", v 1;
     /// A run was aborted by an operator, by a stop or by a deletion. Its turn ends with it.
     CurrentRunAborted = "current_run_aborted", v 1;
-    /// The agent was given another workspace. Turns that begin from now on use it.
+    /// Another workspace became active: by a call of the agent, for the rest of its turn too, or by an operator, from
+    /// the next turn on.
     WorkspaceUsed = "workspace_used", v 1;
+    /// A workspace was attached: the agent may use it from now on.
+    WorkspaceAttached = "workspace_attached", v 1;
+    /// A workspace was detached: the agent may not use it any more. No file was touched.
+    WorkspaceDetached = "workspace_detached", v 1;
+    /// An operator made the agent leave its workspace for its home. Followed by the `workspace_used` of the home.
+    WorkspaceExited = "workspace_exited", v 1;
+    /// A stop released the directory in which the agent worked. The agent keeps its workspace and works there again
+    /// once it is started.
+    WorkspaceOccupancyReleased = "workspace_occupancy_released", v 1;
+    /// The agent works in a worktree that the runtime made.
+    WorktreeEntered = "worktree_entered", v 1;
+    /// The agent left a worktree that the runtime made. The worktree stays.
+    WorktreeExited = "worktree_exited", v 1;
     /// An outcome arrived for an effect that is no longer open, for example after a restart or an abort. The outcome is
     /// stale and was ignored (fencing).
     EffectOutcomeDropped = "effect_outcome_dropped", v 1;
@@ -373,16 +392,6 @@ pub struct CurrentRunAborted {
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
-}
-
-/// Workspace that became active. See [`Event::WorkspaceUsed`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkspaceUsed {
-    pub workspace_id: crate::WorkspaceId,
-    /// Directory that tools may not leave.
-    pub execution_root: String,
-    /// Directory in which commands start; it lies inside the execution root.
-    pub cwd: String,
 }
 
 /// Stale outcome of an effect. See [`Event::EffectOutcomeDropped`].

@@ -14,6 +14,7 @@ use crate::limits::CALLS_PER_ROUND;
 use crate::message::Priority;
 use crate::tool::ToolError;
 use crate::turn::CallPlace;
+use crate::workspace::UseWorkspace;
 use serde::{Deserialize, Serialize};
 
 /// Request of a tool call after its arguments were checked.
@@ -120,6 +121,8 @@ pub enum HostAction {
     /// Write the plan file of a new work item, whose id is derived from the id of the call.
     WritePlan,
     WorkQuery(WorkQuery),
+    /// Look at a directory, and make a worktree if it is to be isolated. Its name is derived from the id of the call.
+    UseWorkspace(UseWorkspace),
 }
 
 /// Treatment of a running call after a restart of the host.
@@ -142,7 +145,8 @@ impl HostAction {
             | Self::TaskInput(_)
             | Self::TaskOutput(_)
             | Self::WritePlan
-            | Self::WorkQuery(_) => RestartPolicy::Repeat,
+            | Self::WorkQuery(_)
+            | Self::UseWorkspace(_) => RestartPolicy::Repeat,
             Self::ApplyPatch(_) => RestartPolicy::ProveOutcome,
         }
     }

@@ -20,7 +20,7 @@ use crate::trigger::WakeHint;
 use crate::turn::TerminalRecord;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemListEntry;
-use crate::workspace::WorkspaceEntry;
+use crate::workspace::{WorkspaceEntry, WorktreeSession};
 use serde::{Deserialize, Serialize};
 
 /// Scheduling state of an agent in one word.
@@ -202,6 +202,9 @@ pub struct AgentStateView {
     pub active_workspace_id: Option<WorkspaceId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_workspace_entry: Option<WorkspaceEntry>,
+    /// Worktree in which the agent works, if the runtime made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree_session: Option<WorktreeSession>,
     /// Directory in which commands start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,

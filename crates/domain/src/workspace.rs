@@ -1,4 +1,30 @@
 //! Workspaces: the project that an agent works in, and the directory in which its tools run.
+//!
+//! An agent has a set of attached workspaces and exactly one active entry. The entry is the agent's home at first:
+//!
+//! | act | attached set | active entry |
+//! |---|---|---|
+//! | attach | gains the workspace | unchanged |
+//! | use, direct | gains the workspace | the workspace's own directory, or a worktree that was found |
+//! | use, isolated | gains the workspace | a worktree that the runtime makes |
+//! | exit, or use of `agent_home` | unchanged | the agent's home |
+//! | detach | loses the workspace; refused for the active one | unchanged |
+//!
+//! No act removes a directory, and a worktree that is left stays on disk.
+
+mod attached;
+mod selection;
+mod worktree;
+
+pub use attached::{AttachedWorkspace, DetachRefusal, WorkspaceSet};
+pub use selection::{
+    DetectedKind, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceErrorKind, WorkspaceFailure,
+    WorkspaceOrder, WorkspaceSelector,
+};
+pub use worktree::{
+    CleanVerdict, KeepReason, WorktreeOwner, WorktreeRecord, WorktreeReport, WorktreeSession,
+    WorktreeStage, WorktreeUser, WorktreeView,
+};
 
 use crate::id::WorkspaceId;
 use serde::{Deserialize, Serialize};
@@ -14,6 +40,19 @@ pub enum ProjectionKind {
     GitWorktreeRoot,
 }
 
+/// Party that decides about the end of an execution root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RootOwnership {
+    /// The directory was there before. The runtime never removes it.
+    #[default]
+    External,
+    /// The runtime made it for a `UseWorkspace` call. It stays until an operator cleans it up.
+    SessionOwned,
+    /// The runtime made it for a task. It goes with the task if it is clean.
+    TaskOwned,
+}
+
 /// Active workspace of an agent. An agent always has exactly one, so it is a field and not a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceEntry {
@@ -25,6 +64,9 @@ pub struct WorkspaceEntry {
     /// Current directory, inside the execution root.
     pub cwd: String,
     pub projection_kind: ProjectionKind,
+    /// Owner of the execution root. Left out if it is `external`.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub ownership: RootOwnership,
 }
 
 /// Id of the fallback workspace.
@@ -40,6 +82,28 @@ impl WorkspaceEntry {
             execution_root: path.to_owned(),
             cwd: path.to_owned(),
             projection_kind: ProjectionKind::CanonicalRoot,
+            ownership: RootOwnership::External,
+        }
+    }
+
+    /// Returns true if this is the agent's own home.
+    #[must_use]
+    pub fn is_agent_home(&self) -> bool {
+        self.workspace_id.as_str() == AGENT_HOME
+    }
+
+    /// Returns the identity of the execution root: `canonical_root:<workspace>` for a workspace's own directory, else
+    /// `git_worktree_root:<workspace>/<directory name>`.
+    #[must_use]
+    pub fn execution_root_id(&self) -> String {
+        let id = &self.workspace_id;
+        match self.projection_kind {
+            ProjectionKind::CanonicalRoot => format!("canonical_root:{id}"),
+            ProjectionKind::GitWorktreeRoot => {
+                let name = Path::new(&self.execution_root).file_name();
+                let name = name.unwrap_or_default().to_string_lossy();
+                format!("git_worktree_root:{id}/{name}")
+            }
         }
     }
 }

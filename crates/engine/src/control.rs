@@ -1,6 +1,7 @@
 //! The interface for changes. Every method returns after its commit is on disk.
 
 mod work;
+mod workspace;
 
 use crate::error::Error;
 use crate::request::{AdmittedMessage, CreateAgent, Ingress, WorkspaceChoice};

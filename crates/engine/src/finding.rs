@@ -22,7 +22,8 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
         | HostAction::TaskInput(_)
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
-        | HostAction::WorkQuery(_) => Vec::new(),
+        | HostAction::WorkQuery(_)
+        | HostAction::UseWorkspace(_) => Vec::new(),
     }
 }
 
@@ -40,7 +41,8 @@ pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> ProbeResult 
             | HostAction::TaskInput(_)
             | HostAction::TaskOutput(_)
             | HostAction::WritePlan
-            | HostAction::WorkQuery(_),
+            | HostAction::WorkQuery(_)
+            | HostAction::UseWorkspace(_),
             probes,
         ) => judge_probes(probes),
     }

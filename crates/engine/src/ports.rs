@@ -13,7 +13,10 @@ use holon_domain::provider::{LearnedLimits, ModelPolicy};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_domain::work_item::PlanArtifact;
-use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::workspace::{
+    AttachedWorkspace, SelectedWorkspace, WorkspaceEntry, WorkspaceFailure, WorkspaceOrder,
+    WorktreeReport, WorktreeUser,
+};
 use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
 use std::sync::Arc;
 use std::time::Duration;
@@ -189,6 +192,25 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
     ) -> Result<WorkspaceEntry, String>;
 }
 
+/// Looks at directories that are to become workspaces, and keeps the worktrees that the runtime makes.
+#[async_trait]
+pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
+    /// Looks at the workspace that an order names, and makes the worktree of an isolated one. Idempotent: the same order
+    /// finds the worktree that it made before.
+    async fn select(&self, order: WorkspaceOrder) -> Result<SelectedWorkspace, WorkspaceFailure>;
+
+    /// Looks at the directory that an order names by its path.
+    async fn attach(&self, order: WorkspaceOrder) -> Result<AttachedWorkspace, WorkspaceFailure>;
+
+    /// Looks at every managed worktree, and unless it is a dry run removes those without work in them. `users` are the
+    /// agents of the host.
+    async fn clean(
+        &self,
+        users: Vec<WorktreeUser>,
+        dry_run: bool,
+    ) -> Result<WorktreeReport, String>;
+}
+
 /// Reads the wall clock and a monotonic clock, and sleeps.
 #[async_trait]
 pub trait Clock: Send + Sync + std::fmt::Debug {
@@ -215,6 +237,7 @@ pub struct Ports {
     pub file: Arc<dyn FileHost>,
     pub plan: Arc<dyn PlanHost>,
     pub home: Arc<dyn HomeHost>,
+    pub workspace: Arc<dyn WorkspaceHost>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn EntropySource>,
 }

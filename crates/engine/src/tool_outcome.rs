@@ -13,8 +13,9 @@ use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{ExecCommand, ExecCommandBatch};
 use holon_domain::task::{CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus};
 use holon_domain::tool::{ToolEnvelope, ToolError};
+use holon_domain::workspace::{SelectedWorkspace, WorkspaceFailure};
 use holon_tools::exec_command_batch::{self, ItemOutcome};
-use holon_tools::{apply_patch, exec_command};
+use holon_tools::{apply_patch, exec_command, use_workspace};
 
 /// The outcome of a tool call, with the cleanup that follows its commit.
 #[derive(Debug, Clone)]
@@ -124,6 +125,22 @@ impl ToolRunOutcome {
         Self {
             forget: CallCleanup::Commands(ended),
             ..Self::result(envelope)
+        }
+    }
+
+    /// Builds the outcome of a call that makes a workspace active.
+    #[must_use]
+    pub fn of_workspace(selected: Result<SelectedWorkspace, WorkspaceFailure>) -> Self {
+        let consequence = match selected {
+            Ok(selected) => Consequence::Workspace {
+                result: use_workspace::entered(&selected),
+                selected: Box::new(selected),
+            },
+            Err(failure) => Consequence::Result(use_workspace::refused(&failure)),
+        };
+        Self {
+            consequence,
+            forget: CallCleanup::Nothing,
         }
     }
 

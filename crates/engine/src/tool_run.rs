@@ -2,6 +2,7 @@
 
 use crate::kernel::fill_intents;
 use crate::ports::{CommandContext, CommandKey};
+use holon_core::workspace::may_attach;
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of};
@@ -9,7 +10,7 @@ use holon_domain::effect::EffectId;
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::turn::{CallPlace, Phase};
-use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::workspace::{UseWorkspace, WorkspaceEntry, WorkspaceOrder, WorkspaceSet};
 
 /// A tool call that the shell has to run.
 #[derive(Debug, Clone)]
@@ -22,8 +23,12 @@ pub struct ToolRun {
     pub call: ToolCall,
     /// Interpretation of the call's input.
     pub action: HostAction,
-    /// The agent's workspace at the begin of its turn.
+    /// The workspace in which the call runs.
     pub workspace: WorkspaceEntry,
+    /// Workspaces that the agent may use.
+    pub attached: WorkspaceSet,
+    /// True if the agent's profile lets it attach further ones.
+    pub may_attach: bool,
 }
 
 impl ToolRun {
@@ -32,6 +37,7 @@ impl ToolRun {
     #[must_use]
     pub fn in_hand(agent: AgentRecord, mut entry: LogEntry) -> Option<Self> {
         fill_intents(&mut entry, &agent);
+        let (attached, may_attach) = (agent.attached_workspaces(), may_attach(&agent));
         let turn = agent.open_turn?;
         let Phase::RunningTool {
             round_entry,
@@ -60,7 +66,23 @@ impl ToolRun {
             call,
             action,
             workspace: turn.workspace,
+            attached,
+            may_attach,
         })
+    }
+
+    /// Order for the workspace that the call asks for. A repeated call gives the same order.
+    #[must_use]
+    pub fn workspace_order(&self, request: UseWorkspace) -> WorkspaceOrder {
+        WorkspaceOrder {
+            agent_id: self.agent_id.clone(),
+            agent_home: self.agent_home.clone(),
+            current_cwd: self.workspace.cwd.clone(),
+            attached: self.attached.clone(),
+            may_attach: self.may_attach,
+            request,
+            request_key: self.call.id.to_string(),
+        }
     }
 
     /// Key by which the command host finds the call's command.

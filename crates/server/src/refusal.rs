@@ -112,7 +112,10 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         Rejection::Stopped { .. }
         | Rejection::NoHome { .. }
         | Rejection::Deleting { .. }
-        | Rejection::WorkItemCompleted => StatusCode::CONFLICT,
+        | Rejection::WorkItemCompleted
+        | Rejection::WorkspaceActive
+        | Rejection::WorkspaceIsHome
+        | Rejection::TooManyWorkspaces => StatusCode::CONFLICT,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
@@ -120,7 +123,8 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         Rejection::NoSuchTask
         | Rejection::NoSuchWorkItem
         | Rejection::NoSuchWait
-        | Rejection::NoSuchTimer => StatusCode::NOT_FOUND,
+        | Rejection::NoSuchTimer
+        | Rejection::WorkspaceNotAttached => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
         | Rejection::InvalidWork { .. }
@@ -131,7 +135,8 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         Rejection::KindNotPublic
         | Rejection::OriginNotPublic
         | Rejection::PriorityNotPublic
-        | Rejection::BodyNotPublic => StatusCode::FORBIDDEN,
+        | Rejection::BodyNotPublic
+        | Rejection::AttachForbidden => StatusCode::FORBIDDEN,
     }
 }
 

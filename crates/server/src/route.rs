@@ -9,3 +9,4 @@ pub(crate) mod run;
 pub(crate) mod runtime;
 pub(crate) mod waiting;
 pub(crate) mod work;
+pub(crate) mod workspace;

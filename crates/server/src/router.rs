@@ -3,7 +3,7 @@
 
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
-use crate::route::{agent, events, message, model, read, run, runtime, waiting, work};
+use crate::route::{agent, events, message, model, read, run, runtime, waiting, work, workspace};
 use crate::state::{ActState, ReadState};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -63,6 +63,8 @@ fn read_routes() -> Vec<Route<ReadState>> {
         get_route("/agents/{id}/work-items/{item}", get(work::show)),
         get_route("/agents/{id}/waits", get(waiting::waits)),
         get_route("/agents/{id}/timers", get(waiting::timers)),
+        get_route("/agents/{id}/worktree-summary", get(workspace::summary)),
+        get_route("/worktree-summary", get(workspace::default_summary)),
         get_route("/status", get(read::default_status)),
         get_route("/briefs", get(read::default_briefs)),
         get_route("/transcript", get(read::default_transcript)),
@@ -99,6 +101,20 @@ fn act_routes() -> Vec<Route<ActState>> {
             "/control/agents/{id}/timers/{timer}/cancel",
             post(waiting::cancel_timer),
         ),
+        post_route(
+            "/control/agents/{id}/workspace/attach",
+            post(workspace::attach),
+        ),
+        post_route(
+            "/control/agents/{id}/workspace/use",
+            post(workspace::use_workspace),
+        ),
+        post_route("/control/agents/{id}/workspace/exit", post(workspace::exit)),
+        post_route(
+            "/control/agents/{id}/workspace/detach",
+            post(workspace::detach),
+        ),
+        post_route("/control/worktrees", post(workspace::worktrees)),
         post_route("/control/run", post(run::run)),
         post_route("/control/runtime/reload", post(runtime::reload)),
         post_route("/control/runtime/shutdown", post(runtime::shutdown)),

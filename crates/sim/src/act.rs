@@ -392,6 +392,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
+        | Input::Workspace(_)
         | Input::Continue => false,
     }
 }
@@ -401,6 +402,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
     match input {
         Input::Admit(_) => "admit",
         Input::Configure { .. } => "configure",
+        Input::Workspace(_) => "workspace",
         Input::HomePrepared { .. } => "home prepared",
         Input::HomeRemoved { .. } => "home removed",
         Input::RoundAnswered { .. } => "round answered",

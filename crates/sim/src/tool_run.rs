@@ -88,6 +88,10 @@ impl World {
                 CallStep::Done(self.tool_world.write_plan(&run.call, self.now, fails))
             }
             HostAction::WorkQuery(query) => self.query_work(&record.agent_id, query)?,
+            HostAction::UseWorkspace(request) => {
+                let fails = self.trouble(Fault::Tool, 25);
+                CallStep::Done(crate::workspaces::select(run, request, fails))
+            }
         };
         Ok(match came {
             CallStep::Waits(done) => FlightStep::GoesOn(Stage::Waits(done)),
@@ -98,7 +102,9 @@ impl World {
                     forget,
                 } = outcome;
                 match &consequence {
-                    Consequence::Result(result) | Consequence::Task { result, .. } => {
+                    Consequence::Result(result)
+                    | Consequence::Task { result, .. }
+                    | Consequence::Workspace { result, .. } => {
                         self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.
@@ -207,7 +213,8 @@ impl Flight {
                     HostAction::ApplyPatch(_)
                     | HostAction::TaskInput(_)
                     | HostAction::WritePlan
-                    | HostAction::WorkQuery(_),
+                    | HostAction::WorkQuery(_)
+                    | HostAction::UseWorkspace(_),
                 ) => true,
                 Some(
                     HostAction::ExecCommand(_)

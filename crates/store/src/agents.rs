@@ -69,6 +69,11 @@ const VISIBLE: &str = concat!(
     record_columns!(),
     ", aside FROM agents WHERE visible = 1 ORDER BY agent_id"
 );
+const EVERY: &str = concat!(
+    "SELECT pending, agent_id, ",
+    record_columns!(),
+    ", aside FROM agents ORDER BY agent_id"
+);
 
 /// The derived integers of one agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -369,7 +374,16 @@ pub struct ListedAgent {
 
 /// Lists the visible agents by name.
 pub(crate) fn list_visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
-    let listed = all(conn, VISIBLE, [], |row| {
+    list(conn, VISIBLE)
+}
+
+/// Lists every agent by name, private ones too.
+pub(crate) fn list_every(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
+    list(conn, EVERY)
+}
+
+fn list(conn: &Connection, query: &str) -> Result<Vec<ListedAgent>, Error> {
+    let listed = all(conn, query, [], |row| {
         let name: String = row.get(1)?;
         let pending: i64 = row.get(0)?;
         let Some(agent_id) = valid_name(parse_id(&name)) else {

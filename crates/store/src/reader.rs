@@ -98,6 +98,14 @@ impl<'a> Reader<'a> {
         agents::list_visible(self.conn)
     }
 
+    /// Lists every agent by name, private ones too. For questions about the host, never for clients.
+    ///
+    /// # Errors
+    /// When the database fails. A row that cannot be read is one entry.
+    pub fn every_agent(&self) -> Result<Vec<ListedAgent>, Error> {
+        agents::list_every(self.conn)
+    }
+
     /// Reads the head of an agent's queue and the number of messages behind it.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 
 mod ports;
 
-use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryPlans};
+use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryPlans, ScriptedWorkspaces};
 use futures_util::future::try_join_all;
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
@@ -72,6 +72,7 @@ impl TestEngine {
             file: Arc::new(InstantPorts),
             plan: Arc::new(MemoryPlans::default()),
             home: Arc::new(TrustedHomes),
+            workspace: Arc::new(ScriptedWorkspaces::default()),
             clock: Arc::clone(&clock) as Arc<_>,
             entropy: Arc::new(CountingEntropy::default()),
         };

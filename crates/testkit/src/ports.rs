@@ -16,6 +16,7 @@ mod instant;
 mod model;
 mod pending;
 mod plan;
+mod workspace;
 
 pub use clock::ManualClock;
 pub use commands::{CommandLog, FakeCommand, FakeCommandHost, FakeCommands};
@@ -29,3 +30,4 @@ pub use model::{
 };
 pub use pending::{CallQueue, PendingCall};
 pub use plan::MemoryPlans;
+pub use workspace::ScriptedWorkspaces;

@@ -9,7 +9,7 @@ use crate::tool::{
     agent_get, apply_patch, cancel_timer, cancel_wait, complete_work_item, create_timer,
     create_work_item, enqueue, exec_command, exec_command_batch, get_work_item, list_timers,
     list_work_items, pick_work_item, sleep, task_input, task_list, task_output, task_status,
-    task_stop, update_work_item, wait_for,
+    task_stop, update_work_item, use_workspace, wait_for,
 };
 use holon_domain::agent::ProfilePreset;
 use holon_domain::intent::Intent;
@@ -24,7 +24,7 @@ type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
-        let entries: [(ToolSpec, Interpret); 22] = [
+        let entries: [(ToolSpec, Interpret); 23] = [
             (agent_get::spec(), agent_get::interpret),
             (apply_patch::spec(), apply_patch::interpret),
             (cancel_timer::spec(), cancel_timer::interpret),
@@ -46,6 +46,7 @@ fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
             (task_status::spec(), task_status::interpret),
             (task_stop::spec(), task_stop::interpret),
             (update_work_item::spec(), update_work_item::interpret),
+            (use_workspace::spec(), use_workspace::interpret),
             (wait_for::spec(), wait_for::interpret),
         ];
         entries.into_iter().unzip()
@@ -96,16 +97,7 @@ fn emit_all(preset: ProfilePreset, freeform: bool) -> ToolSet {
 
 /// Returns true if a profile grants a family.
 const fn grants(preset: ProfilePreset, family: ToolFamily) -> bool {
-    match preset {
-        ProfilePreset::PublicNamed => true,
-        ProfilePreset::PrivateChild => match family {
-            ToolFamily::Core
-            | ToolFamily::LocalEnvironment
-            | ToolFamily::Web
-            | ToolFamily::ExternalTrigger => true,
-            ToolFamily::AgentCreation | ToolFamily::AuthorityExpansion => false,
-        },
-    }
+    preset.grants(family)
 }
 
 /// Turns a call into an intent: checks the name, the profile and the arguments.
@@ -233,6 +225,7 @@ mod tests {
                 "TaskStatus",
                 "TaskStop",
                 "UpdateWorkItem",
+                "UseWorkspace",
                 "WaitFor"
             ]
         );

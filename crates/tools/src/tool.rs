@@ -29,5 +29,6 @@ pub(crate) mod task_status;
 pub(crate) mod task_stop;
 pub(crate) mod time;
 pub(crate) mod update_work_item;
+pub mod use_workspace;
 pub(crate) mod wait_for;
 pub(crate) mod work_item;

@@ -5,7 +5,7 @@
 use crate::error::Error;
 use crate::root::{ExecutionRoot, canonical_dir};
 use holon_domain::WorkspaceId;
-use holon_domain::workspace::{ProjectionKind, WorkspaceEntry};
+use holon_domain::workspace::{ProjectionKind, RootOwnership, WorkspaceEntry};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -87,10 +87,11 @@ fn entry(root: &Path, cwd: &Path, agent_home: &Path) -> Result<WorkspaceEntry, E
         execution_root: anchor,
         cwd,
         projection_kind: ProjectionKind::CanonicalRoot,
+        ownership: RootOwnership::External,
     })
 }
 
-fn id_of(anchor: &str) -> WorkspaceId {
+pub(crate) fn id_of(anchor: &str) -> WorkspaceId {
     let digest = Sha256::digest(anchor.as_bytes());
     let hex: String = digest
         .iter()
@@ -100,7 +101,7 @@ fn id_of(anchor: &str) -> WorkspaceId {
     WorkspaceId::from_stored(format!("ws-{hex}"))
 }
 
-fn text(what: &'static str, path: &Path) -> Result<String, Error> {
+pub(crate) fn text(what: &'static str, path: &Path) -> Result<String, Error> {
     path.to_str()
         .map(str::to_owned)
         .ok_or_else(|| Error::NotUtf8 {

@@ -1,28 +1,37 @@
-//! Agent homes and path confinement.
+//! Agent homes, workspaces and path confinement.
 //!
 //! Owns the directories an agent lives in, the folders with the evidence that its commands ran, the choice of its
-//! project and the check that it stays the same directory, the confinement of paths to its execution root, atomic
-//! changes of several files there, and the plan files of work items. It runs no commands and keeps no state beside the
-//! files. All functions block on the filesystem; async callers run them on a blocking thread.
+//! project and the check that it stays the same directory, the runtime's hardened git and its worktrees, the
+//! confinement of paths to an execution root, atomic changes of several files there, and the plan files of work items.
+//! It starts no program but git and keeps no state beside the files. All functions block on the filesystem; async
+//! callers run them on a blocking thread.
 
 mod attachment;
 mod choose;
 mod claims;
 mod error;
+mod git;
 mod home;
 mod plan;
 mod root;
 mod scratch;
+mod select;
 mod tree;
+mod worktree;
 
 pub use attachment::{AttachedRoot, Attachment};
 pub use choose::choose;
 pub use claims::{ClaimFolders, make_private_dir};
 pub use error::Error;
+pub use git::{
+    BranchName, CommitId, Detection, Git, GitError, GitOutput, Repository, detect, slug,
+};
 pub use home::{check_home, make_home, remove_home};
 pub use plan::{plan_folders, read_plan, remove_plan, write_plan};
 pub use root::ExecutionRoot;
+pub use select::WorkspaceSelection;
 pub use tree::{
     FileChange, FileContent, Leftover, NewContent, RootIdentity, SettleOutcome, Tree, TreeError,
     forget, settle, take_back,
 };
+pub use worktree::{MadeWorktree, ManagedWorktrees, NewWorktree};

@@ -44,3 +44,4 @@ mod terminal;
 mod waiting;
 mod windows;
 mod work;
+mod worktrees;

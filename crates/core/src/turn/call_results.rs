@@ -63,7 +63,9 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
         HostAction::TaskInput(_)
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
-        | HostAction::WorkQuery(_) => {}
+        | HostAction::WorkQuery(_)
+        // A worktree that was made has a record and stays for a clean-up.
+        | HostAction::UseWorkspace(_) => {}
     }
 }
 

@@ -10,7 +10,9 @@ use super::round::{is_owed_words, rounds_so_far};
 use super::work_calls;
 use crate::draft::Draft;
 use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
-use crate::{task, work};
+use crate::rejection::Rejection;
+use crate::workspace::AttachAuthority;
+use crate::{task, work, workspace};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -21,6 +23,7 @@ use holon_domain::message::Priority;
 use holon_domain::send::{AgentSend, SendId, Verdict};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase, Speech, TerminalReason};
+use holon_domain::workspace::SelectedWorkspace;
 use serde_json::json;
 
 /// Runs the calls of a round from index `from` on, until one needs the host or another agent, or none is left.
@@ -246,8 +249,39 @@ pub(crate) fn conclude_call(
             };
             made.unwrap_or_else(|| ToolEnvelope::failure("CreateWorkItem", not_interpreted()))
         }
+        Consequence::Workspace { result, selected } => {
+            enter_workspace(draft, &mut turn, result, selected)
+        }
     };
     continue_calls(draft, turn, duration_ms, |_| envelope.clone())
+}
+
+/// Makes the workspace of a call active, for the later calls of the turn too.
+fn enter_workspace(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    result: &ToolEnvelope,
+    selected: &SelectedWorkspace,
+) -> ToolEnvelope {
+    match workspace::enter(draft, selected, AttachAuthority::Agent) {
+        Ok(()) => {
+            turn.workspace = selected.entry.clone();
+            result.clone()
+        }
+        Err(rejection) => {
+            let kind = match rejection {
+                Rejection::AttachForbidden => ToolErrorKind::UnsupportedAgentProfileCapability,
+                Rejection::TooManyWorkspaces => ToolErrorKind::LimitReached,
+                _ => ToolErrorKind::ToolExecutionFailed,
+            };
+            let error = ToolError::new(kind, rejection.to_string());
+            let error = match rejection.hint() {
+                Some(hint) => error.hint(hint),
+                None => error,
+            };
+            ToolEnvelope::failure(&result.tool_name, error)
+        }
+    }
 }
 
 /// Writes the result of the running call and runs the calls behind it.

@@ -34,7 +34,8 @@ pub(super) fn record_commands(
         | HostAction::TaskInput(_)
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
-        | HostAction::WorkQuery(_) => {}
+        | HostAction::WorkQuery(_)
+        | HostAction::UseWorkspace(_) => {}
     }
 }
 

@@ -38,4 +38,5 @@ mod transitions;
 mod turns;
 mod work;
 mod work_rows;
+mod workspaces;
 mod world;

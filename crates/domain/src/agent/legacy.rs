@@ -11,7 +11,7 @@ use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
 use crate::time::Timestamp;
 use crate::turn::OpenTurn;
-use crate::workspace::WorkspaceEntry;
+use crate::workspace::{WorkspaceEntry, WorkspaceSet};
 use serde::Deserialize;
 
 /// A failure as stored. Rows of earlier builds hold only the artifact, without a cause.
@@ -89,6 +89,8 @@ impl OldRow {
             created_at: self.created_at,
             agent_home: self.agent_home,
             workspace: self.workspace,
+            attached: WorkspaceSet::default(),
+            worktree_session: None,
             run: temporary.then(|| RunTerms::temporary(None)),
             model_override: self.model_override,
             reasoning_effort: self.reasoning_effort,

@@ -4,7 +4,7 @@ use super::{AgentIdentity, RunTerms};
 use crate::model::{ModelOptions, ModelRef};
 use crate::provider::ReasoningEffort;
 use crate::time::Timestamp;
-use crate::workspace::WorkspaceEntry;
+use crate::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet, WorktreeSession};
 use serde::{Deserialize, Serialize};
 
 /// An agent's settings. They are stored apart from the scheduling state, which every decision rewrites. A decision that
@@ -15,7 +15,14 @@ pub struct AgentSettings {
     pub created_at: Timestamp,
     /// Absolute path of the agent's home directory.
     pub agent_home: String,
+    /// The workspace in which the agent works.
     pub workspace: WorkspaceEntry,
+    /// Workspaces that the agent may use. Empty in rows of earlier builds; the active workspace counts as attached.
+    #[serde(default, skip_serializing_if = "WorkspaceSet::is_empty")]
+    pub attached: WorkspaceSet,
+    /// Present while the active workspace is a worktree that the runtime made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree_session: Option<WorktreeSession>,
     /// Present if the agent was created for one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunTerms>,
@@ -52,5 +59,25 @@ impl AgentSettings {
         self.reasoning_effort = options.reasoning_effort;
         self.thinking_tokens = options.thinking_tokens;
         self.fallback_models = options.fallback_models;
+    }
+}
+
+impl AgentSettings {
+    /// Returns the attached workspaces, with the active one where a row of an earlier build lacks it.
+    #[must_use]
+    pub fn attached_workspaces(&self) -> WorkspaceSet {
+        let mut set = self.attached.clone();
+        set.attach(AttachedWorkspace::of(&self.workspace));
+        set
+    }
+
+    /// Returns every workspace that the agent may use: its home, then the attached ones.
+    #[must_use]
+    pub fn usable_workspaces(&self) -> Vec<AttachedWorkspace> {
+        let home = AttachedWorkspace::of(&WorkspaceEntry::agent_home(&self.agent_home));
+        let attached = self.attached_workspaces();
+        std::iter::once(home)
+            .chain(attached.as_slice().iter().cloned())
+            .collect()
     }
 }

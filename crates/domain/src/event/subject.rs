@@ -74,6 +74,12 @@ impl Event {
             | Self::WakeHintTriggered(_)
             | Self::ControlApplied(_)
             | Self::WorkspaceUsed(_)
+            | Self::WorkspaceAttached(_)
+            | Self::WorkspaceDetached(_)
+            | Self::WorkspaceExited(_)
+            | Self::WorkspaceOccupancyReleased(_)
+            | Self::WorktreeEntered(_)
+            | Self::WorktreeExited(_)
             | Self::EffectOutcomeDropped(_)
             | Self::Unknown { .. } => None,
         }

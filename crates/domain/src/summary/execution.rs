@@ -38,7 +38,7 @@ impl Default for ExecutionProfile {
             backend: HOST_LOCAL.into(),
             process_execution_exposed: true,
             allow_background_tasks: true,
-            supports_managed_worktrees: false,
+            supports_managed_worktrees: true,
         }
     }
 }
@@ -127,6 +127,9 @@ pub struct ExecutionSnapshot {
     pub attached_workspaces: Vec<(WorkspaceId, String)>,
     #[serde(flatten)]
     pub workspace: WorkspaceEntry,
+    /// Identity of the execution root. Absent in responses of older hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution_root_id: Option<String>,
     /// Advice about the workspace for the operator. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_warning: Option<String>,
@@ -143,6 +146,7 @@ impl ExecutionSnapshot {
                 workspace.workspace_id.clone(),
                 workspace.workspace_anchor.clone(),
             )],
+            execution_root_id: Some(workspace.execution_root_id()),
             workspace,
             workspace_warning: None,
         }

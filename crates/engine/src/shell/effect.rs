@@ -110,6 +110,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
+        | Input::Workspace(_)
         | Input::Continue => None,
     }
 }

@@ -192,6 +192,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
+        | Input::Workspace(_)
         | Input::Continue => OUTCOME_BYTES,
     }
 }

@@ -16,7 +16,7 @@ use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
     CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryPlans, ScriptedFiles,
-    ScriptedHomes, ScriptedModel,
+    ScriptedHomes, ScriptedModel, ScriptedWorkspaces,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -32,6 +32,7 @@ pub(crate) struct House {
     pub(crate) files: Arc<ScriptedFiles>,
     pub(crate) plans: Arc<MemoryPlans>,
     pub(crate) homes: Arc<ScriptedHomes>,
+    pub(crate) workspaces: Arc<ScriptedWorkspaces>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) entropy: Arc<CountingEntropy>,
     models: ModelChain,
@@ -73,6 +74,7 @@ impl House {
             files: Arc::default(),
             plans: Arc::default(),
             homes: Arc::default(),
+            workspaces: Arc::default(),
             clock,
             entropy: Arc::default(),
             models,
@@ -128,6 +130,7 @@ impl House {
             file: self.files.clone(),
             plan: self.plans.clone(),
             home: self.homes.clone(),
+            workspace: self.workspaces.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
         };
@@ -272,6 +275,7 @@ impl House {
             files: Arc::default(),
             plans: self.plans.clone(),
             homes: Arc::default(),
+            workspaces: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             models: self.models.clone(),

@@ -35,3 +35,4 @@ mod turns;
 mod upgrade;
 mod windows;
 mod work;
+mod workspaces;

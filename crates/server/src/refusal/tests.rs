@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 36] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 41] = [
     (
         "agent_stopped",
         409,
@@ -85,6 +85,31 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 36] = [
         Some("see its timers with: holon timer list"),
     ),
     ("invalid_work", 400, None, None),
+    (
+        "workspace_not_attached",
+        404,
+        None,
+        Some("see its workspaces with: holon workspace list"),
+    ),
+    (
+        "workspace_active",
+        409,
+        None,
+        Some("leave it first with: holon workspace exit"),
+    ),
+    ("workspace_is_home", 409, None, None),
+    (
+        "workspace_limit",
+        409,
+        None,
+        Some("detach one with: holon workspace detach WORKSPACE_ID"),
+    ),
+    (
+        "attach_forbidden",
+        403,
+        None,
+        Some("use a workspace that is attached, or ask the supervisor of the agent"),
+    ),
     ("empty_message", 400, None, None),
     (
         "too_large",

@@ -11,4 +11,5 @@ mod routes;
 mod streams;
 mod typed;
 mod work;
+mod workspaces;
 mod world;

@@ -393,7 +393,7 @@ async fn a_status_has_the_names_of_the_contract() {
     let workspace = &status["execution"];
     assert_eq!(
         workspace["attached_workspaces"],
-        json!([[workspace["workspace_id"], workspace["workspace_anchor"]]])
+        json!([["agent_home", workspace["workspace_anchor"]]])
     );
     let listed = world.ask("GET", "/agents/list", "").await.json();
     assert_eq!(

@@ -175,6 +175,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Host(HostAction::TaskOutput(_)) => "output that is read",
             Intent::Host(HostAction::WritePlan) => "a plan that is written",
             Intent::Host(HostAction::WorkQuery(_)) => "work that is read",
+            Intent::Host(HostAction::UseWorkspace(_)) => "use_workspace",
             Intent::CreateWorkItem(_) => "create_work_item",
             Intent::WaitFor(_) => "wait_for",
             Intent::Work(WorkIntent::Pick { .. }) => "pick",
@@ -189,7 +190,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
         },
     );
-    assert_eq!(found.len(), 25, "{found:?}");
+    assert_eq!(found.len(), 26, "{found:?}");
 }
 
 #[test]

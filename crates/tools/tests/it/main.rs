@@ -13,3 +13,4 @@ mod task;
 mod task_output;
 mod wait;
 mod work;
+mod workspace;

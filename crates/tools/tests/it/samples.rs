@@ -94,6 +94,13 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
                 "recheck_after": 1, "todo_list": [],
             }),
         ],
+        "UseWorkspace" => vec![
+            json!({"path": "/srv/project"}),
+            json!({"workspace_id": "agent_home", "mode": "direct"}),
+            json!({
+                "workspace_id": "ws-1", "mode": "isolated", "cwd": "src", "isolation_label": "fix the parser",
+            }),
+        ],
         "WaitFor" => vec![
             json!({"reason": "CI", "wake_on": [{"task": "task_1"}]}),
             json!({
@@ -230,6 +237,12 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"work_item_id": "work_1", "plan_status": "done"}),
             json!({"work_item_id": "work_1", "todo_list": [{"text": "a", "state": "open"}]}),
             json!({"work_item_id": "work_1", "state": "completed"}),
+        ],
+        "UseWorkspace" => vec![
+            json!({"path": 7}),
+            json!({"path": "/p", "mode": "shared"}),
+            json!({"workspace_id": ["ws-1"]}),
+            json!({"path": "/p", "access_mode": "exclusive_write"}),
         ],
         "WaitFor" => vec![
             json!({"reason": "x"}),

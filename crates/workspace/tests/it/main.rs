@@ -3,6 +3,7 @@
 
 mod attachment;
 mod choose;
+mod git;
 mod home;
 mod plan;
 mod root;

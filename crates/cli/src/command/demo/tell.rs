@@ -172,6 +172,12 @@ fn words(event: &Event) -> Option<String> {
         | Event::ControlApplied(_)
         | Event::CurrentRunAborted(_)
         | Event::WorkspaceUsed(_)
+        | Event::WorkspaceAttached(_)
+        | Event::WorkspaceDetached(_)
+        | Event::WorkspaceExited(_)
+        | Event::WorkspaceOccupancyReleased(_)
+        | Event::WorktreeEntered(_)
+        | Event::WorktreeExited(_)
         | Event::EffectOutcomeDropped(_)
         | Event::Unknown { .. } => None,
     }

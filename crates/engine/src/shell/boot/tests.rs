@@ -6,7 +6,7 @@ use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
     CommandRun, EntropySource, FileHost, HomeHost, InputRefusal, ModelClient, OutputRetention,
-    PlanHost, Ports,
+    PlanHost, Ports, WorkspaceHost,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
@@ -32,7 +32,10 @@ use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::task::{CommandTaskSpec, TaskReport};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::work_item::PlanArtifact;
-use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::workspace::{
+    AttachedWorkspace, SelectedWorkspace, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure,
+    WorkspaceOrder, WorkspaceSet, WorktreeReport, WorktreeUser,
+};
 use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
 use holon_store::{Db, Readers, SqliteStore, commit};
 use serde_json::json;
@@ -260,6 +263,24 @@ impl HomeHost for QuietPorts {
 }
 
 #[async_trait]
+impl WorkspaceHost for QuietPorts {
+    async fn select(&self, order: WorkspaceOrder) -> Result<SelectedWorkspace, WorkspaceFailure> {
+        Err(unknown_workspace(&order))
+    }
+    async fn attach(&self, order: WorkspaceOrder) -> Result<AttachedWorkspace, WorkspaceFailure> {
+        Err(unknown_workspace(&order))
+    }
+    async fn clean(&self, _: Vec<WorktreeUser>, _: bool) -> Result<WorktreeReport, String> {
+        Ok(WorktreeReport::default())
+    }
+}
+
+fn unknown_workspace(order: &WorkspaceOrder) -> WorkspaceFailure {
+    let named = format!("{:?} is not there", order.request.selector);
+    WorkspaceFailure::new(WorkspaceErrorKind::InvalidPath, named)
+}
+
+#[async_trait]
 impl Clock for QuietPorts {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(1_800_000_000_000)
@@ -298,6 +319,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         file: quiet.clone(),
         plan: quiet.clone(),
         home: quiet.clone(),
+        workspace: quiet.clone(),
         clock: quiet.clone(),
         entropy: quiet.clone(),
     };
@@ -473,6 +495,8 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
         },
         action: HostAction::ApplyPatch(action.clone()),
         workspace: WorkspaceEntry::agent_home("/agents/main"),
+        attached: WorkspaceSet::default(),
+        may_attach: true,
     };
     let context = || CommandContext {
         agent_id: id.clone(),

@@ -1,0 +1,194 @@
+//! Changes of an agent's workspaces: the attached set, and the one active entry.
+//!
+//! The agent's own calls take effect at once, also for the rest of the open turn; an operator's requests count from the
+//! next turn on. No change touches a file. An agent occupies its execution root while it is not stopped: the stop
+//! releases it in its own commit, and the binding stays.
+
+use crate::draft::Draft;
+use crate::input::{Reply, WorkspaceCommand};
+use crate::rejection::Rejection;
+use holon_domain::WorkspaceId;
+use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::event::{
+    Event, WorkspaceAttached, WorkspaceDetached, WorkspaceExited, WorkspaceOccupancyReleased,
+    WorkspaceUsed, WorktreeEntered, WorktreeExited,
+};
+use holon_domain::tool::ToolFamily;
+use holon_domain::workspace::{
+    AttachedWorkspace, DetachRefusal, SelectedWorkspace, WorkspaceEntry, WorktreeSession,
+};
+
+/// Authority by which a workspace is attached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AttachAuthority {
+    /// A call of the agent, which its profile may withhold.
+    Agent,
+    Operator,
+}
+
+/// Returns true if the profile of an agent lets it attach directories by itself.
+#[must_use]
+pub fn may_attach(agent: &AgentRecord) -> bool {
+    let preset = agent.identity.profile_preset;
+    preset.grants(ToolFamily::AuthorityExpansion)
+}
+
+/// Handles a request of an operator.
+pub(crate) fn handle(
+    draft: &mut Draft<'_>,
+    command: &WorkspaceCommand,
+) -> Result<Reply, Rejection> {
+    match draft.agent.lifecycle {
+        Lifecycle::Deleting => return Err(Rejection::deleting(&draft.agent)),
+        Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {}
+    }
+    match command {
+        WorkspaceCommand::Attach(workspace) => {
+            attach(draft, workspace.clone(), AttachAuthority::Operator)?;
+        }
+        WorkspaceCommand::Use(selected) => enter(draft, selected, AttachAuthority::Operator)?,
+        WorkspaceCommand::Exit => exit(draft)?,
+        WorkspaceCommand::Detach(id) => detach(draft, id)?,
+    }
+    Ok(Reply::Done)
+}
+
+/// Makes a selected workspace active, and attaches it if the request named it by its path.
+pub(crate) fn enter(
+    draft: &mut Draft<'_>,
+    selected: &SelectedWorkspace,
+    authority: AttachAuthority,
+) -> Result<(), Rejection> {
+    let id = &selected.entry.workspace_id;
+    let is_known = draft.agent.attached_workspaces().find(id).is_some();
+    if !selected.by_path && !is_known && !selected.entry.is_agent_home() {
+        return Err(Rejection::WorkspaceNotAttached);
+    }
+    attach(draft, selected.attached(), authority)?;
+    activate(draft, selected.entry.clone(), selected.worktree.clone());
+    Ok(())
+}
+
+/// Makes an entry active. Its workspace is attached.
+pub(crate) fn activate(
+    draft: &mut Draft<'_>,
+    entry: WorkspaceEntry,
+    worktree: Option<WorktreeSession>,
+) {
+    if entry == draft.agent.workspace && worktree == draft.agent.worktree_session {
+        return;
+    }
+    leave_worktree(draft, worktree.as_ref());
+    draft.event(Event::WorkspaceUsed(WorkspaceUsed {
+        workspace_id: entry.workspace_id.clone(),
+        execution_root: entry.execution_root.clone(),
+        cwd: entry.cwd.clone(),
+        workspace_anchor: Some(entry.workspace_anchor.clone()),
+        projection_kind: Some(entry.projection_kind),
+        ownership: Some(entry.ownership),
+    }));
+    let is_new = worktree != draft.agent.worktree_session;
+    if let Some(session) = worktree.as_ref().filter(|_| is_new) {
+        draft.event(Event::WorktreeEntered(WorktreeEntered {
+            workspace_id: entry.workspace_id.clone(),
+            worktree_path: session.worktree_path.clone(),
+            worktree_branch: session.worktree_branch.clone(),
+            base_commit: session.base_commit.clone(),
+        }));
+    }
+    draft.change_settings(|settings| {
+        settings.attached = settings.attached_workspaces();
+        settings.attached.attach(AttachedWorkspace::of(&entry));
+        settings.workspace = entry;
+        settings.worktree_session = worktree;
+    });
+}
+
+/// Attaches a workspace. Nothing happens if it is attached already.
+fn attach(
+    draft: &mut Draft<'_>,
+    workspace: AttachedWorkspace,
+    authority: AttachAuthority,
+) -> Result<(), Rejection> {
+    let known = draft.agent.attached_workspaces();
+    if !known.clone().attach(workspace.clone()) {
+        return Ok(());
+    }
+    if authority == AttachAuthority::Agent && !may_attach(&draft.agent) {
+        return Err(Rejection::AttachForbidden);
+    }
+    if !known.has_room() {
+        return Err(Rejection::TooManyWorkspaces);
+    }
+    draft.event(Event::WorkspaceAttached(WorkspaceAttached {
+        workspace_id: workspace.workspace_id.clone(),
+        workspace_anchor: workspace.workspace_anchor.clone(),
+    }));
+    draft.change_settings(|settings| {
+        settings.attached = known;
+        settings.attached.attach(workspace);
+    });
+    Ok(())
+}
+
+/// Leaves the active workspace for the agent's home.
+fn exit(draft: &mut Draft<'_>) -> Result<(), Rejection> {
+    let left = draft.agent.workspace.clone();
+    if left.is_agent_home() {
+        return Err(Rejection::WorkspaceIsHome);
+    }
+    draft.event(Event::WorkspaceExited(WorkspaceExited {
+        workspace_id: left.workspace_id,
+        execution_root: left.execution_root,
+    }));
+    let home = WorkspaceEntry::agent_home(&draft.agent.agent_home);
+    activate(draft, home, None);
+    Ok(())
+}
+
+fn detach(draft: &mut Draft<'_>, id: &WorkspaceId) -> Result<(), Rejection> {
+    let mut attached = draft.agent.attached_workspaces();
+    let removed = attached
+        .detach(id, &draft.agent.workspace.workspace_id)
+        .map_err(|refusal| match refusal {
+            DetachRefusal::AgentHome => Rejection::WorkspaceIsHome,
+            DetachRefusal::Active => Rejection::WorkspaceActive,
+            DetachRefusal::NotAttached => Rejection::WorkspaceNotAttached,
+        })?;
+    draft.event(Event::WorkspaceDetached(WorkspaceDetached {
+        workspace_id: removed.workspace_id,
+        workspace_anchor: removed.workspace_anchor,
+    }));
+    draft.change_settings(|settings| settings.attached = attached);
+    Ok(())
+}
+
+fn leave_worktree(draft: &mut Draft<'_>, next: Option<&WorktreeSession>) {
+    let Some(session) = draft.agent.worktree_session.clone() else {
+        return;
+    };
+    if next.is_some_and(|next| next.worktree_path == session.worktree_path) {
+        return;
+    }
+    let workspace_id = draft.agent.workspace.workspace_id.clone();
+    draft.event(Event::WorktreeExited(WorktreeExited {
+        workspace_id,
+        worktree_path: session.worktree_path,
+        worktree_branch: session.worktree_branch,
+    }));
+}
+
+/// Records that a stopped agent occupies its execution root no longer. Its own home is never shared.
+pub(crate) fn release_occupancy(draft: &mut Draft<'_>) {
+    let workspace = draft.agent.workspace.clone();
+    if workspace.is_agent_home() {
+        return;
+    }
+    draft.event(Event::WorkspaceOccupancyReleased(
+        WorkspaceOccupancyReleased {
+            execution_root_id: workspace.execution_root_id(),
+            workspace_id: workspace.workspace_id,
+            execution_root: workspace.execution_root,
+        },
+    ));
+}

@@ -1,0 +1,147 @@
+//! Worktrees that the runtime makes: the record on disk, the session of an agent, and the verdict of a clean-up.
+
+use crate::id::{AgentId, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+/// The worktree in which an agent works, as its status shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WorktreeSession {
+    /// Directory in which the agent worked before.
+    pub original_working_directory: String,
+    /// Branch of the repository when the worktree was made. Empty if its `HEAD` was detached.
+    pub original_branch: String,
+    pub worktree_path: String,
+    pub worktree_branch: String,
+    /// Commit from which the branch began.
+    pub base_commit: String,
+}
+
+/// Progress of a managed worktree. Written before the step that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorktreeStage {
+    /// Its directory is being filled. No agent has worked in it.
+    Creating,
+    /// Agents may have worked in it.
+    Ready,
+    /// It is being removed. Its rescue ref is written.
+    Removing,
+}
+
+/// Party for which a worktree was made.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "owner", rename_all = "snake_case")]
+pub enum WorktreeOwner {
+    /// A `UseWorkspace` call or an operator's request for this agent.
+    Session { agent_id: AgentId },
+}
+
+/// Record of a managed worktree. It lies beside the directory, so that every managed worktree has one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorktreeRecord {
+    pub stage: WorktreeStage,
+    pub workspace_id: WorkspaceId,
+    /// Canonical path of the repository.
+    pub workspace_anchor: String,
+    /// Name of the directory: the label and a short id.
+    pub name: String,
+    pub path: String,
+    /// Name of the branch, without `refs/heads/`.
+    pub branch: String,
+    /// Commit from which the branch began.
+    pub base_commit: String,
+    /// Branch of the repository when the worktree was made. Empty if its `HEAD` was detached.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub original_branch: String,
+    #[serde(flatten)]
+    pub owner: WorktreeOwner,
+}
+
+/// An agent and the directories in which it works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeUser {
+    pub agent_id: AgentId,
+    pub execution_roots: Vec<String>,
+    /// True if a turn of the agent is open, so that it may be about to enter a worktree that was made for it.
+    pub in_turn: bool,
+}
+
+/// Reason for which a clean-up keeps a worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum KeepReason {
+    /// Tracked files differ from the branch, or their changes are hidden from git.
+    TrackedChanges {
+        files: u64,
+    },
+    UntrackedFiles {
+        files: u64,
+    },
+    /// Files that git ignores and would delete.
+    IgnoredFiles {
+        files: u64,
+        bytes: u64,
+    },
+    /// Commits that no other branch or tag holds.
+    OwnCommits {
+        tip: String,
+    },
+    /// `git worktree lock` was called on it.
+    Locked,
+    /// A submodule has files in it.
+    Submodules,
+    /// An agent has it as its active workspace.
+    ActiveFor {
+        agent_id: AgentId,
+    },
+    /// A process has its current directory in it.
+    UsedByProcess {
+        pid: u32,
+    },
+    /// An operation such as a rebase or a merge is under way.
+    OperationUnderWay {
+        file: String,
+    },
+    /// The record, the directory and the repository do not agree.
+    Mismatch {
+        detail: String,
+    },
+    /// Its state could not be found out.
+    Unknown {
+        detail: String,
+    },
+}
+
+/// Fate of one managed worktree in a clean-up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum CleanVerdict {
+    /// It can be removed; a dry run removes nothing.
+    Removable,
+    Removed {
+        /// Ref that still holds the last commit of the branch. Absent if the branch was gone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rescue_ref: Option<String>,
+    },
+    Kept {
+        reasons: Vec<KeepReason>,
+    },
+}
+
+/// The managed worktrees of a host, and the fate of each.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WorktreeReport {
+    pub worktrees: Vec<WorktreeView>,
+    /// Worktrees that were not looked at, because there are too many for one call.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub left_out: usize,
+}
+
+/// One managed worktree as `holon worktree list` and `clean` show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorktreeView {
+    #[serde(flatten)]
+    pub record: WorktreeRecord,
+    #[serde(flatten)]
+    pub verdict: CleanVerdict,
+}

@@ -1,0 +1,136 @@
+//! Workspaces that exist in name only.
+
+use async_trait::async_trait;
+use holon_domain::WorkspaceId;
+use holon_domain::workspace::{
+    AGENT_HOME, AttachedWorkspace, DetectedKind, ProjectionKind, RootOwnership, SelectedWorkspace,
+    UseMode, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure, WorkspaceOrder,
+    WorkspaceSelector, WorktreeReport, WorktreeSession, WorktreeUser,
+};
+use holon_engine::ports::WorkspaceHost;
+use std::sync::{Mutex, PoisonError};
+
+/// Workspaces of which every absolute path is one, each a repository of its own.
+#[derive(Debug, Default)]
+pub struct ScriptedWorkspaces {
+    orders: Mutex<Vec<WorkspaceOrder>>,
+}
+
+impl ScriptedWorkspaces {
+    /// Returns the orders so far.
+    #[must_use]
+    pub fn orders(&self) -> Vec<WorkspaceOrder> {
+        let orders = self.orders.lock();
+        orders.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, order: &WorkspaceOrder) {
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        orders.push(order.clone());
+    }
+
+    /// Selects a workspace as a host would, without a file system. The same order gives the same selection.
+    ///
+    /// # Errors
+    /// The id is not attached, the path is relative, or the agent may not attach it.
+    pub fn pretend(order: &WorkspaceOrder) -> Result<SelectedWorkspace, WorkspaceFailure> {
+        let workspace = match &order.request.selector {
+            WorkspaceSelector::WorkspaceId(id) if id.as_str() == AGENT_HOME => {
+                return Ok(home(order));
+            }
+            WorkspaceSelector::WorkspaceId(id) => {
+                let found = order.attached.find(id).cloned();
+                found.ok_or_else(|| refuse(WorkspaceErrorKind::NotAttached, id.as_str()))?
+            }
+            WorkspaceSelector::Path(path) => Self::attach_path(order, path)?,
+        };
+        let worktree = (order.request.mode == UseMode::Isolated).then(|| session(order));
+        let root = worktree.as_ref().map_or_else(
+            || workspace.workspace_anchor.clone(),
+            |session| session.worktree_path.clone(),
+        );
+        Ok(SelectedWorkspace {
+            entry: WorkspaceEntry {
+                workspace_id: workspace.workspace_id,
+                workspace_anchor: workspace.workspace_anchor,
+                execution_root: root.clone(),
+                cwd: root,
+                projection_kind: match worktree {
+                    Some(_) => ProjectionKind::GitWorktreeRoot,
+                    None => ProjectionKind::CanonicalRoot,
+                },
+                ownership: match worktree {
+                    Some(_) => RootOwnership::SessionOwned,
+                    None => RootOwnership::External,
+                },
+            },
+            detected_kind: DetectedKind::CanonicalRepo,
+            mode: order.request.mode,
+            by_path: matches!(order.request.selector, WorkspaceSelector::Path(_)),
+            worktree,
+            notes: Vec::new(),
+        })
+    }
+
+    fn attach_path(
+        order: &WorkspaceOrder,
+        path: &str,
+    ) -> Result<AttachedWorkspace, WorkspaceFailure> {
+        if !path.starts_with('/') {
+            return Err(refuse(WorkspaceErrorKind::InvalidPath, path));
+        }
+        let workspace = AttachedWorkspace {
+            workspace_id: WorkspaceId::from_stored(format!("ws-{}", path.replace('/', "-"))),
+            workspace_anchor: path.to_owned(),
+        };
+        let is_known = order.attached.find(&workspace.workspace_id).is_some();
+        if is_known || order.may_attach {
+            Ok(workspace)
+        } else {
+            Err(refuse(WorkspaceErrorKind::AttachForbidden, path))
+        }
+    }
+}
+
+fn home(order: &WorkspaceOrder) -> SelectedWorkspace {
+    SelectedWorkspace {
+        entry: WorkspaceEntry::agent_home(&order.agent_home),
+        detected_kind: DetectedKind::AgentHome,
+        mode: UseMode::Direct,
+        by_path: false,
+        worktree: None,
+        notes: Vec::new(),
+    }
+}
+
+fn session(order: &WorkspaceOrder) -> WorktreeSession {
+    let name = format!("workspace-{}", order.request_key);
+    WorktreeSession {
+        original_working_directory: order.current_cwd.clone(),
+        original_branch: "main".to_owned(),
+        worktree_path: format!("/worktrees/{name}"),
+        worktree_branch: format!("holon/{name}"),
+        base_commit: "f".repeat(40),
+    }
+}
+
+fn refuse(kind: WorkspaceErrorKind, named: &str) -> WorkspaceFailure {
+    WorkspaceFailure::new(kind, format!("{named} cannot be used"))
+}
+
+#[async_trait]
+impl WorkspaceHost for ScriptedWorkspaces {
+    async fn select(&self, order: WorkspaceOrder) -> Result<SelectedWorkspace, WorkspaceFailure> {
+        self.note(&order);
+        Self::pretend(&order)
+    }
+
+    async fn attach(&self, order: WorkspaceOrder) -> Result<AttachedWorkspace, WorkspaceFailure> {
+        self.note(&order);
+        Self::pretend(&order).map(|selected| selected.attached())
+    }
+
+    async fn clean(&self, _: Vec<WorktreeUser>, _: bool) -> Result<WorktreeReport, String> {
+        Ok(WorktreeReport::default())
+    }
+}

@@ -1,0 +1,238 @@
+//! One repository, opened for the runtime's git commands.
+
+use super::bounded::{self, Broken, Ended};
+use super::overrides::{ENVIRONMENT, RepositoryKeys};
+use super::{CommitId, GitError};
+use holon_domain::limits::{GIT_OUTPUT_BYTES, GIT_READ_MS, GIT_WRITE_MS};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Where the program is looked for if the host names no directories.
+const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Characters of git's own message that an error shows.
+const STDERR_CHARS: usize = 600;
+
+/// The git program of this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Git {
+    program: PathBuf,
+    /// `PATH` of the program.
+    search_path: OsString,
+}
+
+impl Default for Git {
+    fn default() -> Self {
+        Self {
+            program: "git".into(),
+            search_path: SEARCH_PATH.into(),
+        }
+    }
+}
+
+/// What a git command printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitOutput {
+    pub stdout: Vec<u8>,
+    /// True if the command ended with code 0.
+    pub success: bool,
+    /// What git said on its standard error, cut to a bound.
+    pub stderr: String,
+}
+
+impl Git {
+    /// Uses another program, for tests that look at the arguments.
+    #[must_use]
+    pub const fn with_program(program: PathBuf, search_path: OsString) -> Self {
+        Self {
+            program,
+            search_path,
+        }
+    }
+
+    /// Opens the repository whose working files are in `root`, a canonical directory with a `.git` in it. Reads the
+    /// names of the repository's settings, so that every later command overrides those that run programs.
+    ///
+    /// # Errors
+    /// git cannot be started or does not accept the repository, or the repository sets what is refused.
+    pub fn open(&self, root: &Path) -> Result<Repository, GitError> {
+        let mut repository = Repository {
+            git: self.clone(),
+            root: root.to_owned(),
+            keys: RepositoryKeys::default(),
+        };
+        // Fails where git does not accept the repository, which `config` alone would pass over in silence.
+        repository.read(&["rev-parse", "--git-dir"])?;
+        let listed = repository.read(&["config", "--list", "--name-only", "-z"])?;
+        repository.keys = RepositoryKeys::read(&listed);
+        match &repository.keys.refused {
+            Some(key) => Err(GitError::RefusedConfig {
+                dir: root.to_owned(),
+                key: key.clone(),
+            }),
+            None => Ok(repository),
+        }
+    }
+}
+
+/// A repository whose settings were read.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    git: Git,
+    root: PathBuf,
+    keys: RepositoryKeys,
+}
+
+impl Repository {
+    /// Returns the directory of the working files.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the names of the filters that the repository configures and that did not run.
+    pub fn filters(&self) -> impl Iterator<Item = &str> {
+        self.keys.filters.iter().map(String::as_str)
+    }
+
+    /// Overrides what a worktree of the repository configures too. A worktree has settings of its own, by its branch or
+    /// its directory, and git reads them when it works in there from here.
+    #[must_use]
+    pub fn with_settings_of(mut self, worktree: &Self) -> Self {
+        self.keys.extend(&worktree.keys);
+        self
+    }
+
+    /// Runs a command that only looks, and returns what it printed.
+    ///
+    /// # Errors
+    /// The command failed or reached a bound.
+    pub fn read(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+        let output = self.ask(args)?;
+        self.succeeded(args, output)
+    }
+
+    /// Runs a command that only looks and may end with a failure that means something.
+    ///
+    /// # Errors
+    /// The command reached a bound.
+    pub fn ask(&self, args: &[&str]) -> Result<GitOutput, GitError> {
+        let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+        self.run(&args, GIT_READ_MS)
+    }
+
+    /// Runs a command that changes the repository.
+    ///
+    /// # Errors
+    /// The command failed or reached a bound.
+    pub fn write(&self, args: &[&OsStr]) -> Result<Vec<u8>, GitError> {
+        let output = self.run(args, GIT_WRITE_MS)?;
+        let shown: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
+        self.succeeded(&shown, output)
+    }
+
+    /// Returns the commit that a full ref or `HEAD` names; `None` if there is none.
+    ///
+    /// # Errors
+    /// git failed, or the text is no ref that the runtime uses.
+    pub fn commit_of(&self, name: &str) -> Result<Option<CommitId>, GitError> {
+        if name != "HEAD" && !name.starts_with("refs/") {
+            return Err(GitError::InvalidName {
+                name: name.to_owned(),
+            });
+        }
+        let peeled = format!("{name}^{{commit}}");
+        let output = self.ask(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &peeled,
+        ])?;
+        if !output.success {
+            return Ok(None);
+        }
+        CommitId::parse(line(&output.stdout)).map(Some)
+    }
+
+    /// Returns the branch that is checked out; `None` if `HEAD` is detached.
+    ///
+    /// # Errors
+    /// git failed.
+    pub fn current_branch(&self) -> Result<Option<String>, GitError> {
+        let output = self.ask(&["symbolic-ref", "--quiet", "HEAD"])?;
+        let branch = line(&output.stdout).strip_prefix("refs/heads/");
+        Ok(branch.filter(|_| output.success).map(str::to_owned))
+    }
+
+    fn succeeded(&self, args: &[&str], output: GitOutput) -> Result<Vec<u8>, GitError> {
+        if output.success {
+            return Ok(output.stdout);
+        }
+        Err(GitError::Failed {
+            command: args.first().copied().unwrap_or_default().to_owned(),
+            dir: self.root.clone(),
+            stderr: output.stderr,
+        })
+    }
+
+    fn run(&self, args: &[&OsStr], limit_ms: u64) -> Result<GitOutput, GitError> {
+        let mut command = self.command(args);
+        let name = || {
+            args.first()
+                .map_or_else(String::new, |arg| arg.to_string_lossy().into())
+        };
+        let dir = || self.root.clone();
+        match bounded::run(
+            &mut command,
+            Duration::from_millis(limit_ms),
+            GIT_OUTPUT_BYTES,
+        ) {
+            Ok(ended) => Ok(output_of(ended)),
+            Err(Broken::Io(error)) => Err(GitError::NotStarted(error)),
+            Err(Broken::TimedOut) => Err(GitError::TimedOut {
+                command: name(),
+                dir: dir(),
+                limit_ms,
+            }),
+            Err(Broken::TooMuchOutput) => Err(GitError::TooMuchOutput {
+                command: name(),
+                dir: dir(),
+                limit: GIT_OUTPUT_BYTES,
+            }),
+        }
+    }
+
+    fn command(&self, args: &[&OsStr]) -> Command {
+        let mut command = Command::new(&self.git.program);
+        command
+            .env_clear()
+            .env("PATH", &self.git.search_path)
+            .envs(ENVIRONMENT.iter().copied())
+            .envs(self.keys.variables())
+            .current_dir(&self.root);
+        // Only a repository at the root itself is found, and not one that lies around it.
+        if let Some(parent) = self.root.parent() {
+            command.env("GIT_CEILING_DIRECTORIES", parent);
+        }
+        command.arg("--no-pager").args(args);
+        command
+    }
+}
+
+fn output_of(ended: Ended) -> GitOutput {
+    let said = String::from_utf8_lossy(&ended.stderr);
+    GitOutput {
+        success: ended.status.success(),
+        stdout: ended.stdout,
+        stderr: said.trim().chars().take(STDERR_CHARS).collect(),
+    }
+}
+
+/// Returns the text of an output of one line.
+fn line(printed: &[u8]) -> &str {
+    std::str::from_utf8(printed)
+        .unwrap_or_default()
+        .trim_end_matches('\n')
+}

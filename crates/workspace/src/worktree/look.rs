@@ -1,0 +1,146 @@
+//! Finds out whether a managed worktree can be removed without losing anything, and if not, why.
+
+use super::create::{admin_dir, mismatch};
+use super::{ManagedWorktrees, status};
+use crate::git::{BranchName, CommitId, GitError, Repository, worktree_repository};
+use holon_domain::workspace::{KeepReason, WorktreeOwner, WorktreeRecord, WorktreeUser};
+use std::fs;
+use std::path::Path;
+
+/// Files of git that say that an operation is under way, or that hold refs of this worktree alone.
+const UNDER_WAY: [&str; 9] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "refs/worktree",
+    "refs/bisect",
+];
+
+/// Checks that the directory of a record is a worktree of its repository.
+pub(super) fn verify(record: &WorktreeRecord) -> Result<(), GitError> {
+    let path = Path::new(&record.path);
+    if !path.is_dir() {
+        return Err(mismatch(record, "its directory is gone"));
+    }
+    let common = Path::new(&record.workspace_anchor).join(".git");
+    match worktree_repository(path)? {
+        Some(found) if found == common => Ok(()),
+        Some(_) | None => Err(mismatch(record, "it belongs to another repository")),
+    }
+}
+
+impl ManagedWorktrees {
+    /// Returns every reason to keep a worktree. None means that nothing of a user is in it.
+    #[must_use]
+    pub fn keep_reasons(&self, record: &WorktreeRecord, users: &[WorktreeUser]) -> Vec<KeepReason> {
+        let mut reasons: Vec<KeepReason> = users_inside(record, users);
+        let looked = if Path::new(&record.path).symlink_metadata().is_err() {
+            self.look_at_branch(record)
+        } else {
+            self.look_inside(record)
+        };
+        match looked {
+            Ok(more) => reasons.extend(more),
+            Err(GitError::Unverified { reason, .. }) => {
+                reasons.push(KeepReason::Mismatch { detail: reason });
+            }
+            Err(error) => reasons.push(KeepReason::Unknown {
+                detail: error.to_string(),
+            }),
+        }
+        reasons
+    }
+
+    fn look_inside(&self, record: &WorktreeRecord) -> Result<Vec<KeepReason>, GitError> {
+        verify(record)?;
+        let mut reasons = Vec::new();
+        let admin = admin_dir(record);
+        if admin.join("locked").symlink_metadata().is_ok() {
+            reasons.push(KeepReason::Locked);
+        }
+        if let Some(file) = UNDER_WAY.iter().find(|name| admin.join(name).exists()) {
+            reasons.push(KeepReason::OperationUnderWay {
+                file: (*file).to_owned(),
+            });
+        }
+        let inside = self.git.open(Path::new(&record.path))?;
+        if inside.current_branch()?.as_deref() != Some(&record.branch) {
+            reasons.push(KeepReason::Mismatch {
+                detail: format!("its branch is not {} any more", record.branch),
+            });
+        }
+        reasons.extend(status::find_changes(&inside)?);
+        reasons.extend(self.look_at_branch(record)?);
+        Ok(reasons)
+    }
+
+    fn look_at_branch(&self, record: &WorktreeRecord) -> Result<Vec<KeepReason>, GitError> {
+        let repository = self.git.open(Path::new(&record.workspace_anchor))?;
+        let own = own_commits(&repository, record)?;
+        Ok(own.into_iter().collect())
+    }
+}
+
+/// Returns a reason to keep a branch with commits that no other branch, remote branch or tag holds.
+fn own_commits(
+    repository: &Repository,
+    record: &WorktreeRecord,
+) -> Result<Option<KeepReason>, GitError> {
+    let branch = BranchName::parse(&record.branch)?;
+    let full = branch.full_ref();
+    let Some(tip) = repository.commit_of(&full)? else {
+        return Ok(None);
+    };
+    if tip == CommitId::parse(&record.base_commit)? {
+        return Ok(None);
+    }
+    let contains = format!("--contains={}", tip.as_str());
+    let holders = repository.read(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        &contains,
+        "refs/heads",
+        "refs/remotes",
+        "refs/tags",
+    ])?;
+    let holders = String::from_utf8_lossy(&holders);
+    let is_held = holders.lines().any(|name| name != full);
+    Ok((!is_held).then(|| KeepReason::OwnCommits {
+        tip: tip.as_str().to_owned(),
+    }))
+}
+
+/// Returns the agents that work in a worktree, and one process whose current directory it is.
+fn users_inside(record: &WorktreeRecord, users: &[WorktreeUser]) -> Vec<KeepReason> {
+    let path = Path::new(&record.path);
+    let mut inside: Vec<KeepReason> = users
+        .iter()
+        .filter(|user| is_inside(user, record))
+        .map(|user| KeepReason::ActiveFor {
+            agent_id: user.agent_id.clone(),
+        })
+        .collect();
+    inside.extend(process_inside(path).map(|pid| KeepReason::UsedByProcess { pid }));
+    inside
+}
+
+/// Returns true if an agent works in a worktree, or may be about to: its turn is open, and the worktree was made for it.
+fn is_inside(user: &WorktreeUser, record: &WorktreeRecord) -> bool {
+    let WorktreeOwner::Session { agent_id } = &record.owner;
+    let works_there = |root: &String| Path::new(root).starts_with(&record.path);
+    user.execution_roots.iter().any(works_there) || (user.in_turn && user.agent_id == *agent_id)
+}
+
+/// Finds a process of this user that works in a directory. Systems without `/proc` report none.
+fn process_inside(path: &Path) -> Option<u32> {
+    let entries = fs::read_dir("/proc").ok()?;
+    entries.flatten().find_map(|entry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let cwd = fs::read_link(entry.path().join("cwd")).ok()?;
+        cwd.starts_with(path).then_some(pid)
+    })
+}

@@ -1,0 +1,127 @@
+//! Removes a managed worktree that nothing speaks against.
+//!
+//! Steps: rescue ref, record `removing`, worktree by git without force, branch by its expected commit, record. A crash
+//! after any step leaves a record, and the next clean-up goes on. git looks again for changes before it removes.
+
+use super::create::admin_dir;
+use super::{ManagedWorktrees, record};
+use crate::git::{BranchName, CommitId, GitError, Repository, at};
+use crate::scratch::remove_tree;
+use holon_domain::workspace::{
+    CleanVerdict, KeepReason, WorktreeRecord, WorktreeStage, WorktreeUser,
+};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+impl ManagedWorktrees {
+    /// Removes a worktree if nothing is lost by it. With `dry_run` it only says what would happen.
+    #[must_use]
+    pub fn clean(
+        &self,
+        record: &WorktreeRecord,
+        users: &[WorktreeUser],
+        dry_run: bool,
+    ) -> CleanVerdict {
+        let reasons = self.keep_reasons(record, users);
+        if !reasons.is_empty() {
+            return CleanVerdict::Kept { reasons };
+        }
+        if dry_run {
+            return CleanVerdict::Removable;
+        }
+        match self.remove(record) {
+            Ok(rescue_ref) => CleanVerdict::Removed { rescue_ref },
+            Err(error) => CleanVerdict::Kept {
+                reasons: vec![KeepReason::Unknown {
+                    detail: error.to_string(),
+                }],
+            },
+        }
+    }
+
+    fn remove(&self, record: &WorktreeRecord) -> Result<Option<String>, GitError> {
+        let repository = self.git.open(Path::new(&record.workspace_anchor))?;
+        let branch = BranchName::parse(&record.branch)?;
+        let tip = repository.commit_of(&branch.full_ref())?;
+        let rescue = match &tip {
+            Some(tip) => Some(write_rescue(&repository, &branch, tip)?),
+            None => None,
+        };
+        record::save(&WorktreeRecord {
+            stage: WorktreeStage::Removing,
+            ..record.clone()
+        })?;
+        let path = Path::new(&record.path);
+        if path.symlink_metadata().is_ok() {
+            let inside = self.git.open(path)?;
+            repository.clone().with_settings_of(&inside).write(&[
+                "worktree".as_ref(),
+                "remove".as_ref(),
+                "--".as_ref(),
+                path.as_os_str(),
+            ])?;
+        } else {
+            forget_missing(record)?;
+        }
+        if let Some(tip) = &tip {
+            remove_branch(&repository, &branch, tip)?;
+        }
+        record::remove(record)?;
+        Ok(rescue)
+    }
+}
+
+/// Keeps the last commit of a branch under a ref that no clean-up removes. One that is there already stays if it names
+/// the same commit.
+fn write_rescue(
+    repository: &Repository,
+    branch: &BranchName,
+    tip: &CommitId,
+) -> Result<String, GitError> {
+    let rescue = branch.rescue_ref();
+    if repository.commit_of(&rescue)?.as_ref() != Some(tip) {
+        let none = tip.none();
+        repository.write(&[
+            "update-ref".as_ref(),
+            "--end-of-options".as_ref(),
+            OsStr::new(&rescue),
+            OsStr::new(tip.as_str()),
+            OsStr::new(&none),
+        ])?;
+    }
+    Ok(rescue)
+}
+
+/// Removes a branch if it is still at this commit and no other worktree has it checked out.
+fn remove_branch(
+    repository: &Repository,
+    branch: &BranchName,
+    tip: &CommitId,
+) -> Result<(), GitError> {
+    let full = branch.full_ref();
+    let users = repository.read(&["for-each-ref", "--format=%(worktreepath)", &full])?;
+    if users.iter().any(|byte| !byte.is_ascii_whitespace()) {
+        return Ok(());
+    }
+    repository
+        .write(&[
+            "update-ref".as_ref(),
+            "-d".as_ref(),
+            "--end-of-options".as_ref(),
+            OsStr::new(&full),
+            OsStr::new(tip.as_str()),
+        ])
+        .map(drop)
+}
+
+/// Removes the administrative directory of a worktree whose own directory is gone, if it is the one of that directory.
+fn forget_missing(record: &WorktreeRecord) -> Result<(), GitError> {
+    let admin = admin_dir(record);
+    let named = fs::read_to_string(admin.join("gitdir")).unwrap_or_default();
+    if Path::new(named.trim()) == Path::new(&record.path).join(".git") {
+        remove_tree(&admin).map_err(|error| at("remove", &admin)(io::Error::other(error)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! Finds the files of a worktree that its branch does not hold: changed, untracked, ignored, and those git hides.
+
+use crate::git::{GitError, Repository};
+use holon_domain::workspace::KeepReason;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// Mode of a submodule in the index.
+const GITLINK: &[u8] = b"160000";
+
+#[derive(Debug, Default)]
+struct Counts {
+    tracked: u64,
+    untracked: u64,
+    ignored: u64,
+    ignored_bytes: u64,
+}
+
+/// Returns the reasons to keep the files of a worktree.
+pub(super) fn find_changes(inside: &Repository) -> Result<Vec<KeepReason>, GitError> {
+    let printed = inside.read(&[
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--untracked-files=all",
+        "--ignored=traditional",
+        "--ignore-submodules=all",
+        "--no-renames",
+    ])?;
+    let mut counts = count(inside.root(), &printed);
+    let index = inside.read(&["ls-files", "-z", "-v", "-s"])?;
+    let (hidden, has_submodule) = read_index(inside.root(), &index);
+    counts.tracked += hidden;
+    let mut reasons = Vec::new();
+    if counts.tracked > 0 {
+        reasons.push(KeepReason::TrackedChanges {
+            files: counts.tracked,
+        });
+    }
+    if counts.untracked > 0 {
+        reasons.push(KeepReason::UntrackedFiles {
+            files: counts.untracked,
+        });
+    }
+    if counts.ignored > 0 {
+        reasons.push(KeepReason::IgnoredFiles {
+            files: counts.ignored,
+            bytes: counts.ignored_bytes,
+        });
+    }
+    if has_submodule {
+        reasons.push(KeepReason::Submodules);
+    }
+    Ok(reasons)
+}
+
+fn count(root: &Path, printed: &[u8]) -> Counts {
+    let mut counts = Counts::default();
+    for entry in printed
+        .split(|byte| *byte == 0)
+        .filter(|entry| !entry.is_empty())
+    {
+        match entry.split_at_checked(2) {
+            Some((b"? ", _)) => counts.untracked += 1,
+            Some((b"! ", path)) => {
+                counts.ignored += 1;
+                counts.ignored_bytes += size(&join(root, path));
+            }
+            // Changed and unmerged entries. An entry of an unknown kind counts as a change.
+            Some(_) | None => counts.tracked += 1,
+        }
+    }
+    counts
+}
+
+/// Returns the number of tracked files whose changes git does not look for, and whether a submodule has files.
+fn read_index(root: &Path, printed: &[u8]) -> (u64, bool) {
+    let (mut hidden, mut has_submodule) = (0, false);
+    for entry in printed
+        .split(|byte| *byte == 0)
+        .filter(|entry| !entry.is_empty())
+    {
+        let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else {
+            continue;
+        };
+        let (head, path) = entry.split_at(tab);
+        let path = join(root, path.get(1..).unwrap_or_default());
+        let (tag, mode) = (head.first().copied(), head.get(2..8));
+        if mode == Some(GITLINK) {
+            has_submodule |= fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some());
+        }
+        // A lower-case tag is "assume unchanged"; `S` is "skip this file", which should not be there.
+        let is_hidden = match tag {
+            Some(b'S') => path.symlink_metadata().is_ok(),
+            Some(tag) => tag.is_ascii_lowercase(),
+            None => false,
+        };
+        hidden += u64::from(is_hidden);
+    }
+    (hidden, has_submodule)
+}
+
+fn join(root: &Path, path: &[u8]) -> PathBuf {
+    root.join(std::ffi::OsStr::from_bytes(path))
+}
+
+/// Returns the bytes of a file, or of the files in a directory, which git lists whole if it is a repository itself.
+fn size(path: &Path) -> u64 {
+    let Ok(found) = path.symlink_metadata() else {
+        return 0;
+    };
+    if !found.is_dir() {
+        return found.len();
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size(&entry.path())).sum()
+}
