@@ -19,6 +19,7 @@ mod admission;
 mod bare;
 mod command;
 mod disk;
+mod guidance;
 mod load;
 mod memory;
 mod output;
@@ -78,6 +79,7 @@ const ROWS: &[&str] = &[
     "model_round_5_kb",
     "model_round_500_kb",
     "patch_50000_lines",
+    "guidance_reread",
     "message_100_and_10000",
     "idle_agents_1",
     "idle_agents_10000",
@@ -115,6 +117,7 @@ async fn measure(
         "model_round_5_kb" => plain(round::overhead(5 << 10).await),
         "model_round_500_kb" => plain(round::overhead(500 << 10).await),
         "patch_50000_lines" => plain(patch::large_file(50_000)),
+        "guidance_reread" => plain(guidance::reread()),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,

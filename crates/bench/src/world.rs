@@ -8,7 +8,9 @@ use holon_engine::ports::{Clock, Ports};
 use holon_engine::request::{CreateAgent, Ingress, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
 use holon_store::Db;
-use holon_testkit::ports::{CountingEntropy, FixedModel, InstantPorts, MemoryPlans, ScriptedHomes};
+use holon_testkit::ports::{
+    CountingEntropy, FixedModel, InstantPorts, MemoryGuidance, MemoryPlans, ScriptedHomes,
+};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,6 +38,7 @@ pub(crate) fn ports(model: FixedModel) -> Ports {
         command: Arc::new(InstantPorts),
         file: Arc::new(InstantPorts),
         plan: Arc::new(MemoryPlans::default()),
+        guidance: Arc::new(MemoryGuidance::default()),
         home: Arc::new(ScriptedHomes::default()),
         clock: Arc::new(WallClock(Instant::now())),
         entropy: Arc::new(CountingEntropy::spread()),
@@ -74,6 +77,7 @@ pub(crate) async fn agent(host: &Host, name: &str) -> Result<AgentId, Box<dyn st
     let request = CreateAgent {
         agent_id: agent_id.clone(),
         workspace: WorkspaceChoice::default(),
+        home: Default::default(),
         model: None,
     };
     host.control().create_agent(request).await?;

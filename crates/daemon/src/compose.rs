@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::port::{
-    Attachments, Files, Homes, Models, OsEntropy, Plans, ReloadableAdapters, SystemClock,
+    Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Plans, ReloadableAdapters,
+    SystemClock,
 };
 use crate::setup;
 use holon_config::{Settings, Source};
@@ -12,7 +13,7 @@ use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
-use holon_workspace::ClaimFolders;
+use holon_workspace::{ClaimFolders, TemplateStore};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ pub(crate) fn open(
             reserved: reserved(home),
         },
     };
-    Ok(Host::open(config, ports(live, home), db)?)
+    Ok(Host::open(config, ports(settings, live, home), db)?)
 }
 
 /// Checks the default model before anything is opened. A model from a flag must be usable. A model from the
@@ -82,16 +83,23 @@ fn reserved(home: &Home) -> ReservedDirs {
     ReservedDirs::new([home.state_path(), home.run_dir()].map(canonical).to_vec())
 }
 
-fn ports(live: &ReloadableAdapters, home: &Home) -> Ports {
+fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
     let ReloadableAdapters { models, commands } = live.clone();
     let claims = ClaimFolders::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
+    let templates = TemplateStore::of_user(settings.user_home.as_deref());
     Ports {
         model: models,
         command: commands,
         file: Arc::new(Files::new(claims.clone(), attachments.clone())),
         plan: Arc::new(Plans),
-        home: Arc::new(Homes::new(home.agents_dir(), claims, attachments)),
+        guidance: Arc::new(GuidanceFiles::new(settings.user_home.as_deref())),
+        home: Arc::new(Homes::new(
+            home.agents_dir(),
+            claims,
+            attachments,
+            templates,
+        )),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

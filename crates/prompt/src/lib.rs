@@ -8,9 +8,11 @@ mod context;
 mod digest;
 mod fence;
 pub mod frame;
+mod instructions;
 mod policy;
 mod provenance;
 mod scope;
+mod skills;
 mod visible;
 mod work;
 

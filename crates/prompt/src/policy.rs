@@ -1,12 +1,17 @@
 //! The stable part of the prompt: the policy every agent of this build works under.
 //!
 //! The text is in `policy.md`, in the order: identity, turn, work, precedence, trust boundary, inspection, recovery,
-//! tools, work items, reporting. It does not depend on an agent, a workspace or a turn, so a provider may cache it
-//! across all of these.
+//! work items, reporting. It does not depend on an agent, a workspace or a turn, so a provider may cache it across all
+//! of these. The use of tools is in `tools.md`, because it follows the instruction files in the prompt.
 
 /// Returns the policy text.
 pub(crate) fn text() -> &'static str {
     include_str!("policy.md").trim_end()
+}
+
+/// Returns the text about the use of tools.
+pub(crate) fn tools() -> &'static str {
+    include_str!("tools.md").trim_end()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
-use crate::route::{agent, events, message, model, read, run, runtime, waiting, work};
+use crate::route::{agent, events, message, model, read, run, runtime, skill, waiting, work};
 use crate::state::{ActState, ReadState};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -62,6 +62,7 @@ fn read_routes() -> Vec<Route<ReadState>> {
         get_route("/agents/{id}/work-items", get(work::list)),
         get_route("/agents/{id}/work-items/{item}", get(work::show)),
         get_route("/agents/{id}/waits", get(waiting::waits)),
+        get_route("/agents/{id}/skills", get(skill::list)),
         get_route("/agents/{id}/timers", get(waiting::timers)),
         get_route("/status", get(read::default_status)),
         get_route("/briefs", get(read::default_briefs)),
@@ -98,6 +99,11 @@ fn act_routes() -> Vec<Route<ActState>> {
         post_route(
             "/control/agents/{id}/timers/{timer}/cancel",
             post(waiting::cancel_timer),
+        ),
+        post_route("/control/agents/{id}/skills/install", post(skill::install)),
+        post_route(
+            "/control/agents/{id}/skills/uninstall",
+            post(skill::uninstall),
         ),
         post_route("/control/run", post(run::run)),
         post_route("/control/runtime/reload", post(runtime::reload)),

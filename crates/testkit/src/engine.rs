@@ -5,7 +5,7 @@
 
 mod ports;
 
-use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryPlans};
+use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryGuidance, MemoryPlans};
 use futures_util::future::try_join_all;
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
@@ -71,6 +71,7 @@ impl TestEngine {
             command: Arc::new(InstantPorts),
             file: Arc::new(InstantPorts),
             plan: Arc::new(MemoryPlans::default()),
+            guidance: Arc::new(MemoryGuidance::default()),
             home: Arc::new(TrustedHomes),
             clock: Arc::clone(&clock) as Arc<_>,
             entropy: Arc::new(CountingEntropy::default()),
@@ -125,6 +126,7 @@ impl TestEngine {
         let request = CreateAgent {
             agent_id: agent(name),
             workspace: Default::default(),
+            home: Default::default(),
             model: None,
         };
         self.control().create_agent(request).await.unwrap();

@@ -3,11 +3,12 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::model_request::RoundRequest;
+use crate::model_request::{RequestFiles, RoundRequest};
 use holon_core::input::RoundTiming;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
+use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::ModelFailure;
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,8 +29,11 @@ impl Shell {
             return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
         let policy = self.ports.model.policy(model);
-        let plan = self.look_at_plan(&rows).await;
-        let round = RoundRequest::new(rows, policy, plan, self.conduct.reminder)?;
+        let files = RequestFiles {
+            plan: self.look_at_plan(&rows).await,
+            guidance: self.read_guidance(&rows).await,
+        };
+        let round = RoundRequest::new(rows, policy, files, self.conduct.reminder)?;
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = round.request.clone();
@@ -59,6 +63,15 @@ impl Shell {
         };
         let mut entropy = self.ports.entropy.source();
         Some(round.outcome(stamp, reply, timing, entropy.as_mut()))
+    }
+
+    /// Reads the agent's guidance for the first request of a turn. The frame that later requests show is stored.
+    async fn read_guidance(&self, rows: &TurnRows) -> Guidance {
+        if rows.frame.is_some() {
+            return Guidance::default();
+        }
+        let roots = GuidanceRoots::of(&rows.agent, &rows.turn.workspace);
+        self.ports.guidance.read(roots).await
     }
 
     /// Reads the rows the request is built from. A failed read is not the provider's fault, so it is retried until it

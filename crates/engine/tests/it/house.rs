@@ -15,8 +15,8 @@ use holon_engine::request::{AdmittedMessage, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
-    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryPlans, ScriptedFiles,
-    ScriptedHomes, ScriptedModel,
+    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryGuidance, MemoryPlans,
+    ScriptedFiles, ScriptedHomes, ScriptedModel,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -31,6 +31,7 @@ pub(crate) struct House {
     pub(crate) commands: Arc<FakeCommands>,
     pub(crate) files: Arc<ScriptedFiles>,
     pub(crate) plans: Arc<MemoryPlans>,
+    pub(crate) guidance: Arc<MemoryGuidance>,
     pub(crate) homes: Arc<ScriptedHomes>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) entropy: Arc<CountingEntropy>,
@@ -72,6 +73,7 @@ impl House {
             commands: FakeCommands::new(Arc::clone(&clock)),
             files: Arc::default(),
             plans: Arc::default(),
+            guidance: Arc::default(),
             homes: Arc::default(),
             clock,
             entropy: Arc::default(),
@@ -127,6 +129,7 @@ impl House {
             )),
             file: self.files.clone(),
             plan: self.plans.clone(),
+            guidance: self.guidance.clone(),
             home: self.homes.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
@@ -271,6 +274,7 @@ impl House {
             commands: self.commands.clone(),
             files: Arc::default(),
             plans: self.plans.clone(),
+            guidance: self.guidance.clone(),
             homes: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
@@ -298,6 +302,7 @@ pub(crate) async fn create(host: &Host, name: &str) {
     let request = CreateAgent {
         agent_id: agent(name),
         workspace: Default::default(),
+        home: Default::default(),
         model: None,
     };
     host.control()

@@ -146,14 +146,6 @@ impl RequestFault {
             "write it like that; `holon config models list` shows what there is",
         ),
     );
-    pub(crate) const TEMPLATE: Self = Self::new(
-        StatusCode::BAD_REQUEST,
-        RefusalText::with_hint(
-            "template_unavailable",
-            "agents cannot be made from a template in this build",
-            "leave the template out",
-        ),
-    );
     /// The caller sent a field that claims an authority.
     pub(crate) const CLAIMED_AUTHORITY: Self = Self::new(
         StatusCode::BAD_REQUEST,
@@ -198,7 +190,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::UNAUTHORIZED,
         Self::HOST_NOT_ALLOWED,
         Self::ORIGIN_NOT_ALLOWED,
@@ -215,7 +207,6 @@ impl RequestFault {
         Self::CURSOR,
         Self::CURSOR_AHEAD,
         Self::MODEL_REF,
-        Self::TEMPLATE,
         Self::CLAIMED_AUTHORITY,
         Self::NO_CONTENT,
         Self::SEVERAL_CONTENTS,

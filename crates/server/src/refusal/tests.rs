@@ -148,6 +148,20 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 36] = [
     ),
     ("invalid_agent_id", 400, None, None),
     ("invalid_workspace", 400, None, None),
+    ("invalid_template", 400, None, None),
+    (
+        "skill_already_installed",
+        409,
+        None,
+        Some("uninstall it first"),
+    ),
+    (
+        "skill_not_installed",
+        404,
+        None,
+        Some("`holon skills list` shows the skills of an agent"),
+    ),
+    ("invalid_skill", 400, None, None),
     (
         "workspace_reserved",
         400,

@@ -4,6 +4,10 @@
 mod attachment;
 mod choose;
 mod home;
+mod hostile_guidance;
+mod instructions;
 mod plan;
 mod root;
+mod skills;
+mod templates;
 mod tree;
