@@ -16,9 +16,13 @@ pub struct CreateAgentRequest {
     /// Model override as `provider/model`; the host's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Reserved; refused until templates exist.
+    /// Template of the agent's home: an id, an absolute path, or a directory on GitHub. Refused for an agent that
+    /// exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
+    /// Text that is added to the agent's `AGENTS.md`. Refused for an agent that exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<String>,
 }
 
 /// Action of a control request.

@@ -12,6 +12,7 @@ pub mod model;
 mod provenance;
 pub mod run;
 pub mod runtime;
+pub mod skill;
 pub mod status;
 pub mod work;
 pub mod workspace;
@@ -30,6 +31,7 @@ pub use runtime::{
     AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, ReloadResponse, Root, RuntimeInfo,
     ShutdownResponse,
 };
+pub use skill::{InstallSkillRequest, SkillChangeResponse, SkillsResponse, UninstallSkillRequest};
 pub use status::StatusResponse;
 pub use work::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,

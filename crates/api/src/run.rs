@@ -15,6 +15,9 @@ pub struct RunRequest {
     /// True if the named agent is created when it does not exist.
     #[serde(default)]
     pub create_agent: bool,
+    /// Template of an agent that is created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
     /// Model override as `provider/model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

@@ -1,10 +1,10 @@
 //! Response with one agent's summary, and the empty lists of features that this build does not have.
 
+use holon_domain::guidance::{LoadedAgentsMd, SkillEntry, SkillNote, SkillRoot};
 use holon_domain::summary::AgentSummary;
 use holon_domain::wait::WaitRecord;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Response of `GET /agents/{id}/status`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,6 +14,9 @@ pub struct StatusResponse {
     pub summary: AgentSummary,
     /// The active waits again, under the name that clients of the contract read.
     pub active_waiting_intents: Vec<WaitRecord>,
+    /// Sources of the instruction files that the next prompt loads.
+    pub loaded_agents_md: LoadedAgentsMd,
+    pub skills: Skills,
     /// Empty lists that clients of the contract iterate over.
     #[serde(flatten)]
     pub planes: Planes,
@@ -23,10 +26,6 @@ pub struct StatusResponse {
 /// can iterate over them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Planes {
-    /// Instruction files that were loaded, by scope.
-    pub loaded_agents_md: BTreeMap<String, Value>,
-    /// Skills by the way they were discovered.
-    pub skills: Skills,
     /// Agents that this agent created and supervises.
     pub active_children: Vec<Value>,
     /// Conditions the children wait for.
@@ -40,19 +39,32 @@ pub struct Planes {
 /// Skills of an agent by state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Skills {
-    /// Templates an agent can be created from.
+    /// Always empty: templates belong to the user and not to an agent; `holon template list` shows them.
     pub agent_templates_catalog: Vec<Value>,
-    /// Directories searched for skills.
-    pub discovered_roots: Vec<Value>,
-    pub discoverable_skills: Vec<Value>,
+    /// The first existing root of each scope.
+    pub discovered_roots: Vec<SkillRoot>,
+    pub discoverable_skills: Vec<SkillEntry>,
+    /// Always empty: this build has no way to attach a skill apart from its root.
     pub attached_skills: Vec<Value>,
+    /// Always empty: this build does not record which skills an agent has opened.
     pub active_skills: Vec<Value>,
+    /// Directories that look like skills and are not listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<SkillNote>,
 }
 
 impl From<AgentSummary> for StatusResponse {
-    fn from(summary: AgentSummary) -> Self {
+    fn from(mut summary: AgentSummary) -> Self {
+        let catalog = std::mem::take(&mut summary.skills);
         Self {
             active_waiting_intents: summary.work.waiting_intents.clone(),
+            loaded_agents_md: std::mem::take(&mut summary.loaded_agents_md),
+            skills: Skills {
+                discovered_roots: catalog.discovered_roots,
+                discoverable_skills: catalog.discoverable_skills,
+                notes: catalog.notes,
+                ..Skills::default()
+            },
             summary,
             planes: Planes::default(),
         }

@@ -17,7 +17,7 @@ use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelR
 use holon_domain::provider::ModelPolicy;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::{HomeHost, ModelClient, Ports};
-use holon_engine::request::WorkspaceChoice;
+use holon_engine::request::{HomeChoice, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
 use holon_process::{Image, Shims, start_latencies};
 use holon_store::Db;
@@ -221,6 +221,12 @@ struct Homes;
 impl HomeHost for Homes {
     async fn prepare(&self, _: &AgentId, agent_home: &str) -> Result<(), String> {
         std::fs::create_dir_all(agent_home).map_err(|error| error.to_string())
+    }
+    async fn seed(&self, _: &AgentId, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+    async fn make_from_template(&self, _: &str, _: &HomeChoice) -> Result<(), String> {
+        Ok(())
     }
     async fn remove(&self, _: &AgentId, agent_home: &str) -> Result<(), String> {
         std::fs::remove_dir_all(agent_home).map_err(|error| error.to_string())

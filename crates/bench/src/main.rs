@@ -21,6 +21,7 @@ mod bare;
 mod command;
 mod delta;
 mod disk;
+mod guidance;
 mod load;
 mod memory;
 mod output;
@@ -84,6 +85,7 @@ const ROWS: &[&str] = &[
     "model_round_500_kb",
     "first_delta",
     "patch_50000_lines",
+    "guidance_reread",
     "message_100_and_10000",
     "idle_agents_1",
     "idle_agents_10000",
@@ -126,6 +128,7 @@ async fn measure(
         "model_round_500_kb" => plain(round::overhead(500 << 10).await),
         "first_delta" => delta::first(holon, 200).await,
         "patch_50000_lines" => plain(patch::large_file(50_000)),
+        "guidance_reread" => plain(guidance::reread()),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,

@@ -9,7 +9,11 @@ use holon_engine::request::{CreateAgent, Ingress, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
 use holon_store::Db;
 use holon_testkit::ports::{
+<<<<<<< HEAD
     CountingEntropy, FixedModel, InstantPorts, MemoryPlans, ScriptedHomes, ScriptedWorkspaces,
+=======
+    CountingEntropy, FixedModel, InstantPorts, MemoryGuidance, MemoryPlans, ScriptedHomes,
+>>>>>>> h15b-r
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -38,6 +42,7 @@ pub(crate) fn ports(model: FixedModel) -> Ports {
         command: Arc::new(InstantPorts),
         file: Arc::new(InstantPorts),
         plan: Arc::new(MemoryPlans::default()),
+        guidance: Arc::new(MemoryGuidance::default()),
         home: Arc::new(ScriptedHomes::default()),
         workspace: Arc::new(ScriptedWorkspaces::default()),
         clock: Arc::new(WallClock(Instant::now())),
@@ -77,6 +82,7 @@ pub(crate) async fn agent(host: &Host, name: &str) -> Result<AgentId, Box<dyn st
     let request = CreateAgent {
         agent_id: agent_id.clone(),
         workspace: WorkspaceChoice::default(),
+        home: Default::default(),
         model: None,
     };
     host.control().create_agent(request).await?;

@@ -1,6 +1,7 @@
 //! The command line. The doc comments of options and subcommands are their help texts.
 
 mod config;
+mod template;
 mod work;
 mod workspace;
 
@@ -8,6 +9,7 @@ pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand, SetModelArgs,
 };
+pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
 
@@ -96,6 +98,16 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<AgentCommand>,
     },
+    /// List, show and check the templates that agents are made from.
+    Template {
+        #[command(subcommand)]
+        command: TemplateCommand,
+    },
+    /// List, install and remove an agent's skills.
+    Skills {
+        #[command(subcommand)]
+        command: SkillsCommand,
+    },
     /// Show and change settings, providers, credentials and models.
     Config {
         #[command(subcommand)]
@@ -154,6 +166,9 @@ pub(crate) struct RunArgs {
     /// Create the agent if it does not exist.
     #[arg(long, requires = "agent")]
     pub(crate) create_agent: bool,
+    /// Template of the agent that is created: an id, an absolute path, or a directory on GitHub.
+    #[arg(long, value_name = "TEMPLATE", requires = "create_agent")]
+    pub(crate) template: Option<String>,
     /// Model to use, as provider/model; a named agent keeps it for later turns.
     #[arg(long, value_name = "REF")]
     pub(crate) model: Option<String>,
@@ -210,6 +225,12 @@ pub(crate) enum AgentCommand {
         /// Model of the agent, as provider/model [default: the host's default model].
         #[arg(long, value_name = "REF")]
         model: Option<String>,
+        /// Template of the agent's home: an id, an absolute path, or a directory on GitHub; see `holon template list`.
+        #[arg(long, value_name = "TEMPLATE")]
+        template: Option<String>,
+        /// Text that is added to the agent's AGENTS.md.
+        #[arg(long, value_name = "TEXT")]
+        seed: Option<String>,
         #[command(flatten)]
         workspace: WorkspaceArgs,
     },

@@ -8,6 +8,8 @@ pub(crate) mod init;
 mod prompt;
 mod run;
 mod serve;
+mod skills;
+mod template;
 mod text;
 mod view;
 mod waiting;
@@ -39,6 +41,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Wake(wake) => block_on(waiting::wake(home, wake, output)),
         Command::Explain { agent } => block_on(waiting::explain(home, agent, output)),
         Command::Agent { command } => block_on(agent::run(home, command, output)),
+        Command::Template { command } => template::run(home, command, output),
+        Command::Skills { command } => block_on(skills::run(home, command, output)),
         Command::Config { command } => block_on(config::run(home, command, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),
         Command::Completions { shell } => {

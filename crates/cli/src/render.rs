@@ -14,7 +14,7 @@ pub(crate) mod work;
 pub(crate) mod workspace;
 
 use holon_client::Answer;
-use holon_client::view::{Agent, AgentListEntry, Brief, Task, TranscriptEntry};
+use holon_client::view::{Agent, AgentListEntry, Brief, LoadedInstructions, Task, TranscriptEntry};
 use holon_domain::text;
 use serde_json::Value;
 
@@ -82,6 +82,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
         active_tasks,
         newest_seq: _,
         work: _,
+        loaded_agents_md,
     } = summary;
     let mut lines = vec![
         format!("agent      {} ({})", identity.agent_id, agent.status),
@@ -98,6 +99,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
     if execution.policy.process_execution.path_confinement == "not_enforced" {
         lines.push("confined   no: its commands run as you (not_enforced)".to_owned());
     }
+    lines.extend(instruction_lines(loaded_agents_md));
     lines.push(format!(
         "messages   {} queued, {} in all, {} turns",
         agent.pending, agent.total_message_count, agent.turn_index
@@ -122,6 +124,20 @@ pub(crate) fn summary(summary: &Agent) -> String {
         lines.push(format!("next       {hint}"));
     }
     lines.join("\n")
+}
+
+/// Renders the instruction files that the agent loads, and those that it does not load.
+fn instruction_lines(loaded: &LoadedInstructions) -> Vec<String> {
+    let sources = [
+        &loaded.user_global_source,
+        &loaded.agent_source,
+        &loaded.workspace_source,
+    ];
+    let sources = sources.into_iter().flatten();
+    let loaded_lines = sources.map(|source| format!("guided by  {}", source.path));
+    let notes = loaded.notes.iter();
+    let note_lines = notes.map(|note| format!("warning    {}: {}", note.path, note.note));
+    loaded_lines.chain(note_lines).collect()
 }
 
 /// Renders an active task in one line.

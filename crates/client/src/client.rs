@@ -11,8 +11,9 @@ use crate::view::{
 };
 use holon_api::{
     AdmittedResponse, ClearModelRequest, ControlAction, ControlRequest, ControlResponse,
-    CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health, PageOrder, Projection,
-    PromptRequest, ReloadResponse, Root, RunRequest, SetModelRequest, ShutdownResponse,
+    CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health, InstallSkillRequest,
+    PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest, SetModelRequest,
+    ShutdownResponse, SkillChangeResponse, SkillsResponse, UninstallSkillRequest,
 };
 use holon_domain::AgentId;
 use holon_domain::limits::{ANSWER_IDLE_MS, GIT_WRITE_MS};
@@ -219,6 +220,40 @@ impl Client {
         request: &CreateAgentRequest,
     ) -> Result<Answer<Identity>, Error> {
         self.post(control_path(agent_id, "create"), request).await
+    }
+
+    /// Lists the skills that an agent can use.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn skills(&self, agent_id: &AgentId) -> Result<SkillsResponse, Error> {
+        self.get(agent_path(Some(agent_id), "skills")).await
+    }
+
+    /// Installs a skill into an agent's home.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn install_skill(
+        &self,
+        agent_id: &AgentId,
+        request: &InstallSkillRequest,
+    ) -> Result<SkillChangeResponse, Error> {
+        self.post(control_path(agent_id, "skills/install"), request)
+            .await
+    }
+
+    /// Removes a skill from an agent's home.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn uninstall_skill(
+        &self,
+        agent_id: &AgentId,
+        request: &UninstallSkillRequest,
+    ) -> Result<SkillChangeResponse, Error> {
+        self.post(control_path(agent_id, "skills/uninstall"), request)
+            .await
     }
 
     /// Sends an operator's prompt. The response means that it is stored.

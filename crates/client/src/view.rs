@@ -257,6 +257,33 @@ pub struct Agent {
     pub newest_seq: u64,
     #[serde(flatten)]
     pub work: Work,
+    #[serde(default)]
+    pub loaded_agents_md: LoadedInstructions,
+}
+
+/// Sources of the instruction files that an agent loads.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct LoadedInstructions {
+    pub user_global_source: Option<InstructionSource>,
+    pub agent_source: Option<InstructionSource>,
+    pub workspace_source: Option<InstructionSource>,
+    /// Files that exist and are not loaded.
+    pub notes: Vec<InstructionNote>,
+}
+
+/// An instruction file that is loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct InstructionSource {
+    pub path: String,
+}
+
+/// An instruction file that is not loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct InstructionNote {
+    pub path: String,
+    /// The reason in words.
+    pub note: String,
 }
 
 /// Workspace of an agent.

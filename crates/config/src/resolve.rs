@@ -75,6 +75,10 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
     explicit.extend(figures);
     Ok(Settings {
         home: resolve_home(env, flags)?,
+        user_home: env
+            .get("HOME")
+            .map(PathBuf::from)
+            .filter(|home| home.is_absolute()),
         default_agent: resolve_agent(layers, flags)?,
         http_addr: resolve_http_addr(layers, flags)?,
         model: resolve_model(layers, flags)?,

@@ -45,6 +45,8 @@ pub struct StaleReminder {
 pub struct Settings {
     /// Directory that holds everything of this host; absolute.
     pub home: Sourced<PathBuf>,
+    /// Home of the user, in which `.agents` holds guidance of all agents. Absent if it is unknown or relative.
+    pub user_home: Option<PathBuf>,
     /// Agent that is meant when none is named.
     pub default_agent: Sourced<AgentId>,
     /// Address of the HTTP control plane.

@@ -59,6 +59,8 @@ pub fn summarise(
         work_item_counts: agent.work.items,
         active_timer_count: agent.work.active_timers,
         work: WorkSummary::default(),
+        loaded_agents_md: Default::default(),
+        skills: Default::default(),
         newest_seq: agent.counters.events,
     }
 }

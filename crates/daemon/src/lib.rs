@@ -24,6 +24,7 @@ mod setup;
 mod signal;
 mod socket_keeper;
 mod survey;
+pub mod templates;
 
 pub use daemon_record::DaemonRecord;
 pub use endpoint::{Endpoints, socket_path};

@@ -8,7 +8,7 @@ use holon_config::{Settings, Token};
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_domain::run::RunOnceResponse;
-use holon_engine::request::{RunRequest, WorkspaceChoice};
+use holon_engine::request::{HomeChoice, RunRequest, WorkspaceChoice};
 use holon_engine::{Host, RunNews, Scope};
 use holon_store::{Home, Occupant};
 use std::path::PathBuf;
@@ -95,6 +95,10 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Error> {
         text: request.text,
         agent_id: request.agent_id,
         create_agent: request.create_agent,
+        home: HomeChoice {
+            template: request.template,
+            seed: None,
+        },
         model: request.model.as_deref().map(ModelRef::parse).transpose()?,
         max_rounds: request.max_turns,
         wait_for_tasks: !request.no_wait_for_tasks,

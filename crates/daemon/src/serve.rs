@@ -19,6 +19,7 @@ use holon_domain::limits::OPEN_FILES;
 use holon_engine::{Host, Scope};
 use holon_server::{HostPorts, ServerConfig, SetupManager, SetupReader, Token};
 use holon_store::Home;
+use holon_workspace::{SeedReport, TemplateStore};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +82,7 @@ pub async fn serve(
     let (up, is_up) = watch::channel(false);
     let pending = PendingFiles::new(&home, endpoints.clone(), unsaved);
     let coming_up = async {
+        seed_templates(settings).await;
         come_up(&host, settings.default_agent.value.clone()).await?;
         up.send_replace(true);
         let (http, socket) = (endpoints.http_addr, endpoints.socket_path.display());
@@ -131,6 +133,23 @@ fn doors(host: &Host, setup: &Arc<HostSetup>) -> HostPorts {
 
 fn log_early_end(signal: &str) {
     tracing::info!(signal, "asked to go down before the host was up");
+}
+
+/// Writes the built-in templates to the user's directory. They are in the program too, so a failure is only logged.
+async fn seed_templates(settings: &Settings) {
+    let store = TemplateStore::of_user(settings.user_home.as_deref());
+    match tokio::task::spawn_blocking(move || store.seed_builtins()).await {
+        Ok(Ok(report)) => {
+            let SeedReport {
+                written,
+                refreshed,
+                left,
+            } = report;
+            tracing::debug!(?written, ?refreshed, ?left, "built-in templates");
+        }
+        Ok(Err(error)) => tracing::warn!(%error, "the built-in templates could not be written"),
+        Err(error) => tracing::warn!(%error, "the built-in templates could not be written"),
+    }
 }
 
 /// Recovers what the last process left and creates the default agent. Both wait for disk space.

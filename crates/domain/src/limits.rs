@@ -366,6 +366,7 @@ pub const CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
 pub const CREDENTIAL_PROFILES: usize = 256;
 /// Largest `config.toml`, in bytes. A larger one is refused.
 pub const CONFIG_FILE_BYTES: u64 = 1 << 20;
+<<<<<<< HEAD
 /// Most workspaces attached to one agent. At the limit a new one is refused (`workspace_limit`) until another is
 /// detached. They are listed in each status.
 pub const ATTACHED_WORKSPACES: usize = 64;
@@ -386,3 +387,37 @@ pub const WORKTREE_RECORD_BYTES: u64 = 64 << 10;
 /// Most managed worktrees that one clean-up or list looks at, of one host. Further ones are left for the next call,
 /// and the answer says so.
 pub const WORKTREES_LISTED: usize = 1_000;
+=======
+/// Largest instruction file (`AGENTS.md`, `CLAUDE.md`) that is loaded, in bytes. A larger one is not loaded, and the
+/// prompt and the status say so: every prompt carries the file, so it must leave room for the work.
+pub const INSTRUCTION_FILE_BYTES: u64 = 64 << 10;
+/// Share of a prompt's token budget that instruction files may take: one part of this many. Longer files are cut, the
+/// longest first, and the prompt names the file in which the rest is.
+pub const INSTRUCTION_BUDGET_SHARE: u32 = 4;
+/// Most instruction files whose content is kept in memory, so that an unchanged file is not read again. Beyond it the
+/// kept contents are dropped and read again.
+pub const INSTRUCTION_FILES_KEPT: usize = 256;
+/// Largest frontmatter of a `SKILL.md`, in bytes. A skill with a larger one is not listed, and a note says why.
+pub const SKILL_FRONTMATTER_BYTES: u64 = 64 << 10;
+/// Largest `SKILL.md`, in bytes. A larger one is not listed: an agent opens the whole file.
+pub const SKILL_FILE_BYTES: u64 = 1 << 20;
+/// Most characters of a skill's description, by the public format. A longer one is not listed.
+pub const SKILL_DESCRIPTION_CHARS: usize = 1_024;
+/// Most directories of a skill root that are looked at; the rest is left out with a note.
+pub const SKILLS_PER_ROOT: usize = 256;
+/// Share of a prompt's token budget that the catalogue of skills may take: one part of this many. The rest is counted,
+/// and the prompt names the root in which it is.
+pub const SKILL_BUDGET_SHARE: u32 = 16;
+/// Most files of a skill that is installed. An installation of more fails and leaves nothing.
+pub const INSTALL_FILES: usize = 5_000;
+/// Most bytes of a skill that is installed. An installation of more fails and leaves nothing.
+pub const INSTALL_BYTES: u64 = 50 << 20;
+/// Deepest directory of a skill that is installed. An installation of a deeper one fails and leaves nothing.
+pub const INSTALL_DEPTH: usize = 16;
+/// Most skills that a template may name. A template with more is refused.
+pub const TEMPLATE_SKILLS: usize = 32;
+/// Largest `skills.json` of a template, in bytes. A larger one is refused.
+pub const TEMPLATE_SKILLS_BYTES: u64 = 64 << 10;
+/// Largest text that an operator may add to the `AGENTS.md` of a new agent, in bytes. A larger one is refused.
+pub const OPERATOR_SEED_BYTES: usize = 16 << 10;
+>>>>>>> h15b-r

@@ -11,6 +11,7 @@ use crate::agent::{AgentStatus, IdentityView, ItemCounts, LastFailure, Lifecycle
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::continuation::ContinuationResolution;
+use crate::guidance::{LoadedAgentsMd, SkillCatalog};
 use crate::id::{MessageId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
@@ -262,6 +263,12 @@ pub struct AgentSummary {
     pub active_timer_count: u32,
     #[serde(flatten)]
     pub work: WorkSummary,
+    /// Instruction files that the next prompt loads. Present only when one agent is shown alone.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub loaded_agents_md: LoadedAgentsMd,
+    /// Skills that the next prompt lists. Present only when one agent is shown alone.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub skills: SkillCatalog,
     /// Position of the newest event, from the same read. A client can stream from there without a gap.
     pub newest_seq: u64,
 }

@@ -1,10 +1,11 @@
 //! The interface for changes. Every method returns after its commit is on disk.
 
+mod skills;
 mod work;
 mod workspace;
 
 use crate::error::Error;
-use crate::request::{AdmittedMessage, CreateAgent, Ingress, WorkspaceChoice};
+use crate::request::{AdmittedMessage, CreateAgent, HomeChoice, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply, admission};
@@ -15,6 +16,12 @@ use holon_domain::agent::{
 use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_store::Readers;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// Reason for which a template is refused for an agent that exists.
+pub(crate) const TEMPLATE_OF_EXISTING: &str =
+    "it exists already, and a template or seed makes a new agent only";
 
 /// Changes agents and their work. Cheap to clone. Every method returns after its commit is on disk.
 #[derive(Debug, Clone)]
@@ -24,10 +31,12 @@ pub struct ControlHandle {
     readers: Readers,
     agents_dir: String,
     default_agent: AgentId,
+    /// Held while an agent is created from a template, so that its home and its row are made together.
+    creating: Arc<Mutex<()>>,
 }
 
 impl ControlHandle {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         shell: Shell,
         readers: Readers,
         agents_dir: String,
@@ -38,6 +47,7 @@ impl ControlHandle {
             readers,
             agents_dir,
             default_agent,
+            creating: Arc::default(),
         }
     }
 
@@ -69,6 +79,7 @@ impl ControlHandle {
         let CreateAgent {
             agent_id,
             workspace,
+            home,
             model,
         } = request;
         let kind = if agent_id == self.default_agent {
@@ -85,18 +96,57 @@ impl ControlHandle {
             lineage_parent_agent_id: None,
         };
         let new = self.new_agent(identity.clone(), &workspace, model).await?;
+        let _alone = if home.is_empty() {
+            None
+        } else {
+            Some(self.creating.lock().await)
+        };
         if let Some(found) = self.find(&identity.agent_id).await? {
-            return accept_existing(&found, &new, &workspace);
+            return accept_existing(&found, &new, &workspace, &home);
         }
         self.check_reserved(&new.workspace)?;
+        if !home.is_empty() {
+            return self.create_with_home(new, &home).await;
+        }
         match self.shell.create(new.clone()).await {
             Ok(()) => Ok(IdentityView::active(identity)),
             // Another caller created the agent between the read and the commit.
             Err(Error::AgentConflict { .. }) => match self.find(&identity.agent_id).await? {
-                Some(found) => accept_existing(&found, &new, &workspace),
+                Some(found) => accept_existing(&found, &new, &workspace, &home),
                 None => Err(Error::Overloaded),
             },
             Err(error) => Err(error),
+        }
+    }
+
+    /// Makes the home of a new agent from a template, and then the agent. The home is removed if the agent cannot be
+    /// made; a crash in between leaves a home that the next attempt replaces.
+    async fn create_with_home(
+        &self,
+        new: NewAgent,
+        choice: &HomeChoice,
+    ) -> Result<IdentityView, Error> {
+        let (identity, agent_home) = (new.identity.clone(), new.agent_home.clone());
+        let home = &self.shell.ports.home;
+        let made = home.make_from_template(&agent_home, choice).await;
+        made.map_err(|message| Error::Template { message })?;
+        holon_fault::hit("template.applied");
+        match self.shell.create(new).await {
+            Ok(()) => Ok(IdentityView::active(identity)),
+            // The commit may have taken effect, so the home must stay.
+            Err(error @ (Error::CommitUnknown | Error::StoreLost { .. } | Error::ShuttingDown)) => {
+                Err(error)
+            }
+            Err(error) => {
+                if let Err(reason) = home.remove(&identity.agent_id, &agent_home).await {
+                    tracing::warn!(
+                        agent_home,
+                        reason,
+                        "the home of an agent that was not made stays"
+                    );
+                }
+                Err(error)
+            }
         }
     }
 
@@ -285,10 +335,15 @@ fn accept_existing(
     found: &AgentRecord,
     wanted: &NewAgent,
     choice: &WorkspaceChoice,
+    home: &HomeChoice,
 ) -> Result<IdentityView, Error> {
     let agent_id = found.identity.agent_id.clone();
     if found.identity.visibility != Visibility::Public {
         let reason = "the name is taken".to_owned();
+        return Err(Error::AgentConflict { agent_id, reason });
+    }
+    if !home.is_empty() {
+        let reason = TEMPLATE_OF_EXISTING.to_owned();
         return Err(Error::AgentConflict { agent_id, reason });
     }
     if !choice.is_empty() && found.workspace != wanted.workspace {

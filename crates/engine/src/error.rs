@@ -4,6 +4,7 @@
 
 use holon_core::Rejection;
 use holon_domain::AgentId;
+use holon_domain::guidance::SkillFault;
 use holon_domain::id::AgentIdError;
 use holon_domain::refusal::RefusalText;
 use holon_store::StoreLost;
@@ -41,6 +42,21 @@ pub enum Error {
         /// Names the directory, the reason and an alternative.
         message: String,
     },
+    /// The template cannot be applied; nothing was made.
+    #[error("{message}")]
+    Template {
+        /// Names the template, the reason and an alternative.
+        message: String,
+    },
+    /// A skill of this name is in the agent's home.
+    #[error("{message}")]
+    SkillInstalled { message: String },
+    /// No skill of this name is in the agent's home.
+    #[error("{message}")]
+    SkillMissing { message: String },
+    /// The directory is no skill, or cannot be copied or linked.
+    #[error("{message}")]
+    SkillInvalid { message: String },
     /// The workspace holds or lies in a directory of the host.
     #[error("the workspace {workspace} reaches {reserved}, which belongs to the host")]
     WorkspaceReserved {
@@ -145,6 +161,26 @@ impl Error {
                 "the directory cannot be used as a workspace",
                 "give an existing directory by its absolute path; the working directory must lie inside it",
             ),
+            Self::Template { .. } => RefusalText::without_hint(
+                "invalid_template",
+                "the template cannot be applied, and nothing was made",
+                "the message says why; `holon template list` shows the templates, `holon template validate` checks one",
+            ),
+            Self::SkillInstalled { .. } => RefusalText::with_hint(
+                "skill_already_installed",
+                "a skill of this name is in the agent's home",
+                "uninstall it first",
+            ),
+            Self::SkillMissing { .. } => RefusalText::with_hint(
+                "skill_not_installed",
+                "no skill of this name is in the agent's home",
+                "`holon skills list` shows the skills of an agent",
+            ),
+            Self::SkillInvalid { .. } => RefusalText::without_hint(
+                "invalid_skill",
+                "the skill cannot be installed, and nothing was changed",
+                "the message says why",
+            ),
             Self::WorkspaceReserved { .. } => RefusalText::with_hint(
                 "workspace_reserved",
                 "the workspace holds or lies in the host's own `state` or `run`, where a command that cleans its workspace would remove what proves that it ran",
@@ -215,6 +251,10 @@ impl Error {
             Self::AgentConflict { .. }
             | Self::AgentId(_)
             | Self::Workspace { .. }
+            | Self::Template { .. }
+            | Self::SkillInstalled { .. }
+            | Self::SkillMissing { .. }
+            | Self::SkillInvalid { .. }
             | Self::WorkspaceReserved { .. }
             | Self::Overloaded
             | Self::DiskFull
@@ -236,6 +276,10 @@ impl Error {
             | Self::AgentConflict { agent_id, .. } => Some(agent_id),
             Self::AgentId(_)
             | Self::Workspace { .. }
+            | Self::Template { .. }
+            | Self::SkillInstalled { .. }
+            | Self::SkillMissing { .. }
+            | Self::SkillInvalid { .. }
             | Self::WorkspaceReserved { .. }
             | Self::CursorTooOld { .. }
             | Self::Overloaded
@@ -268,6 +312,18 @@ impl Error {
             Self::Workspace {
                 message: "/srv/missing does not exist".to_owned(),
             },
+            Self::Template {
+                message: "there is no template \"x\"".to_owned(),
+            },
+            Self::SkillInstalled {
+                message: "skill \"x\" is installed already".to_owned(),
+            },
+            Self::SkillMissing {
+                message: "skill \"x\" is not installed".to_owned(),
+            },
+            Self::SkillInvalid {
+                message: "/srv/x is no skill".to_owned(),
+            },
             Self::WorkspaceReserved {
                 workspace: "/srv".to_owned(),
                 reserved: "/srv/holon/state".to_owned(),
@@ -294,6 +350,16 @@ impl Error {
             .into_iter()
             .map(Self::Rejected);
         rejected.chain(own).collect()
+    }
+}
+
+impl From<SkillFault> for Error {
+    fn from(fault: SkillFault) -> Self {
+        match fault {
+            SkillFault::AlreadyInstalled { message } => Self::SkillInstalled { message },
+            SkillFault::NotInstalled { message } => Self::SkillMissing { message },
+            SkillFault::Refused { message } => Self::SkillInvalid { message },
+        }
     }
 }
 

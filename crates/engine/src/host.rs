@@ -72,10 +72,14 @@ impl Host {
         let reads = ReadHandle::new(
             readers.clone(),
             facts,
+<<<<<<< HEAD
             ReadPorts {
                 model: Arc::clone(&shell.ports.model),
                 plans: Arc::clone(&shell.ports.plan),
             },
+=======
+            &shell.ports,
+>>>>>>> h15b-r
             epoch,
             shell.stalled.clone(),
             LiveFeeds {
@@ -137,7 +141,16 @@ impl Host {
     /// When storage fails.
     pub async fn ensure_default_agent(&self, agent_id: AgentId) -> Result<(), Error> {
         match self.control.find(&agent_id).await {
-            Ok(Some(_)) => return Ok(()),
+            Ok(Some(found)) => {
+                // The instructions of an agent that an earlier build made may be missing, or were deleted since.
+                // It may have to wait for disk space, and the host must not.
+                let shell = self.control.shell().clone();
+                let agent_home = found.settings.agent_home;
+                self.control.shell().spawn(async move {
+                    shell.seed_home(&agent_id, &agent_home).await;
+                });
+                return Ok(());
+            }
             Ok(None) => {}
             // The agent exists. One unreadable agent must not keep the host from starting.
             Err(Error::AgentAside { .. }) => return Ok(()),
@@ -146,6 +159,7 @@ impl Host {
         let request = CreateAgent {
             agent_id,
             workspace: Default::default(),
+            home: Default::default(),
             model: None,
         };
         self.control.create_agent(request).await.map(|_| ())

@@ -13,6 +13,7 @@ use crate::kernel::intents_of;
 use holon_core::input::{ContextSize, RoundTiming, StaleReminder, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
+use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest};
@@ -25,6 +26,15 @@ use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
 use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work};
 use holon_store::TurnRows;
 use reminder::Reminder;
+
+/// Files that the shell read for a request.
+#[derive(Debug, Clone)]
+pub struct RequestFiles {
+    /// State of the plan file of the turn's work item.
+    pub plan: PlanFile,
+    /// Guidance of the agent. Only the first request of a turn uses it; later ones show what the first one showed.
+    pub guidance: Guidance,
+}
 
 /// A model request of an open turn, with the facts needed to record its reply.
 #[derive(Debug, Clone)]
@@ -49,13 +59,13 @@ pub struct RoundRequest {
 
 impl RoundRequest {
     /// Builds the request. `None` if the turn has no model, or its opening message is missing. `policy` holds the
-    /// model's limits before anything was learned from its provider, `plan` the state of the plan file of the turn's
-    /// work item, and `terms` the conditions for reminders of that item.
+    /// model's limits before anything was learned from its provider, and `terms` the conditions for reminders of the
+    /// turn's work item.
     #[must_use]
     pub fn new(
         mut rows: TurnRows,
         policy: ModelPolicy,
-        plan: PlanFile,
+        files: RequestFiles,
         terms: ReminderTerms,
     ) -> Option<Self> {
         let model = rows.turn.model.clone()?;
@@ -63,9 +73,14 @@ impl RoundRequest {
         // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
+<<<<<<< HEAD
         let tools = holon_tools::offered(preset, policy.freeform_tools);
         let built = build_frame(&rows, &model, &tools, policy, &plan)?;
         let (frame, context) = (frame_record(&built), context_size(&built));
+=======
+        let tools = holon_tools::catalog(preset);
+        let built = build_frame(&rows, &model, &tools, policy, &files)?;
+>>>>>>> h15b-r
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
@@ -103,8 +118,13 @@ impl RoundRequest {
             learned: rows.learned,
             stated: None,
             preset,
+<<<<<<< HEAD
             plan: changed_plan(rows.item.as_ref(), plan),
             reminder: reminder.into_newest(),
+=======
+            built,
+            plan: changed_plan(rows.item.as_ref(), files.plan),
+>>>>>>> h15b-r
         })
     }
 
@@ -196,7 +216,7 @@ fn build_frame(
     model: &ModelRef,
     tools: &ToolSet,
     policy: ModelPolicy,
-    plan: &PlanFile,
+    files: &RequestFiles,
 ) -> Option<BuiltFrame> {
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
@@ -205,12 +225,13 @@ fn build_frame(
         Some(kept) => Work::Kept(kept.work.as_deref()),
         None => Work::Rows(
             rows.work.as_ref().unwrap_or(&nothing),
-            current_plan(rows, plan),
+            current_plan(rows, &files.plan),
         ),
     };
     let input = FrameInput {
         work,
         agent: &rows.agent,
+        guidance: &files.guidance,
         model,
         current: rows.messages.get(&rows.turn.message_seq)?,
         history: &history,

@@ -2,11 +2,12 @@
 //!
 //! The engine has no type parameters; a port is an `Arc<dyn Trait>`.
 
-use crate::request::WorkspaceChoice;
+use crate::request::{HomeChoice, WorkspaceChoice};
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, TaskStreams};
 use holon_domain::delta::TextSink;
 use holon_domain::file_change::PatchResult;
+use holon_domain::guidance::{Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillSource};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{LearnedLimits, ModelPolicy};
@@ -177,11 +178,47 @@ pub trait PlanHost: Send + Sync + std::fmt::Debug {
     async fn remove(&self, agent_home: &str, item: &WorkItemId) -> Result<(), String>;
 }
 
+/// Reads the standing guidance of agents. Its files belong to projects and agents, so anything may be in their place;
+/// an implementation follows no link and reads a bounded part.
+#[async_trait]
+pub trait GuidanceHost: Send + Sync + std::fmt::Debug {
+    /// Reads the guidance as it is on disk now.
+    async fn read(&self, roots: GuidanceRoots) -> Guidance;
+
+    /// Lists the skills in an agent's own root. Empty if they cannot be listed.
+    async fn installed_skills(&self, agent_home: &str) -> Vec<InstalledSkill>;
+
+    /// Installs a skill into an agent's home, completely or not at all, and returns its name. Runs nothing of it.
+    ///
+    /// # Errors
+    /// When it is no skill, or one of its name is there.
+    async fn install_skill(
+        &self,
+        agent_home: &str,
+        source: SkillSource,
+    ) -> Result<String, SkillFault>;
+
+    /// Removes a skill from an agent's home.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    async fn uninstall_skill(&self, agent_home: &str, name: &str) -> Result<(), SkillFault>;
+}
+
 /// Manages agents' homes. The command or patch that first needs a home creates it.
 #[async_trait]
 pub trait HomeHost: Send + Sync + std::fmt::Debug {
     /// Checks that the home exists or can be created, and records the directory the agent works in.
     async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
+    /// Creates the home of the default agent and its `AGENTS.md` if either is missing. Changes nothing that exists.
+    async fn seed(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
+    /// Makes the home of an agent that does not exist yet from a template, completely or not at all. The home counts as
+    /// a leftover of an interrupted attempt until [`HomeHost::prepare`] has run.
+    ///
+    /// # Errors
+    /// The reason, worded for the operator. Nothing was made.
+    async fn make_from_template(&self, agent_home: &str, choice: &HomeChoice)
+    -> Result<(), String>;
     /// Removes the home and the records of the agent's commands and patches. Harmless when they are gone.
     async fn remove(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
     /// Resolves the workspace a caller chose and checks it: the root exists, and the directory lies inside it.
@@ -236,6 +273,7 @@ pub struct Ports {
     pub command: Arc<dyn CommandHost>,
     pub file: Arc<dyn FileHost>,
     pub plan: Arc<dyn PlanHost>,
+    pub guidance: Arc<dyn GuidanceHost>,
     pub home: Arc<dyn HomeHost>,
     pub workspace: Arc<dyn WorkspaceHost>,
     pub clock: Arc<dyn Clock>,

@@ -7,13 +7,18 @@ pub use work::{EntryFilter, WorkItemPage};
 use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
+<<<<<<< HEAD
 use crate::ports::{ModelClient, PlanHost};
+=======
+use crate::ports::{GuidanceHost, ModelClient, Ports};
+>>>>>>> h15b-r
 use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventPage, EventQuery, EventRecord, FeedNotice};
+use holon_domain::guidance::{GuidanceRoots, InstalledSkill, SkillCatalog};
 use holon_domain::message::MessageLabels;
 use holon_domain::queue::{MessageSeq, QueueView};
 use holon_domain::summary::{AgentListEntry, AgentSummary};
@@ -32,7 +37,11 @@ pub struct ReadHandle {
     readers: Readers,
     facts: SharedConditions,
     model: Arc<dyn ModelClient>,
+<<<<<<< HEAD
     plans: Arc<dyn PlanHost>,
+=======
+    guidance: Arc<dyn GuidanceHost>,
+>>>>>>> h15b-r
     epoch: String,
     stalled: StalledAgents,
     /// Kept only to make new receivers from it.
@@ -56,7 +65,11 @@ impl ReadHandle {
     pub(crate) fn new(
         readers: Readers,
         facts: SharedConditions,
+<<<<<<< HEAD
         ports: ReadPorts,
+=======
+        ports: &Ports,
+>>>>>>> h15b-r
         epoch: String,
         stalled: StalledAgents,
         feeds: LiveFeeds,
@@ -64,8 +77,13 @@ impl ReadHandle {
         Self {
             readers,
             facts,
+<<<<<<< HEAD
             model: ports.model,
             plans: ports.plans,
+=======
+            model: Arc::clone(&ports.model),
+            guidance: Arc::clone(&ports.guidance),
+>>>>>>> h15b-r
             epoch,
             stalled,
             feed: Arc::new(feeds.notices),
@@ -140,12 +158,32 @@ impl ReadHandle {
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
         summary::add_work(&mut summary, work, hints);
+        let roots = GuidanceRoots::of(&agent, &agent.workspace);
+        let guidance = self.guidance.read(roots).await;
+        summary.loaded_agents_md = guidance.instructions.sources();
+        summary.skills = guidance.skills;
         self.stalled
             .explain(agent_id, &mut summary.scheduling_posture);
         if let Some(reason) = aside {
             summary::put_aside(&mut summary, &reason);
         }
         Ok(summary)
+    }
+
+    /// Returns the skills that an agent can use, and those in its own root.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn skills(
+        &self,
+        agent_id: &AgentId,
+    ) -> Result<(SkillCatalog, Vec<InstalledSkill>), Error> {
+        let read = self.read_agent(agent_id, |_, _, agent| Ok(agent));
+        let agent = read.await?;
+        let roots = GuidanceRoots::of(&agent, &agent.workspace);
+        let catalog = self.guidance.read(roots).await.skills;
+        let installed = self.guidance.installed_skills(&agent.agent_home).await;
+        Ok((catalog, installed))
     }
 
     /// Returns the newest briefs of an agent in ascending order.

@@ -34,11 +34,29 @@ impl WorkspaceChoice {
     }
 }
 
+/// The content of a new agent's home that a caller chose.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HomeChoice {
+    /// Selector of the template, as the caller wrote it; the default template when only a seed is given.
+    pub template: Option<String>,
+    /// Text of the operator that is added to the agent's `AGENTS.md`.
+    pub seed: Option<String>,
+}
+
+impl HomeChoice {
+    /// Returns true if the caller chose nothing; then the home is made when it is first needed.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.template.is_none() && self.seed.is_none()
+    }
+}
+
 /// A request to create an agent.
 #[derive(Debug, Clone)]
 pub struct CreateAgent {
     pub agent_id: AgentId,
     pub workspace: WorkspaceChoice,
+    pub home: HomeChoice,
     /// Model override; the host's models when absent.
     pub model: Option<ModelRef>,
 }
@@ -52,6 +70,8 @@ pub struct RunRequest {
     pub agent_id: Option<AgentId>,
     /// True if a missing named agent is created.
     pub create_agent: bool,
+    /// Content of the home of an agent that is created; refused for one that exists.
+    pub home: HomeChoice,
     /// Model override, stored for the agent from now on; `None` leaves it unchanged.
     pub model: Option<ModelRef>,
     /// Upper bound on model rounds.

@@ -139,6 +139,12 @@ async fn prepare_agent(control: &ControlHandle, request: &RunRequest) -> Result<
     let found = control.find(&agent_id).await;
     match control.shell().hide_private(&agent_id, found).await? {
         Some(found) if found.identity.visibility == Visibility::Public => {
+            if !request.home.is_empty() {
+                return Err(Error::AgentConflict {
+                    agent_id,
+                    reason: crate::control::TEMPLATE_OF_EXISTING.to_owned(),
+                });
+            }
             configure(control, request, &found).await?;
         }
         Some(_) => return Err(Error::AgentNotFound { agent_id }),
@@ -148,6 +154,7 @@ async fn prepare_agent(control: &ControlHandle, request: &RunRequest) -> Result<
             let new = crate::request::CreateAgent {
                 agent_id: agent_id.clone(),
                 workspace,
+                home: request.home.clone(),
                 model: request.model.clone(),
             };
             control.create_agent(new).await?;

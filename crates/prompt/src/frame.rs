@@ -6,9 +6,11 @@
 use crate::context::HistoryItem;
 use crate::measured::Measured;
 use crate::work::{self, Work, WorkText};
-use crate::{context, digest, policy, scope};
+use crate::{context, digest, instructions, policy, scope, skills};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::guidance::Guidance;
+use holon_domain::limits::{INSTRUCTION_BUDGET_SHARE, SKILL_BUDGET_SHARE};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ModelRef, PromptBlock, PromptCache, PromptFrame, Stability};
 use holon_domain::task::TaskListEntry;
@@ -20,6 +22,8 @@ use holon_domain::tool_set::ToolSet;
 #[derive(Debug, Clone, Copy)]
 pub struct FrameInput<'a> {
     pub agent: &'a AgentRecord,
+    /// Guidance on disk when the turn started. Later requests of the turn show what the first one showed.
+    pub guidance: &'a Guidance,
     /// The model that gets the request.
     pub model: &'a ModelRef,
     /// The message this turn answers.
@@ -43,9 +47,13 @@ pub struct BuiltFrame {
     pub frame: PromptFrame,
     /// Text that is the same for all agents of a build.
     pub stable: String,
+<<<<<<< HEAD
     /// Hash of `stable`, under which it is stored.
     pub stable_hash: String,
     /// Text that changes only with the agent, its workspace or its model.
+=======
+    /// Text that changes only with the agent, its workspace, its model or its guidance.
+>>>>>>> h15b-r
     pub agent_scoped: String,
     /// Hash of `agent_scoped`, under which it is stored.
     pub agent_scoped_hash: String,
@@ -60,11 +68,23 @@ pub struct BuiltFrame {
 /// Builds the frame of a turn's first request.
 #[must_use]
 pub fn build(input: &FrameInput<'_>) -> BuiltFrame {
-    rebuild(
-        input,
-        policy::text(),
-        &scope::text(input.agent, input.model),
-    )
+    rebuild(input, policy::text(), &agent_scoped(input))
+}
+
+/// Renders the text that changes only with the agent, its workspace, its model or its guidance: surroundings, user-wide,
+/// agent and workspace instructions, then the use of skills and of tools.
+fn agent_scoped(input: &FrameInput<'_>) -> String {
+    let room = |share| usize::try_from(input.budget_tokens / share).unwrap_or(usize::MAX);
+    let guidance = input.guidance;
+    let instructions = instructions::text(&guidance.instructions, room(INSTRUCTION_BUDGET_SHARE));
+    let skills = skills::text(&guidance.skills, room(SKILL_BUDGET_SHARE));
+    let parts: Vec<String> = [scope::text(input.agent, input.model)]
+        .into_iter()
+        .chain(instructions)
+        .chain(skills)
+        .chain([policy::tools().to_owned()])
+        .collect();
+    parts.join("\n\n")
 }
 
 /// Builds the frame of a later request of the same turn from the two stored texts. They are not rendered again, so a

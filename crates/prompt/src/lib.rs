@@ -8,10 +8,15 @@ mod context;
 mod digest;
 mod fence;
 pub mod frame;
+<<<<<<< HEAD
 mod measured;
+=======
+mod instructions;
+>>>>>>> h15b-r
 mod policy;
 mod provenance;
 mod scope;
+mod skills;
 mod visible;
 mod work;
 

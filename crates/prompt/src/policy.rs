@@ -1,8 +1,8 @@
 //! The stable part of the prompt: the policy every agent of this build works under.
 //!
 //! The text is in `policy.md`, in the order: identity, turn, work, precedence, trust boundary, inspection, recovery,
-//! tools, work items, reporting. It does not depend on an agent, a workspace or a turn, so a provider may cache it
-//! across all of these.
+//! work items, reporting. It does not depend on an agent, a workspace or a turn, so a provider may cache it across all
+//! of these. The use of tools is in `tools.md`, because it follows the instruction files in the prompt.
 
 use crate::measured::Measured;
 use std::sync::OnceLock;
@@ -12,6 +12,7 @@ pub(crate) fn text() -> &'static str {
     include_str!("policy.md").trim_end()
 }
 
+<<<<<<< HEAD
 /// Measures the stable text of a frame. The text of this build is measured once; another build may have stored another.
 pub(crate) fn measure(stable: &str) -> Measured<'_> {
     static OWN: OnceLock<Measured<'static>> = OnceLock::new();
@@ -20,6 +21,11 @@ pub(crate) fn measure(stable: &str) -> Measured<'_> {
     } else {
         Measured::of(stable)
     }
+=======
+/// Returns the text about the use of tools.
+pub(crate) fn tools() -> &'static str {
+    include_str!("tools.md").trim_end()
+>>>>>>> h15b-r
 }
 
 #[cfg(test)]

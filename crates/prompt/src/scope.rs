@@ -1,7 +1,7 @@
 //! The agent-scoped part of the prompt: the agent's identity, its workspace, and the rules enforced there.
 //!
 //! It changes only with the agent, its workspace or its model, so a provider may cache it across turns. It states facts
-//! of the runtime; instruction files are not loaded here.
+//! of the runtime; instruction files are in `instructions`.
 
 use crate::provenance::spelled;
 use crate::visible;

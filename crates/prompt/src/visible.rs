@@ -19,9 +19,13 @@ pub(crate) fn line(text: &str) -> String {
 /// Renders a name of outside origin: on one line, short, and quoted so that it is not mistaken for a label of the
 /// runtime.
 pub(crate) fn name(text: &str) -> String {
-    let short = holon_domain::text::preview(text, LABEL_BYTES);
+    quoted(&holon_domain::text::preview(text, LABEL_BYTES))
+}
+
+/// Quotes a text on one line.
+pub(crate) fn quoted(text: &str) -> String {
     // Backslashes come first: otherwise a name that ends with one would undo the escape of the quote behind it.
-    let escaped = short.replace('\\', "\\\\").replace('"', "\\\"");
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", line(&escaped))
 }
 

@@ -91,11 +91,15 @@ impl From<Error> for Refusal {
 fn status_of(error: &Error) -> StatusCode {
     match error {
         Error::Rejected(rejection) => status_of_rejection(rejection),
-        Error::AgentNotFound { .. } => StatusCode::NOT_FOUND,
-        Error::AgentConflict { .. } | Error::AgentAside { .. } => StatusCode::CONFLICT,
-        Error::AgentId(_) | Error::Workspace { .. } | Error::WorkspaceReserved { .. } => {
-            StatusCode::BAD_REQUEST
+        Error::AgentNotFound { .. } | Error::SkillMissing { .. } => StatusCode::NOT_FOUND,
+        Error::AgentConflict { .. } | Error::AgentAside { .. } | Error::SkillInstalled { .. } => {
+            StatusCode::CONFLICT
         }
+        Error::AgentId(_)
+        | Error::Workspace { .. }
+        | Error::Template { .. }
+        | Error::SkillInvalid { .. }
+        | Error::WorkspaceReserved { .. } => StatusCode::BAD_REQUEST,
         Error::CursorTooOld { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
@@ -152,6 +156,10 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::AgentConflict { .. }
         | Error::AgentId(_)
         | Error::Workspace { .. }
+        | Error::Template { .. }
+        | Error::SkillInstalled { .. }
+        | Error::SkillMissing { .. }
+        | Error::SkillInvalid { .. }
         | Error::WorkspaceReserved { .. }
         | Error::CursorTooOld { .. }
         | Error::DiskFull

@@ -7,6 +7,7 @@ pub(crate) mod model;
 pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod runtime;
+pub(crate) mod skill;
 pub(crate) mod waiting;
 pub(crate) mod work;
 pub(crate) mod workspace;

@@ -3,7 +3,11 @@
 
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
+<<<<<<< HEAD
 use crate::route::{agent, events, message, model, read, run, runtime, waiting, work, workspace};
+=======
+use crate::route::{agent, events, message, model, read, run, runtime, skill, waiting, work};
+>>>>>>> h15b-r
 use crate::state::{ActState, ReadState};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -62,6 +66,7 @@ fn read_routes() -> Vec<Route<ReadState>> {
         get_route("/agents/{id}/work-items", get(work::list)),
         get_route("/agents/{id}/work-items/{item}", get(work::show)),
         get_route("/agents/{id}/waits", get(waiting::waits)),
+        get_route("/agents/{id}/skills", get(skill::list)),
         get_route("/agents/{id}/timers", get(waiting::timers)),
         get_route("/agents/{id}/worktree-summary", get(workspace::summary)),
         get_route("/worktree-summary", get(workspace::default_summary)),
@@ -101,6 +106,7 @@ fn act_routes() -> Vec<Route<ActState>> {
             "/control/agents/{id}/timers/{timer}/cancel",
             post(waiting::cancel_timer),
         ),
+<<<<<<< HEAD
         post_route(
             "/control/agents/{id}/workspace/attach",
             post(workspace::attach),
@@ -115,6 +121,13 @@ fn act_routes() -> Vec<Route<ActState>> {
             post(workspace::detach),
         ),
         post_route("/control/worktrees", post(workspace::worktrees)),
+=======
+        post_route("/control/agents/{id}/skills/install", post(skill::install)),
+        post_route(
+            "/control/agents/{id}/skills/uninstall",
+            post(skill::uninstall),
+        ),
+>>>>>>> h15b-r
         post_route("/control/run", post(run::run)),
         post_route("/control/runtime/reload", post(runtime::reload)),
         post_route("/control/runtime/shutdown", post(runtime::shutdown)),

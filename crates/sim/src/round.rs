@@ -11,9 +11,10 @@ use holon_core::input::RoundTiming;
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::block::calls_of;
 use holon_domain::effect::EffectRecord;
+use holon_domain::guidance::Guidance;
 use holon_domain::limits;
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
-use holon_engine::model_request::{ReminderTerms, RoundRequest};
+use holon_engine::model_request::{ReminderTerms, RequestFiles, RoundRequest};
 use holon_engine::work_answer::{self, PlanFile};
 use holon_store::Store;
 use std::sync::Arc;
@@ -56,7 +57,9 @@ impl World {
         let plan = rows.item.as_ref().map_or(PlanFile::Known, |item| {
             work_answer::plan_look(item, self.tool_world.plan(&item.id).cloned())
         });
-        let Some(request) = RoundRequest::new(rows, POLICY, plan, REMINDER) else {
+        let guidance = Guidance::default();
+        let files = RequestFiles { plan, guidance };
+        let Some(request) = RoundRequest::new(rows, POLICY, files, REMINDER) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),

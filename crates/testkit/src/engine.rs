@@ -5,7 +5,11 @@
 
 mod ports;
 
+<<<<<<< HEAD
 use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryPlans, ScriptedWorkspaces};
+=======
+use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryGuidance, MemoryPlans};
+>>>>>>> h15b-r
 use futures_util::future::try_join_all;
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
@@ -71,6 +75,7 @@ impl TestEngine {
             command: Arc::new(InstantPorts),
             file: Arc::new(InstantPorts),
             plan: Arc::new(MemoryPlans::default()),
+            guidance: Arc::new(MemoryGuidance::default()),
             home: Arc::new(TrustedHomes),
             workspace: Arc::new(ScriptedWorkspaces::default()),
             clock: Arc::clone(&clock) as Arc<_>,
@@ -126,6 +131,7 @@ impl TestEngine {
         let request = CreateAgent {
             agent_id: agent(name),
             workspace: Default::default(),
+            home: Default::default(),
             model: None,
         };
         self.control().create_agent(request).await.unwrap();

@@ -11,6 +11,7 @@ mod clock;
 mod commands;
 mod entropy;
 mod file;
+mod guidance;
 mod home;
 mod instant;
 mod model;
@@ -22,6 +23,7 @@ pub use clock::ManualClock;
 pub use commands::{CommandLog, FakeCommand, FakeCommandHost, FakeCommands};
 pub use entropy::CountingEntropy;
 pub use file::{FinishRequest, ScriptedFiles, added_file};
+pub use guidance::MemoryGuidance;
 pub use home::ScriptedHomes;
 pub use instant::InstantPorts;
 pub use model::{

@@ -1,9 +1,9 @@
 //! Agent homes: created on first use, completely or not at all, and removed without following links.
 //!
-//! An agent that has done nothing has no home on disk. A home is built under a temporary name, synced and renamed into
-//! place, so no reader sees half of it; each other folder is created by the first writer that needs it. Both operations
-//! may be interrupted at any point and run again. A lock per home serialises them, so a home that was requested before
-//! its agent was removed is not created afterwards.
+//! An agent that has done nothing has no home on disk, unless a template made it. A home is built under a temporary
+//! name, synced and renamed into place, so no reader sees half of it; each other folder is created by the first writer
+//! that needs it. Both operations may be interrupted at any point and run again. A lock per home serialises them, so a
+//! home that was requested before its agent was removed is not created afterwards.
 
 use crate::error::{Error, at};
 use crate::scratch::{self, Purpose};
@@ -18,12 +18,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Directories of a new home, parents before children.
-const DIRECTORIES: [&str; 1] = ["memory"];
+/// Directory of the memory files, which every home has.
+const MEMORY: &str = "memory";
 
-/// Files of a new home and their initial content.
-const FILES: [(&str, &str); 3] = [
-    ("AGENTS.md", include_str!("../assets/agent-home.md")),
+/// Memory files of a new home and their initial content.
+const MEMORY_FILES: [(&str, &str); 2] = [
     ("memory/self.md", include_str!("../assets/memory-self.md")),
     (
         "memory/operator.md",
@@ -31,12 +30,19 @@ const FILES: [(&str, &str); 3] = [
     ),
 ];
 
+/// The instruction file of a home.
+pub(crate) const AGENTS_MD: &str = "AGENTS.md";
+/// The part of it that explains the home; every home has it.
+const HOME_GUIDANCE: &str = include_str!("../assets/home-guidance.md");
+/// Title of the text that an operator gave for a new agent.
+const SEED_TITLE: &str = "## From your operator";
+
 /// Number of locks, and so of homes that can be created or removed at once.
 const GATES: usize = 64;
 static GATE: [Mutex<()>; GATES] = [const { Mutex::new(()) }; GATES];
 
 /// Locks a home. Two homes may share a lock.
-fn lock_home(home: &Path) -> MutexGuard<'static, ()> {
+pub(crate) fn lock_home(home: &Path) -> MutexGuard<'static, ()> {
     let mut hasher = DefaultHasher::new();
     home.hash(&mut hasher);
     let number = usize::try_from(hasher.finish() % GATES as u64).unwrap_or_default();
@@ -65,15 +71,36 @@ pub fn make_home(home: &Path, is_wanted: impl FnOnce() -> bool) -> Result<(), Er
     if exists(home)? || !is_wanted() {
         return Ok(());
     }
+    let agents_md = initial_agents_md(crate::template::DEFAULT.agents_md, None);
+    place_home(home, |new| build(new, &agents_md))
+}
+
+/// Renders the first `AGENTS.md` of a home: the template, the explanation of the home, and the operator's own text.
+pub(crate) fn initial_agents_md(template: &str, seed: Option<&str>) -> String {
+    let mut text = format!("{}\n\n{HOME_GUIDANCE}", template.trim_end());
+    if let Some(seed) = seed {
+        text.push_str(&format!("\n{SEED_TITLE}\n\n{}\n", seed.trim()));
+    }
+    text
+}
+
+/// Builds a home under a temporary name and puts it in place. The caller holds the lock. An error leaves nothing.
+pub(crate) fn place_home<E: From<Error>>(
+    home: &Path,
+    build: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), E> {
     let (agents_dir, name) = split_home(home)?;
-    DirBuilder::new()
+    let made = DirBuilder::new()
         .recursive(true)
         .mode(0o700)
-        .create(agents_dir)
-        .map_err(at("create", agents_dir))?;
+        .create(agents_dir);
+    made.map_err(at("create", agents_dir))?;
     scratch::sweep(agents_dir, name)?;
     let new = scratch::path(agents_dir, name, Purpose::New)?;
-    build(&new)?;
+    if let Err(error) = build(&new) {
+        scratch::remove_tree(&new)?;
+        return Err(error);
+    }
     match put_in_place(&new, home) {
         Ok(()) => {}
         // Another process created the home first, and it is complete too.
@@ -81,9 +108,35 @@ pub fn make_home(home: &Path, is_wanted: impl FnOnce() -> bool) -> Result<(), Er
             scratch::remove_tree(&new)?;
             exists(home)?;
         }
-        Err(error) => return Err(at("create", home)(error)),
+        Err(error) => return Err(at("create", home)(error).into()),
     }
-    sync(agents_dir)
+    Ok(sync(agents_dir)?)
+}
+
+/// Creates the home if there is none, and its `AGENTS.md` if that is missing. Nothing that exists is changed, also if it
+/// is not a regular file.
+///
+/// # Errors
+/// Fails if something that is not a directory is in the place of the home, or the filesystem refuses.
+pub fn ensure_guide(home: &Path) -> Result<(), Error> {
+    make_home(home, || true)?;
+    let guide = home.join(AGENTS_MD);
+    match fs::symlink_metadata(&guide) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(at("look at", &guide)(error)),
+    }
+    let new = scratch::path(home, AGENTS_MD, Purpose::New)?;
+    write(
+        &new,
+        &initial_agents_md(crate::template::DEFAULT.agents_md, None),
+    )?;
+    match put_in_place(&new, &guide) {
+        Ok(()) => sync(home),
+        // The agent wrote one meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => scratch::remove_tree(&new),
+        Err(error) => Err(at("create", &guide)(error)),
+    }
 }
 
 /// Splits a home into its directory and its name.
@@ -118,7 +171,7 @@ fn move_away(home: &Path, gone: &Path) -> Result<(), Error> {
     }
 }
 
-fn exists(home: &Path) -> Result<bool, Error> {
+pub(crate) fn exists(home: &Path) -> Result<bool, Error> {
     match fs::symlink_metadata(home) {
         Ok(found) if found.is_dir() => Ok(true),
         Ok(_) => Err(Error::HomeBlocked {
@@ -129,27 +182,24 @@ fn exists(home: &Path) -> Result<bool, Error> {
     }
 }
 
-fn build(new: &Path) -> Result<(), Error> {
-    let directory = |path: &Path| {
-        DirBuilder::new()
-            .mode(0o700)
-            .create(path)
-            .map_err(at("create", path))
-    };
-    directory(new)?;
-    for name in DIRECTORIES {
-        directory(&new.join(name))?;
-    }
-    for (name, content) in FILES {
+/// Creates the directory of a new home with the files that every home has.
+pub(crate) fn build(new: &Path, agents_md: &str) -> Result<(), Error> {
+    make_dir(new)?;
+    make_dir(&new.join(MEMORY))?;
+    write(&new.join(AGENTS_MD), agents_md)?;
+    for (name, content) in MEMORY_FILES {
         write(&new.join(name), content)?;
     }
-    for name in DIRECTORIES {
-        sync(&new.join(name))?;
-    }
+    sync(&new.join(MEMORY))?;
     sync(new)
 }
 
-fn write(path: &Path, content: &str) -> Result<(), Error> {
+pub(crate) fn make_dir(path: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().mode(0o700).create(path);
+    made.map_err(at("create", path))
+}
+
+pub(crate) fn write(path: &Path, content: &str) -> Result<(), Error> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -161,7 +211,7 @@ fn write(path: &Path, content: &str) -> Result<(), Error> {
         .map_err(at("write", path))
 }
 
-fn sync(directory: &Path) -> Result<(), Error> {
+pub(crate) fn sync(directory: &Path) -> Result<(), Error> {
     File::open(directory)
         .and_then(|dir| dir.sync_all())
         .map_err(at("sync", directory))

@@ -19,8 +19,18 @@ pub(super) async fn run(
         AgentCommand::Create {
             id,
             model,
+            template,
+            seed,
             workspace,
-        } => create(home, &id, model, workspace, output).await,
+        } => {
+            let request = CreateAgentRequest {
+                model,
+                template,
+                seed,
+                ..CreateAgentRequest::default()
+            };
+            create(home, &id, request, workspace, output).await
+        }
         AgentCommand::List => list(home, output).await,
         AgentCommand::Start { id } => control(home, id, ControlAction::Start, output).await,
         AgentCommand::Stop { id } => control(home, id, ControlAction::Stop, output).await,
@@ -32,7 +42,7 @@ pub(super) async fn run(
 async fn create(
     home: Option<PathBuf>,
     id: &str,
-    model: Option<String>,
+    given: CreateAgentRequest,
     workspace: WorkspaceArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
@@ -44,10 +54,12 @@ async fn create(
     let request = CreateAgentRequest {
         workspace_root: absolute("--workspace-root", workspace.workspace_root)?,
         cwd: absolute("--cwd", workspace.cwd)?,
-        model: model
+        model: given
+            .model
             .map(|model| path::model("--model", &model))
             .transpose()?,
-        template: None,
+        template: given.template,
+        seed: given.seed,
     };
     let host = Host::find(home, None, output)?;
     let identity = host.check_answer(host.client().create_agent(&agent_id, &request).await)?;

@@ -87,6 +87,7 @@ fn build_request(args: RunArgs) -> Result<RunRequest, Failure> {
         text,
         agent,
         create_agent,
+        template,
         model,
         max_turns,
         no_wait_for_tasks,
@@ -95,6 +96,7 @@ fn build_request(args: RunArgs) -> Result<RunRequest, Failure> {
     Ok(RunRequest {
         agent_id: agent.map(|id| parse_agent_id(&id)).transpose()?,
         create_agent,
+        template,
         model: model
             .map(|model| path::model("--model", &model))
             .transpose()?,

@@ -1,14 +1,18 @@
 //! The engine's port for agents' homes on this machine. Blocking work runs off the async threads.
 //!
-//! A home is not created with its agent: the first command or patch that needs it creates it, see `workspace`.
+//! Unless a template makes it, a home is not created with its agent: the first command or patch that needs it creates
+//! it, see `workspace`. The default agent's home is created with it.
 
 use super::attached::Attachments;
+use super::clock::wall_clock;
 use async_trait::async_trait;
 use holon_domain::AgentId;
+use holon_domain::limits::OPERATOR_SEED_BYTES;
+use holon_domain::template::TemplateSelector;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::HomeHost;
-use holon_engine::request::WorkspaceChoice;
-use holon_workspace::ClaimFolders;
+use holon_engine::request::{HomeChoice, WorkspaceChoice};
+use holon_workspace::{ClaimFolders, TemplateOrder, TemplateStore};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,7 +28,11 @@ pub(crate) struct Homes {
     agents_dir: PathBuf,
     claims: ClaimFolders,
     attachments: Attachments,
+    templates: TemplateStore,
 }
+
+/// Template of a new home for which only a seed was given.
+const DEFAULT_TEMPLATE: &str = "holon-default";
 
 impl Homes {
     /// Creates the port for homes in `agents_dir`.
@@ -32,11 +40,13 @@ impl Homes {
         agents_dir: PathBuf,
         claims: ClaimFolders,
         attachments: Attachments,
+        templates: TemplateStore,
     ) -> Self {
         Self {
             agents_dir,
             claims,
             attachments,
+            templates,
         }
     }
 
@@ -86,10 +96,51 @@ impl HomeHost for Homes {
         let (attachments, home) = (self.attachments.clone(), agent_home.to_owned());
         Self::off_thread(agent_id, move || {
             holon_workspace::check_home(Path::new(&home))?;
+            holon_workspace::confirm_home(Path::new(&home))?;
             attachments.record_start(&home);
             Ok(())
         })
         .await
+    }
+
+    async fn seed(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String> {
+        let home = agent_home.to_owned();
+        Self::off_thread(agent_id, move || {
+            holon_workspace::ensure_guide(Path::new(&home))
+        })
+        .await
+    }
+
+    async fn make_from_template(
+        &self,
+        agent_home: &str,
+        choice: &HomeChoice,
+    ) -> Result<(), String> {
+        let template = choice.template.as_deref().unwrap_or(DEFAULT_TEMPLATE);
+        let selector = TemplateSelector::parse(template).map_err(|error| error.to_string())?;
+        if choice
+            .seed
+            .as_ref()
+            .is_some_and(|seed| seed.len() > OPERATOR_SEED_BYTES)
+        {
+            return Err(format!(
+                "the seed has more than {OPERATOR_SEED_BYTES} bytes"
+            ));
+        }
+        let order = TemplateOrder {
+            selector: selector.to_string(),
+            seed: choice.seed.clone(),
+            applied_at: wall_clock(),
+        };
+        let (templates, home) = (self.templates.clone(), PathBuf::from(agent_home));
+        let made = tokio::task::spawn_blocking(move || {
+            let template = templates.resolve(&selector)?;
+            holon_workspace::apply_template(&home, &template, &order)
+        });
+        match made.await {
+            Ok(made) => made.map_err(|error| error.to_string()),
+            Err(stopped) => Err(format!("the work on the home ended early: {stopped}")),
+        }
     }
 
     async fn remove(&self, agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {

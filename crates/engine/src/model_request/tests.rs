@@ -1,7 +1,7 @@
 //! The cost of a message must not depend on the number of messages before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use super::{ReminderTerms, RoundRequest};
+use super::{ReminderTerms, RequestFiles, RoundRequest};
 use crate::conditions::SharedConditions;
 use crate::kernel::{HandledInput, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
@@ -9,6 +9,7 @@ use holon_core::{HostConditions, Input, RoundAnswer, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::guidance::Guidance;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReason};
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
@@ -139,8 +140,11 @@ impl MessageBench {
             panic!("a turn begins with a request");
         };
         let rows = ready(self.store.turn(&self.id, turn_index));
-        let round =
-            RoundRequest::new(rows.unwrap().unwrap(), POLICY, PlanFile::Known, TERMS).unwrap();
+        let files = RequestFiles {
+            plan: PlanFile::Known,
+            guidance: Guidance::default(),
+        };
+        let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY, files, TERMS).unwrap();
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),

@@ -4,6 +4,7 @@ use super::{AFTER_A_FAULT_MS, Shell, renewal};
 use crate::error::Error;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
+use holon_domain::agent::{AgentKind, AgentRecord};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use tokio_util::sync::CancellationToken;
 
@@ -50,9 +51,20 @@ impl Shell {
     }
 
     async fn prepare_home(&self, agent_id: &AgentId, stamp: Stamp) -> Option<Input> {
-        let home = self.home_of(agent_id).await?;
-        let result = self.ports.home.prepare(agent_id, &home).await;
+        let agent = self.read_agent(agent_id).await?;
+        let home = &agent.agent_home;
+        let result = self.ports.home.prepare(agent_id, home).await;
+        if result.is_ok() && agent.identity.kind == AgentKind::Default {
+            self.seed_home(agent_id, home).await;
+        }
         Some(Input::HomePrepared { stamp, result })
+    }
+
+    /// Creates what is missing of the default agent's home. The agent can work without it, so a failure is only logged.
+    pub(crate) async fn seed_home(&self, agent_id: &AgentId, agent_home: &str) {
+        if let Err(reason) = self.ports.home.seed(agent_id, agent_home).await {
+            tracing::warn!(%agent_id, reason, "the instructions of the default agent could not be made");
+        }
     }
 
     async fn remove_home(&self, agent_id: &AgentId, stamp: Stamp) -> Option<Input> {
@@ -65,12 +77,18 @@ impl Shell {
         Some(Input::HomeRemoved { stamp, result })
     }
 
-    /// Returns the path of an agent's home; `None` if the agent is gone. Retries a failed read until the host halts.
+    /// Returns the path of an agent's home; `None` if the agent is gone.
     pub(super) async fn home_of(&self, agent_id: &AgentId) -> Option<String> {
+        let agent = self.read_agent(agent_id).await?;
+        Some(agent.settings.agent_home)
+    }
+
+    /// Returns an agent's row; `None` if the agent is gone. Retries a failed read until the host halts.
+    async fn read_agent(&self, agent_id: &AgentId) -> Option<AgentRecord> {
         while !self.halted.is_cancelled() {
             let read = self.store.agent(agent_id);
             match self.read_or_put_aside(agent_id, read).await {
-                Ok(found) => return found.map(|agent| agent.settings.agent_home),
+                Ok(found) => return found,
                 Err(Error::AgentAside { .. }) => return None,
                 Err(error) => {
                     tracing::warn!(%agent_id, %error, "an agent could not be read yet");

@@ -386,6 +386,7 @@ async fn a_run_whose_agent_is_put_aside_ends_with_the_reason() {
         text: "hello".to_owned(),
         agent_id: Some(agent("bad")),
         create_agent: false,
+        home: Default::default(),
         model: None,
         max_rounds: None,
         wait_for_tasks: true,

@@ -15,8 +15,13 @@ use holon_engine::request::{AdmittedMessage, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
+<<<<<<< HEAD
     CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryPlans, ScriptedFiles,
     ScriptedHomes, ScriptedModel, ScriptedWorkspaces,
+=======
+    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryGuidance, MemoryPlans,
+    ScriptedFiles, ScriptedHomes, ScriptedModel,
+>>>>>>> h15b-r
 };
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -31,6 +36,7 @@ pub(crate) struct House {
     pub(crate) commands: Arc<FakeCommands>,
     pub(crate) files: Arc<ScriptedFiles>,
     pub(crate) plans: Arc<MemoryPlans>,
+    pub(crate) guidance: Arc<MemoryGuidance>,
     pub(crate) homes: Arc<ScriptedHomes>,
     pub(crate) workspaces: Arc<ScriptedWorkspaces>,
     pub(crate) clock: Arc<ManualClock>,
@@ -73,6 +79,7 @@ impl House {
             commands: FakeCommands::new(Arc::clone(&clock)),
             files: Arc::default(),
             plans: Arc::default(),
+            guidance: Arc::default(),
             homes: Arc::default(),
             workspaces: Arc::default(),
             clock,
@@ -129,6 +136,7 @@ impl House {
             )),
             file: self.files.clone(),
             plan: self.plans.clone(),
+            guidance: self.guidance.clone(),
             home: self.homes.clone(),
             workspace: self.workspaces.clone(),
             clock: self.clock.clone(),
@@ -274,6 +282,7 @@ impl House {
             commands: self.commands.clone(),
             files: Arc::default(),
             plans: self.plans.clone(),
+            guidance: self.guidance.clone(),
             homes: Arc::default(),
             workspaces: Arc::default(),
             clock: self.clock.clone(),
@@ -302,6 +311,7 @@ pub(crate) async fn create(host: &Host, name: &str) {
     let request = CreateAgent {
         agent_id: agent(name),
         workspace: Default::default(),
+        home: Default::default(),
         model: None,
     };
     host.control()

@@ -139,6 +139,7 @@ async fn an_agent_without_a_home_is_refused_alike_at_every_door() {
     let new = CreateAgent {
         agent_id: agent("main"),
         workspace: Default::default(),
+        home: Default::default(),
         model: None,
     };
     host.control().create_agent(new).await.expect("made");

@@ -15,6 +15,7 @@ mod deltas;
 mod due;
 mod feed;
 mod forgetting;
+mod guidance;
 mod house;
 mod kernel;
 mod lifecycle;

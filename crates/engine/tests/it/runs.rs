@@ -18,6 +18,7 @@ pub(crate) fn request(text: &str) -> RunRequest {
         text: text.to_owned(),
         agent_id: None,
         create_agent: false,
+        home: Default::default(),
         model: None,
         max_rounds: None,
         wait_for_tasks: true,

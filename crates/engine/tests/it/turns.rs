@@ -202,6 +202,7 @@ async fn an_agent_whose_home_no_decision_could_be_made_on_runs_all_the_same() {
     let request = CreateAgent {
         agent_id: agent("main"),
         workspace: Default::default(),
+        home: Default::default(),
         model: None,
     };
     house.homes.hold(true);

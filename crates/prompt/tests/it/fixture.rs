@@ -1,6 +1,7 @@
 //! An agent, a model, a tool and messages to build frames from.
 
 use holon_domain::agent::{AgentRecord, AgentRow, Counters};
+use holon_domain::guidance::Guidance;
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
@@ -18,6 +19,7 @@ use serde_json::json;
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) agent: AgentRecord,
+    pub(crate) guidance: Guidance,
     pub(crate) model: ModelRef,
     pub(crate) current: MessageEnvelope,
     pub(crate) history: Vec<HistoryItem>,
@@ -33,6 +35,7 @@ impl Scene {
     pub(crate) fn new() -> Self {
         Self {
             agent: agent(),
+            guidance: Guidance::default(),
             model: ModelRef::parse("scripted/hello.json").expect("a reference"),
             current: operator(1, "Fix the build."),
             history: Vec::new(),
@@ -48,6 +51,7 @@ impl Scene {
     pub(crate) fn input(&self) -> FrameInput<'_> {
         FrameInput {
             agent: &self.agent,
+            guidance: &self.guidance,
             model: &self.model,
             current: &self.current,
             history: &self.history,

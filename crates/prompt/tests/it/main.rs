@@ -5,4 +5,5 @@ mod cache;
 mod fixture;
 mod frame;
 mod hostile;
+mod instructions;
 mod work;

@@ -22,7 +22,11 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
+<<<<<<< HEAD
 const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 41] = [
+=======
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 40] = [
+>>>>>>> h15b-r
     (
         "agent_stopped",
         409,
@@ -173,6 +177,20 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 41] = [
     ),
     ("invalid_agent_id", 400, None, None),
     ("invalid_workspace", 400, None, None),
+    ("invalid_template", 400, None, None),
+    (
+        "skill_already_installed",
+        409,
+        None,
+        Some("uninstall it first"),
+    ),
+    (
+        "skill_not_installed",
+        404,
+        None,
+        Some("`holon skills list` shows the skills of an agent"),
+    ),
+    ("invalid_skill", 400, None, None),
     (
         "workspace_reserved",
         400,

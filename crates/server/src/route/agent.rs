@@ -10,7 +10,7 @@ use holon_api::{ControlAction, ControlRequest, ControlResponse, CreateAgentReque
 use holon_domain::AgentId;
 use holon_domain::agent::IdentityView;
 use holon_domain::model::ModelRef;
-use holon_engine::request::{CreateAgent, WorkspaceChoice};
+use holon_engine::request::{CreateAgent, HomeChoice, WorkspaceChoice};
 use std::path::PathBuf;
 
 /// `POST /control/agents/{id}/create`: creates an agent.
@@ -20,12 +20,13 @@ pub(crate) async fn create(
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(request): OptionalJson<CreateAgentRequest>,
 ) -> Result<Json<IdentityView>, Refusal> {
-    if request.template.is_some() {
-        return Err(RequestFault::TEMPLATE.refuse("templates are not available yet"));
-    }
     let request = CreateAgent {
         agent_id: parse_new_agent_id(&agent_id)?,
         workspace: workspace_choice(request.workspace_root, request.cwd),
+        home: HomeChoice {
+            template: request.template,
+            seed: request.seed,
+        },
         model: request.model.as_deref().map(parse_model).transpose()?,
     };
     Ok(Json(state.control.create_agent(request).await?))

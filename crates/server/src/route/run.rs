@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use holon_domain::message::AdmissionContext;
 use holon_domain::run::RunOnceResponse;
-use holon_engine::request::RunRequest;
+use holon_engine::request::{HomeChoice, RunRequest};
 use holon_engine::{Error, RunNews};
 use serde::Deserialize;
 use tokio::sync::mpsc;
@@ -79,10 +79,19 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
         (Some(agent_id), true) => Some(parse_new_agent_id(&agent_id)?),
         (agent_id, false) => agent_id,
     };
+    if request.template.is_some() && !request.create_agent {
+        return Err(RequestFault::REQUEST
+            .refuse("template needs create_agent")
+            .hint("a template is applied to a new agent only"));
+    }
     Ok(RunRequest {
         text: request.text,
         agent_id,
         create_agent: request.create_agent,
+        home: HomeChoice {
+            template: request.template,
+            seed: None,
+        },
         model: request.model.as_deref().map(parse_model).transpose()?,
         max_rounds: request.max_turns,
         wait_for_tasks: !request.no_wait_for_tasks,

@@ -207,7 +207,7 @@ async fn a_workspace_that_cannot_be_used_and_a_name_that_is_taken_are_refused() 
             "/control/agents/new/create",
             r#"{"template":"x"}"#,
             400,
-            "template_unavailable",
+            "invalid_template",
         ),
         (
             "/control/agents/nobody/prompt",

@@ -8,7 +8,7 @@ use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, 
 use holon_domain::provider::ModelPolicy;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::{HomeHost, ModelClient};
-use holon_engine::request::WorkspaceChoice;
+use holon_engine::request::{HomeChoice, WorkspaceChoice};
 use tokio_util::sync::CancellationToken;
 
 /// A prompt with this text is never answered.
@@ -59,6 +59,21 @@ pub(super) struct TrustedHomes;
 impl HomeHost for TrustedHomes {
     async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
         Ok(())
+    }
+
+    async fn seed(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn make_from_template(
+        &self,
+        _agent_home: &str,
+        choice: &HomeChoice,
+    ) -> Result<(), String> {
+        match &choice.template {
+            Some(template) => Err(format!("there is no template {template:?}")),
+            None => Ok(()),
+        }
     }
 
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use holon_domain::AgentId;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::HomeHost;
-use holon_engine::request::WorkspaceChoice;
+use holon_engine::request::{HomeChoice, WorkspaceChoice};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::watch;
 
@@ -41,6 +41,21 @@ impl HomeHost for ScriptedHomes {
             return Err("the directory is read-only".to_owned());
         }
         Ok(())
+    }
+
+    async fn seed(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn make_from_template(
+        &self,
+        _agent_home: &str,
+        choice: &HomeChoice,
+    ) -> Result<(), String> {
+        match &choice.template {
+            Some(template) => Err(format!("there is no template {template:?}")),
+            None => Ok(()),
+        }
     }
 
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {

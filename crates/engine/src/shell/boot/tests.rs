@@ -5,10 +5,15 @@ use crate::conditions::SharedConditions;
 use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
+<<<<<<< HEAD
     CommandRun, EntropySource, FileHost, HomeHost, InputRefusal, ModelClient, OutputRetention,
     PlanHost, Ports, WorkspaceHost,
+=======
+    CommandRun, EntropySource, FileHost, GuidanceHost, HomeHost, InputRefusal, ModelClient,
+    OutputRetention, PlanHost, Ports,
+>>>>>>> h15b-r
 };
-use crate::request::{Ingress, WorkspaceChoice};
+use crate::request::{HomeChoice, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
 use crate::tool_run::ToolRun;
 use async_trait::async_trait;
@@ -22,6 +27,7 @@ use holon_domain::consequence::Consequence;
 use holon_domain::delta::TextSink;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::file_change::PatchResult;
+use holon_domain::guidance::{Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillSource};
 use holon_domain::intent::{ApplyPatch, HostAction, TaskInput, TaskOutput};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{
@@ -246,8 +252,39 @@ impl PlanHost for QuietPorts {
 }
 
 #[async_trait]
+impl GuidanceHost for QuietPorts {
+    async fn read(&self, _roots: GuidanceRoots) -> Guidance {
+        Guidance::default()
+    }
+
+    async fn installed_skills(&self, _agent_home: &str) -> Vec<InstalledSkill> {
+        Vec::new()
+    }
+
+    async fn install_skill(
+        &self,
+        _agent_home: &str,
+        _source: SkillSource,
+    ) -> Result<String, SkillFault> {
+        let message = "no skill can be installed here".to_owned();
+        Err(SkillFault::Refused { message })
+    }
+
+    async fn uninstall_skill(&self, _agent_home: &str, name: &str) -> Result<(), SkillFault> {
+        let message = format!("skill {name:?} is not installed");
+        Err(SkillFault::NotInstalled { message })
+    }
+}
+
+#[async_trait]
 impl HomeHost for QuietPorts {
     async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        Ok(())
+    }
+    async fn seed(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        Ok(())
+    }
+    async fn make_from_template(&self, _home: &str, _choice: &HomeChoice) -> Result<(), String> {
         Ok(())
     }
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
@@ -318,6 +355,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         command: quiet.clone(),
         file: quiet.clone(),
         plan: quiet.clone(),
+        guidance: quiet.clone(),
         home: quiet.clone(),
         workspace: quiet.clone(),
         clock: quiet.clone(),

@@ -1,0 +1,70 @@
+//! Standing guidance of an agent: the instruction files and skills that the runtime reads from the roots which belong
+//! to it. The text of instruction files goes into the prompt; of skills only the catalogue does.
+//!
+//! Roots are stable: they follow the agent's home and the anchor of its workspace, and neither the current directory
+//! nor a worktree.
+
+mod instruction;
+mod skill;
+
+pub use instruction::{
+    InstructionContent, InstructionFile, InstructionKind, InstructionNote, InstructionRefusal,
+    InstructionScope, InstructionSource, Instructions, LoadedAgentsMd,
+};
+pub use skill::{
+    InstallMode, InstalledSkill, SkillCatalog, SkillEntry, SkillFault, SkillNote, SkillRoot,
+    SkillScope, SkillSource,
+};
+
+use crate::agent::{AgentKind, AgentSettings};
+use crate::workspace::{AGENT_HOME, WorkspaceEntry};
+
+/// Roots from which the guidance of one agent is read. The user's own directory is known to the reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuidanceRoots {
+    /// Decides if user-wide guidance is read.
+    pub kind: AgentKind,
+    pub agent_home: String,
+    /// Anchor of the active workspace. Absent while the agent works in its home, which is read as such.
+    pub workspace_anchor: Option<String>,
+}
+
+impl GuidanceRoots {
+    /// Returns the roots of an agent that works in this workspace.
+    #[must_use]
+    pub fn of(agent: &AgentSettings, workspace: &WorkspaceEntry) -> Self {
+        let is_home = workspace.workspace_id.as_str() == AGENT_HOME
+            || workspace.workspace_anchor == agent.agent_home;
+        Self {
+            kind: agent.identity.kind,
+            agent_home: agent.agent_home.clone(),
+            workspace_anchor: (!is_home).then(|| workspace.workspace_anchor.clone()),
+        }
+    }
+
+    /// Returns true if the agent reads the user-wide instruction file. Children and temporary agents work for another
+    /// agent or for one run, and do not.
+    #[must_use]
+    pub const fn has_user_instructions(&self) -> bool {
+        match self.kind {
+            AgentKind::Default | AgentKind::Named => true,
+            AgentKind::Child => false,
+        }
+    }
+
+    /// Returns true if the agent discovers the user's own skills.
+    #[must_use]
+    pub const fn has_user_skills(&self) -> bool {
+        match self.kind {
+            AgentKind::Default => true,
+            AgentKind::Named | AgentKind::Child => false,
+        }
+    }
+}
+
+/// Guidance of one agent as it is on disk now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Guidance {
+    pub instructions: Instructions,
+    pub skills: SkillCatalog,
+}

@@ -1,0 +1,136 @@
+//! Skills: directories with a `SKILL.md` that agents open when a task matches. The runtime knows their metadata only.
+
+use serde::{Deserialize, Serialize};
+
+/// Root that a skill belongs to. The order is that of the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillScope {
+    /// The user's own directory, for the default agent.
+    User,
+    Agent,
+    Workspace,
+}
+
+impl SkillScope {
+    /// Returns the name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Agent => "agent",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+/// Directory in which the skills of one scope were found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillRoot {
+    pub scope: SkillScope,
+    pub path: String,
+}
+
+/// One skill of the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillEntry {
+    /// `<scope>:<name>`. Skills of different scopes may have the same name; neither hides the other.
+    pub skill_id: String,
+    pub name: String,
+    /// The author's words. They are data for the model and no instruction.
+    pub description: String,
+    /// Path of its `SKILL.md`.
+    pub path: String,
+    pub scope: SkillScope,
+}
+
+impl SkillEntry {
+    /// Creates the entry of a skill, with the id that follows from its scope and name.
+    #[must_use]
+    pub fn new(scope: SkillScope, name: &str, description: String, path: String) -> Self {
+        Self {
+            skill_id: format!("{}:{name}", scope.as_str()),
+            name: name.to_owned(),
+            description,
+            path,
+            scope,
+        }
+    }
+}
+
+/// A directory in a skill root that is not in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillNote {
+    pub path: String,
+    /// The reason in words.
+    pub note: String,
+}
+
+/// The skills that an agent may use, in the order of scopes and names.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkillCatalog {
+    /// The first existing root of each scope.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub discovered_roots: Vec<SkillRoot>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub discoverable_skills: Vec<SkillEntry>,
+    /// Directories that look like skills and are not listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<SkillNote>,
+}
+
+/// How a local skill is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstallMode {
+    /// A link to the directory, whose later changes show.
+    #[default]
+    Linked,
+    Copied,
+}
+
+/// Source of a skill that is installed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SkillSource {
+    Builtin {
+        name: String,
+    },
+    /// Absolute path of a directory with a `SKILL.md`.
+    Local {
+        path: String,
+        #[serde(default)]
+        mode: InstallMode,
+    },
+}
+
+/// A skill in an agent's own root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstalledSkill {
+    pub name: String,
+    /// Target of the link; absent for a copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_target: Option<String>,
+    /// Absent for a skill that the runtime did not install.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install_mode: Option<InstallMode>,
+    /// A problem that the operator should know of: the skill was changed since, or its link leads nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+/// Reason for which a skill was not installed or removed. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillFault {
+    AlreadyInstalled {
+        message: String,
+    },
+    NotInstalled {
+        message: String,
+    },
+    /// It is no skill, or cannot be copied or linked.
+    Refused {
+        message: String,
+    },
+}

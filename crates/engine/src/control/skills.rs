@@ -1,0 +1,47 @@
+//! Changes of an agent's skills. They are files of its home, so no decision and no commit is involved.
+
+use super::ControlHandle;
+use crate::error::Error;
+use holon_domain::AgentId;
+use holon_domain::agent::Visibility;
+use holon_domain::guidance::SkillSource;
+
+impl ControlHandle {
+    /// Installs a skill into an agent's home and returns its name. The agent sees it from its next turn on.
+    ///
+    /// # Errors
+    /// When there is no such agent, it is no skill, or one of its name is there.
+    pub async fn install_skill(
+        &self,
+        agent_id: &AgentId,
+        source: SkillSource,
+    ) -> Result<String, Error> {
+        let home = self.home_of_public(agent_id).await?;
+        let installed = self.shell.ports.guidance.install_skill(&home, source);
+        Ok(installed.await?)
+    }
+
+    /// Removes a skill from an agent's home.
+    ///
+    /// # Errors
+    /// When there is no such agent or skill.
+    pub async fn uninstall_skill(&self, agent_id: &AgentId, name: &str) -> Result<(), Error> {
+        let home = self.home_of_public(agent_id).await?;
+        let guidance = &self.shell.ports.guidance;
+        Ok(guidance.uninstall_skill(&home, name).await?)
+    }
+
+    /// Returns the home of an agent that clients may see.
+    async fn home_of_public(&self, agent_id: &AgentId) -> Result<String, Error> {
+        let found = self.find(agent_id).await;
+        let found = self.shell.hide_private(agent_id, found).await?;
+        match found {
+            Some(found) if found.identity.visibility == Visibility::Public => {
+                Ok(found.settings.agent_home)
+            }
+            Some(_) | None => Err(Error::AgentNotFound {
+                agent_id: agent_id.clone(),
+            }),
+        }
+    }
+}

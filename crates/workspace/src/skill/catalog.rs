@@ -1,0 +1,283 @@
+//! Discovers the skills of an agent: the first existing root of each scope, and the metadata of the skills in it.
+//!
+//! Discovery reads the frontmatter and nothing else. Roots and skills of a workspace are refused where a link is in
+//! their place, because a project may be anybody's; the user and the agent may link skills into their own roots.
+
+use super::SKILL_MD;
+use super::frontmatter::parse_skill;
+use crate::stamp::FileStamp;
+use holon_domain::guidance::{
+    GuidanceRoots, SkillCatalog, SkillEntry, SkillNote, SkillRoot, SkillScope,
+};
+use holon_domain::limits::{SKILL_FILE_BYTES, SKILL_FRONTMATTER_BYTES, SKILLS_PER_ROOT};
+use holon_domain::template::is_skill_name;
+use holon_domain::time::Timestamp;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::{Errno, retry_on_intr};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Roots in the user's home and in a workspace, in the order in which they are tried.
+const SHARED: [&str; 3] = [".agents/skills", ".codex/skills", ".claude/skills"];
+/// Roots in an agent's home.
+const OF_AGENT: [&str; 4] = [
+    "skills",
+    ".agents/skills",
+    ".codex/skills",
+    ".claude/skills",
+];
+/// Most skills whose description is kept in memory.
+const KEPT: usize = 2_048;
+
+/// Reads catalogues of skills, and keeps the descriptions of those that were read last.
+#[derive(Debug, Default)]
+pub struct SkillReader {
+    /// Home of the user. Absent if it is unknown.
+    user_home: Option<PathBuf>,
+    kept: Mutex<HashMap<PathBuf, KeptSkill>>,
+}
+
+/// The description of a skill, or the reason for which it has none, as of the file's stamp.
+#[derive(Debug, Clone)]
+struct KeptSkill {
+    stamp: FileStamp,
+    described: Result<String, String>,
+}
+
+/// Treatment of links in a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Follow,
+    Refuse,
+}
+
+impl SkillReader {
+    /// Creates a reader for the skills of a user.
+    #[must_use]
+    pub fn new(user_home: Option<PathBuf>) -> Self {
+        Self {
+            user_home,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Reads the catalogue of an agent. `now` is the time of the wall clock, see `FileStamp`.
+    #[must_use]
+    pub fn read(&self, roots: &GuidanceRoots, now: Timestamp) -> SkillCatalog {
+        let mut catalog = SkillCatalog::default();
+        let user = self
+            .user_home
+            .as_deref()
+            .filter(|_| roots.has_user_skills());
+        let anchor = roots.workspace_anchor.as_deref().map(Path::new);
+        let scopes = [
+            (SkillScope::User, user, &SHARED[..], Links::Follow),
+            (
+                SkillScope::Agent,
+                Some(Path::new(&roots.agent_home)),
+                &OF_AGENT[..],
+                Links::Follow,
+            ),
+            (SkillScope::Workspace, anchor, &SHARED[..], Links::Refuse),
+        ];
+        for (scope, dir, names, links) in scopes {
+            if let Some(dir) = dir {
+                self.read_scope(&mut catalog, scope, dir, (names, links), now);
+            }
+        }
+        catalog
+    }
+
+    fn read_scope(
+        &self,
+        catalog: &mut SkillCatalog,
+        scope: SkillScope,
+        dir: &Path,
+        (names, links): (&[&str], Links),
+        now: Timestamp,
+    ) {
+        for name in names {
+            let path = dir.join(name);
+            let shown = path.to_string_lossy().into_owned();
+            match open_beneath(dir, name, links) {
+                Ok(root) => {
+                    let root_entry = SkillRoot { scope, path: shown };
+                    catalog.discovered_roots.push(root_entry);
+                    self.read_root(catalog, scope, (&path, &root, links), now);
+                    return;
+                }
+                Err(Errno::NOENT) => {}
+                Err(errno) => {
+                    let note = match errno {
+                        Errno::NOTDIR | Errno::LOOP => {
+                            "it is not a directory, or a link".to_owned()
+                        }
+                        errno => std::io::Error::from(errno).to_string(),
+                    };
+                    catalog.notes.push(SkillNote { path: shown, note });
+                    return;
+                }
+            }
+        }
+    }
+
+    fn read_root(
+        &self,
+        catalog: &mut SkillCatalog,
+        scope: SkillScope,
+        (path, root, links): (&Path, &OwnedFd, Links),
+        now: Timestamp,
+    ) {
+        let note = |note: String| SkillNote {
+            path: path.to_string_lossy().into_owned(),
+            note,
+        };
+        let names = match list(root) {
+            Ok(names) => names,
+            Err(errno) => {
+                let reason = std::io::Error::from(errno).to_string();
+                return catalog.notes.push(note(reason));
+            }
+        };
+        if names.len() > SKILLS_PER_ROOT {
+            catalog.notes.push(note(format!(
+                "{} entries; only the first {SKILLS_PER_ROOT} are looked at",
+                names.len()
+            )));
+        }
+        for name in names.into_iter().take(SKILLS_PER_ROOT) {
+            let file = path.join(&name).join(SKILL_MD);
+            let shown = file.to_string_lossy().into_owned();
+            match self.describe(root, &name, &file, links, now) {
+                Ok(Some(description)) => {
+                    let entry = SkillEntry::new(scope, &name, description, shown);
+                    catalog.discoverable_skills.push(entry);
+                }
+                Ok(None) => {}
+                Err(note) => catalog.notes.push(SkillNote { path: shown, note }),
+            }
+        }
+    }
+
+    /// Returns the description of a skill; `None` if the entry is no directory with a `SKILL.md`.
+    fn describe(
+        &self,
+        root: &OwnedFd,
+        name: &str,
+        file: &Path,
+        links: Links,
+        now: Timestamp,
+    ) -> Result<Option<String>, String> {
+        let dir = match open_dir(root, name, links) {
+            Ok(dir) => dir,
+            Err(Errno::NOTDIR | Errno::NOENT) if links == Links::Follow => return Ok(None),
+            Err(Errno::NOTDIR | Errno::LOOP) => return self.refuse_link(root, name),
+            Err(errno) => return Err(std::io::Error::from(errno).to_string()),
+        };
+        let found = match statat(&dir, SKILL_MD, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(std::io::Error::from(errno).to_string()),
+        };
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return Err("SKILL.md is not a regular file".to_owned());
+        }
+        let stamp = FileStamp::of(&found);
+        if stamp.bytes() > SKILL_FILE_BYTES {
+            return Err(format!("SKILL.md has more than {SKILL_FILE_BYTES} bytes"));
+        }
+        if let Some(kept) = self.kept_description(file, &stamp) {
+            return kept.map(Some);
+        }
+        let (described, read) = read_description(&dir, name)?;
+        if read.is_settled_at(now) {
+            self.keep(file, read, &described);
+        }
+        described.map(Some)
+    }
+
+    /// Names a link in the place of a workspace's skill; any other entry is no skill.
+    #[allow(clippy::unused_self, reason = "kept beside its only caller")]
+    fn refuse_link(&self, root: &OwnedFd, name: &str) -> Result<Option<String>, String> {
+        let found = statat(root, name, AtFlags::SYMLINK_NOFOLLOW);
+        let kind = found.map(|found| FileType::from_raw_mode(found.st_mode));
+        match kind {
+            Ok(FileType::Symlink) => Err("a skill of a workspace must not be a link".to_owned()),
+            Ok(_) | Err(_) => Ok(None),
+        }
+    }
+
+    fn kept_description(&self, file: &Path, stamp: &FileStamp) -> Option<Result<String, String>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let skill = kept.get(file).filter(|skill| skill.stamp == *stamp)?;
+        Some(skill.described.clone())
+    }
+
+    fn keep(&self, file: &Path, stamp: FileStamp, described: &Result<String, String>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        let described = described.clone();
+        kept.insert(file.to_owned(), KeptSkill { stamp, described });
+    }
+}
+
+/// Opens a directory beneath another, component by component.
+fn open_beneath(dir: &Path, name: &str, links: Links) -> Result<OwnedFd, Errno> {
+    let first = retry_on_intr(|| {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(CWD, dir, flags, Mode::empty())
+    })?;
+    name.split('/')
+        .try_fold(first, |dir, part| open_dir(dir, part, links))
+}
+
+fn open_dir(dir: impl AsFd, name: &str, links: Links) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = match links {
+        Links::Follow => flags,
+        Links::Refuse => flags | OFlags::NOFOLLOW,
+    };
+    retry_on_intr(|| openat(&dir, name, flags, Mode::empty()))
+}
+
+/// Lists the entries whose names can be those of skills, sorted. Other entries belong to the author of the root.
+fn list(root: &OwnedFd) -> Result<Vec<String>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(root)? {
+        let entry = entry?;
+        let name = entry.file_name().to_str().unwrap_or_default();
+        if is_skill_name(name) {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Reads the frontmatter of the `SKILL.md` in an open directory.
+fn read_description(
+    dir: &OwnedFd,
+    name: &str,
+) -> Result<(Result<String, String>, FileStamp), String> {
+    // Without NONBLOCK, opening a pipe would wait for its writer.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let words = |errno: Errno| std::io::Error::from(errno).to_string();
+    let file = retry_on_intr(|| openat(dir, SKILL_MD, flags, Mode::empty())).map_err(words)?;
+    let found = fstat(&file).map_err(words)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err("SKILL.md is not a regular file".to_owned());
+    }
+    let mut head = Vec::new();
+    let mut bounded = File::from(file).take(SKILL_FRONTMATTER_BYTES);
+    bounded
+        .read_to_end(&mut head)
+        .map_err(|error| error.to_string())?;
+    let described = parse_skill(&head, name).map(|skill| skill.description);
+    Ok((described, FileStamp::of(&found)))
+}

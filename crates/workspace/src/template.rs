@@ -1,0 +1,20 @@
+//! Templates of agents: a directory with an `AGENTS.md` and optionally a `skills.json`.
+//!
+//! Five are built into the program and can be written to the user's directory, where they may be changed. A template is
+//! read completely and checked before anything is made from it.
+
+mod apply;
+mod builtin;
+mod error;
+mod read;
+mod seed;
+
+pub use apply::{TemplateOrder, apply_template, confirm_home};
+pub use builtin::BUILTIN_TEMPLATES;
+pub(crate) use builtin::DEFAULT;
+pub use error::TemplateError;
+pub use read::{Template, TemplateListing, TemplateOrigin, TemplateStore};
+pub use seed::SeedReport;
+
+/// List of the skills of a template.
+pub(crate) const SKILLS_JSON: &str = "skills.json";
