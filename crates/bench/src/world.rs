@@ -9,11 +9,8 @@ use holon_engine::request::{CreateAgent, Ingress, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
 use holon_store::Db;
 use holon_testkit::ports::{
-<<<<<<< HEAD
-    CountingEntropy, FixedModel, InstantPorts, MemoryPlans, ScriptedHomes, ScriptedWorkspaces,
-=======
     CountingEntropy, FixedModel, InstantPorts, MemoryGuidance, MemoryPlans, ScriptedHomes,
->>>>>>> h15b-r
+    ScriptedWorkspaces,
 };
 use std::path::Path;
 use std::sync::Arc;

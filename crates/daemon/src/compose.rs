@@ -2,13 +2,8 @@
 
 use crate::error::Error;
 use crate::port::{
-<<<<<<< HEAD
-    Attachments, Files, Homes, Models, OsEntropy, Plans, ReloadableAdapters, SystemClock,
-    Workspaces,
-=======
     Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Plans, ReloadableAdapters,
-    SystemClock,
->>>>>>> h15b-r
+    SystemClock, Workspaces,
 };
 use crate::setup;
 use holon_config::{Settings, Source};
@@ -18,11 +13,7 @@ use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
-<<<<<<< HEAD
-use holon_workspace::{ClaimFolders, Git, ManagedWorktrees, WorkspaceSelection};
-=======
-use holon_workspace::{ClaimFolders, TemplateStore};
->>>>>>> h15b-r
+use holon_workspace::{ClaimFolders, Git, ManagedWorktrees, TemplateStore, WorkspaceSelection};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -92,7 +83,6 @@ fn reserved(home: &Home) -> ReservedDirs {
     ReservedDirs::new([home.state_path(), home.run_dir()].map(canonical).to_vec())
 }
 
-<<<<<<< HEAD
 fn selection(home: &Home) -> WorkspaceSelection {
     let worktrees = home.root().join("execution-roots").join("git-worktree");
     WorkspaceSelection {
@@ -102,10 +92,7 @@ fn selection(home: &Home) -> WorkspaceSelection {
     }
 }
 
-fn ports(live: &ReloadableAdapters, home: &Home) -> Ports {
-=======
 fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
->>>>>>> h15b-r
     let ReloadableAdapters { models, commands } = live.clone();
     let claims = ClaimFolders::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
@@ -115,18 +102,14 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
         command: commands,
         file: Arc::new(Files::new(claims.clone(), attachments.clone())),
         plan: Arc::new(Plans),
-<<<<<<< HEAD
-        home: Arc::new(Homes::new(home.agents_dir(), claims, attachments.clone())),
-        workspace: Arc::new(Workspaces::new(selection(home), attachments)),
-=======
         guidance: Arc::new(GuidanceFiles::new(settings.user_home.as_deref())),
         home: Arc::new(Homes::new(
             home.agents_dir(),
             claims,
-            attachments,
+            attachments.clone(),
             templates,
         )),
->>>>>>> h15b-r
+        workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

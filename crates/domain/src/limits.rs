@@ -366,7 +366,6 @@ pub const CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
 pub const CREDENTIAL_PROFILES: usize = 256;
 /// Largest `config.toml`, in bytes. A larger one is refused.
 pub const CONFIG_FILE_BYTES: u64 = 1 << 20;
-<<<<<<< HEAD
 /// Most workspaces attached to one agent. At the limit a new one is refused (`workspace_limit`) until another is
 /// detached. They are listed in each status.
 pub const ATTACHED_WORKSPACES: usize = 64;
@@ -387,7 +386,6 @@ pub const WORKTREE_RECORD_BYTES: u64 = 64 << 10;
 /// Most managed worktrees that one clean-up or list looks at, of one host. Further ones are left for the next call,
 /// and the answer says so.
 pub const WORKTREES_LISTED: usize = 1_000;
-=======
 /// Largest instruction file (`AGENTS.md`, `CLAUDE.md`) that is loaded, in bytes. A larger one is not loaded, and the
 /// prompt and the status say so: every prompt carries the file, so it must leave room for the work.
 pub const INSTRUCTION_FILE_BYTES: u64 = 64 << 10;
@@ -420,4 +418,3 @@ pub const TEMPLATE_SKILLS: usize = 32;
 pub const TEMPLATE_SKILLS_BYTES: u64 = 64 << 10;
 /// Largest text that an operator may add to the `AGENTS.md` of a new agent, in bytes. A larger one is refused.
 pub const OPERATOR_SEED_BYTES: usize = 16 << 10;
->>>>>>> h15b-r

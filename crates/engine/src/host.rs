@@ -6,7 +6,7 @@ use crate::control::ControlHandle;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::ports::Ports;
-use crate::reads::{LiveFeeds, ReadHandle, ReadPorts};
+use crate::reads::{LiveFeeds, ReadHandle};
 use crate::request::CreateAgent;
 use crate::shell::{ClockWatch, Shell};
 use holon_core::{HostConditions, Input};
@@ -72,14 +72,7 @@ impl Host {
         let reads = ReadHandle::new(
             readers.clone(),
             facts,
-<<<<<<< HEAD
-            ReadPorts {
-                model: Arc::clone(&shell.ports.model),
-                plans: Arc::clone(&shell.ports.plan),
-            },
-=======
             &shell.ports,
->>>>>>> h15b-r
             epoch,
             shell.stalled.clone(),
             LiveFeeds {

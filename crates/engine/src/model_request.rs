@@ -73,14 +73,9 @@ impl RoundRequest {
         // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
-<<<<<<< HEAD
         let tools = holon_tools::offered(preset, policy.freeform_tools);
-        let built = build_frame(&rows, &model, &tools, policy, &plan)?;
-        let (frame, context) = (frame_record(&built), context_size(&built));
-=======
-        let tools = holon_tools::catalog(preset);
         let built = build_frame(&rows, &model, &tools, policy, &files)?;
->>>>>>> h15b-r
+        let (frame, context) = (frame_record(&built), context_size(&built));
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
@@ -118,13 +113,8 @@ impl RoundRequest {
             learned: rows.learned,
             stated: None,
             preset,
-<<<<<<< HEAD
-            plan: changed_plan(rows.item.as_ref(), plan),
-            reminder: reminder.into_newest(),
-=======
-            built,
             plan: changed_plan(rows.item.as_ref(), files.plan),
->>>>>>> h15b-r
+            reminder: reminder.into_newest(),
         })
     }
 

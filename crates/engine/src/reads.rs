@@ -7,11 +7,7 @@ pub use work::{EntryFilter, WorkItemPage};
 use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
-<<<<<<< HEAD
-use crate::ports::{ModelClient, PlanHost};
-=======
-use crate::ports::{GuidanceHost, ModelClient, Ports};
->>>>>>> h15b-r
+use crate::ports::{GuidanceHost, ModelClient, PlanHost, Ports};
 use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
@@ -37,22 +33,13 @@ pub struct ReadHandle {
     readers: Readers,
     facts: SharedConditions,
     model: Arc<dyn ModelClient>,
-<<<<<<< HEAD
     plans: Arc<dyn PlanHost>,
-=======
     guidance: Arc<dyn GuidanceHost>,
->>>>>>> h15b-r
     epoch: String,
     stalled: StalledAgents,
     /// Kept only to make new receivers from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
     deltas: Deltas,
-}
-
-/// The ports that reads ask beside the store.
-pub(crate) struct ReadPorts {
-    pub(crate) model: Arc<dyn ModelClient>,
-    pub(crate) plans: Arc<dyn PlanHost>,
 }
 
 /// The sources of what subscribers learn while it happens.
@@ -65,11 +52,7 @@ impl ReadHandle {
     pub(crate) fn new(
         readers: Readers,
         facts: SharedConditions,
-<<<<<<< HEAD
-        ports: ReadPorts,
-=======
         ports: &Ports,
->>>>>>> h15b-r
         epoch: String,
         stalled: StalledAgents,
         feeds: LiveFeeds,
@@ -77,13 +60,9 @@ impl ReadHandle {
         Self {
             readers,
             facts,
-<<<<<<< HEAD
-            model: ports.model,
-            plans: ports.plans,
-=======
             model: Arc::clone(&ports.model),
+            plans: Arc::clone(&ports.plan),
             guidance: Arc::clone(&ports.guidance),
->>>>>>> h15b-r
             epoch,
             stalled,
             feed: Arc::new(feeds.notices),

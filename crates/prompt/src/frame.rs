@@ -47,13 +47,9 @@ pub struct BuiltFrame {
     pub frame: PromptFrame,
     /// Text that is the same for all agents of a build.
     pub stable: String,
-<<<<<<< HEAD
     /// Hash of `stable`, under which it is stored.
     pub stable_hash: String,
-    /// Text that changes only with the agent, its workspace or its model.
-=======
     /// Text that changes only with the agent, its workspace, its model or its guidance.
->>>>>>> h15b-r
     pub agent_scoped: String,
     /// Hash of `agent_scoped`, under which it is stored.
     pub agent_scoped_hash: String,

@@ -8,11 +8,8 @@ mod context;
 mod digest;
 mod fence;
 pub mod frame;
-<<<<<<< HEAD
-mod measured;
-=======
 mod instructions;
->>>>>>> h15b-r
+mod measured;
 mod policy;
 mod provenance;
 mod scope;

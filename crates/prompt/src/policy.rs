@@ -12,7 +12,6 @@ pub(crate) fn text() -> &'static str {
     include_str!("policy.md").trim_end()
 }
 
-<<<<<<< HEAD
 /// Measures the stable text of a frame. The text of this build is measured once; another build may have stored another.
 pub(crate) fn measure(stable: &str) -> Measured<'_> {
     static OWN: OnceLock<Measured<'static>> = OnceLock::new();
@@ -21,11 +20,11 @@ pub(crate) fn measure(stable: &str) -> Measured<'_> {
     } else {
         Measured::of(stable)
     }
-=======
+}
+
 /// Returns the text about the use of tools.
 pub(crate) fn tools() -> &'static str {
     include_str!("tools.md").trim_end()
->>>>>>> h15b-r
 }
 
 #[cfg(test)]

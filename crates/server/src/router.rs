@@ -3,11 +3,9 @@
 
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
-<<<<<<< HEAD
-use crate::route::{agent, events, message, model, read, run, runtime, waiting, work, workspace};
-=======
-use crate::route::{agent, events, message, model, read, run, runtime, skill, waiting, work};
->>>>>>> h15b-r
+use crate::route::{
+    agent, events, message, model, read, run, runtime, skill, waiting, work, workspace,
+};
 use crate::state::{ActState, ReadState};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -106,7 +104,6 @@ fn act_routes() -> Vec<Route<ActState>> {
             "/control/agents/{id}/timers/{timer}/cancel",
             post(waiting::cancel_timer),
         ),
-<<<<<<< HEAD
         post_route(
             "/control/agents/{id}/workspace/attach",
             post(workspace::attach),
@@ -121,13 +118,11 @@ fn act_routes() -> Vec<Route<ActState>> {
             post(workspace::detach),
         ),
         post_route("/control/worktrees", post(workspace::worktrees)),
-=======
         post_route("/control/agents/{id}/skills/install", post(skill::install)),
         post_route(
             "/control/agents/{id}/skills/uninstall",
             post(skill::uninstall),
         ),
->>>>>>> h15b-r
         post_route("/control/run", post(run::run)),
         post_route("/control/runtime/reload", post(runtime::reload)),
         post_route("/control/runtime/shutdown", post(runtime::shutdown)),

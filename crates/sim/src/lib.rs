@@ -50,13 +50,10 @@ mod tool_run;
 mod tool_world;
 mod trace;
 mod violation;
-<<<<<<< HEAD
 mod week;
 mod work_calls;
 mod work_rules;
-=======
 mod workspaces;
->>>>>>> h15a-r
 mod world;
 
 pub use coverage::Coverage;

@@ -5,11 +5,9 @@
 
 mod ports;
 
-<<<<<<< HEAD
-use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryPlans, ScriptedWorkspaces};
-=======
-use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryGuidance, MemoryPlans};
->>>>>>> h15b-r
+use crate::ports::{
+    CountingEntropy, InstantPorts, ManualClock, MemoryGuidance, MemoryPlans, ScriptedWorkspaces,
+};
 use futures_util::future::try_join_all;
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;

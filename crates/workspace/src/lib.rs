@@ -1,17 +1,10 @@
 //! Agent homes, workspaces and path confinement.
 //!
-<<<<<<< HEAD
-//! Owns the directories an agent lives in, the folders with the evidence that its commands ran, the choice of its
-//! project and the check that it stays the same directory, the runtime's hardened git and its worktrees, the
-//! confinement of paths to an execution root, atomic changes of several files there, and the plan files of work items.
-//! It starts no program but git and keeps no state beside the files. All functions block on the filesystem; async
-//! callers run them on a blocking thread.
-=======
 //! Owns the directories an agent lives in and the templates they are made from, the instruction files and skills that
 //! guide it, the folders with the evidence that its commands ran, the choice of its project and the check that it stays
-//! the same directory, the confinement of paths to its execution root, atomic changes of several files there, and the
-//! plan files of work items. It runs no commands and keeps no state beside the files. All functions block on the filesystem; async callers run them on a blocking thread.
->>>>>>> h15b-r
+//! the same directory, the runtime's hardened git and its worktrees, the confinement of paths to an execution root,
+//! atomic changes of several files there, and the plan files of work items. It starts no program but git and keeps no
+//! state beside the files. All functions block on the filesystem; async callers run them on a blocking thread.
 
 mod attachment;
 mod choose;
@@ -23,13 +16,10 @@ mod instructions;
 mod plan;
 mod root;
 mod scratch;
-<<<<<<< HEAD
 mod select;
-=======
 mod skill;
 mod stamp;
 mod template;
->>>>>>> h15b-r
 mod tree;
 mod worktree;
 
@@ -37,19 +27,14 @@ pub use attachment::{AttachedRoot, Attachment};
 pub use choose::choose;
 pub use claims::{ClaimFolders, make_private_dir};
 pub use error::Error;
-<<<<<<< HEAD
 pub use git::{
     BranchName, CommitId, Detection, Git, GitError, GitOutput, Repository, detect, slug,
 };
-pub use home::{check_home, make_home, remove_home};
-pub use plan::{plan_folders, read_plan, remove_plan, write_plan};
-pub use root::ExecutionRoot;
-pub use select::WorkspaceSelection;
-=======
 pub use home::{check_home, ensure_guide, make_home, remove_home};
 pub use instructions::InstructionReader;
 pub use plan::{plan_folders, read_plan, remove_plan, write_plan};
 pub use root::ExecutionRoot;
+pub use select::WorkspaceSelection;
 pub use skill::{
     BUILTIN_SKILLS, SkillError, SkillMetadata, SkillReader, install_skill, installed_skills,
     parse_skill, uninstall_skill,
@@ -58,7 +43,6 @@ pub use template::{
     BUILTIN_TEMPLATES, SeedReport, Template, TemplateError, TemplateListing, TemplateOrder,
     TemplateOrigin, TemplateStore, apply_template, confirm_home,
 };
->>>>>>> h15b-r
 pub use tree::{
     FileChange, FileContent, Leftover, NewContent, RootIdentity, SettleOutcome, Tree, TreeError,
     forget, settle, take_back,

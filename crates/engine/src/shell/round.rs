@@ -3,22 +3,14 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-<<<<<<< HEAD
-use crate::model_request::{self, RoundRequest};
-=======
-use crate::model_request::{RequestFiles, RoundRequest};
->>>>>>> h15b-r
+use crate::model_request::{self, RequestFiles, RoundRequest};
 use holon_core::input::RoundTiming;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
-<<<<<<< HEAD
+use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
-=======
-use holon_domain::guidance::{Guidance, GuidanceRoots};
-use holon_domain::model::ModelFailure;
->>>>>>> h15b-r
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -38,23 +30,18 @@ impl Shell {
             return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
         let policy = self.ports.model.policy(model);
-<<<<<<< HEAD
         let stated = tokio::select! {
             stated = self.stated_limits(model, policy) => stated,
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
         let stated = model_request::add_statement(&mut rows, stated);
-        let plan = self.look_at_plan(&rows).await;
-        let round =
-            RoundRequest::new(rows, policy, plan, self.conduct.reminder)?.with_statement(stated);
-=======
         let files = RequestFiles {
             plan: self.look_at_plan(&rows).await,
             guidance: self.read_guidance(&rows).await,
         };
-        let round = RoundRequest::new(rows, policy, files, self.conduct.reminder)?;
->>>>>>> h15b-r
+        let round =
+            RoundRequest::new(rows, policy, files, self.conduct.reminder)?.with_statement(stated);
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = &round.request;
@@ -86,7 +73,6 @@ impl Shell {
         Some(round.outcome(stamp, reply, timing, entropy.as_mut()))
     }
 
-<<<<<<< HEAD
     /// Asks the server of a model for the limits that are otherwise assumed.
     async fn stated_limits(&self, model: &ModelRef, policy: ModelPolicy) -> Option<LearnedLimits> {
         match policy.source {
@@ -95,7 +81,8 @@ impl Shell {
                 None
             }
         }
-=======
+    }
+
     /// Reads the agent's guidance for the first request of a turn. The frame that later requests show is stored.
     async fn read_guidance(&self, rows: &TurnRows) -> Guidance {
         if rows.frame.is_some() {
@@ -103,7 +90,6 @@ impl Shell {
         }
         let roots = GuidanceRoots::of(&rows.agent, &rows.turn.workspace);
         self.ports.guidance.read(roots).await
->>>>>>> h15b-r
     }
 
     /// Reads the rows the request is built from. A failed read is not the provider's fault, so it is retried until it

@@ -15,13 +15,8 @@ use holon_engine::request::{AdmittedMessage, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
-<<<<<<< HEAD
-    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryPlans, ScriptedFiles,
-    ScriptedHomes, ScriptedModel, ScriptedWorkspaces,
-=======
     CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryGuidance, MemoryPlans,
-    ScriptedFiles, ScriptedHomes, ScriptedModel,
->>>>>>> h15b-r
+    ScriptedFiles, ScriptedHomes, ScriptedModel, ScriptedWorkspaces,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

@@ -146,7 +146,6 @@ impl RequestFault {
             "write it like that; `holon config models list` shows what there is",
         ),
     );
-<<<<<<< HEAD
     pub(crate) const MODEL_OPTION: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::without_hint(
@@ -155,16 +154,6 @@ impl RequestFault {
             "the message names the option and its range",
         ),
     );
-    pub(crate) const TEMPLATE: Self = Self::new(
-        StatusCode::BAD_REQUEST,
-        RefusalText::with_hint(
-            "template_unavailable",
-            "agents cannot be made from a template in this build",
-            "leave the template out",
-        ),
-    );
-=======
->>>>>>> h15b-r
     /// The caller sent a field that claims an authority.
     pub(crate) const CLAIMED_AUTHORITY: Self = Self::new(
         StatusCode::BAD_REQUEST,
@@ -209,11 +198,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-<<<<<<< HEAD
-    pub(crate) const ALL: [Self; 23] = [
-=======
-    pub(crate) const ALL: [Self; 21] = [
->>>>>>> h15b-r
+    pub(crate) const ALL: [Self; 22] = [
         Self::UNAUTHORIZED,
         Self::HOST_NOT_ALLOWED,
         Self::ORIGIN_NOT_ALLOWED,
@@ -230,11 +215,7 @@ impl RequestFault {
         Self::CURSOR,
         Self::CURSOR_AHEAD,
         Self::MODEL_REF,
-<<<<<<< HEAD
         Self::MODEL_OPTION,
-        Self::TEMPLATE,
-=======
->>>>>>> h15b-r
         Self::CLAIMED_AUTHORITY,
         Self::NO_CONTENT,
         Self::SEVERAL_CONTENTS,

@@ -5,13 +5,8 @@ use crate::conditions::SharedConditions;
 use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
-<<<<<<< HEAD
-    CommandRun, EntropySource, FileHost, HomeHost, InputRefusal, ModelClient, OutputRetention,
-    PlanHost, Ports, WorkspaceHost,
-=======
     CommandRun, EntropySource, FileHost, GuidanceHost, HomeHost, InputRefusal, ModelClient,
-    OutputRetention, PlanHost, Ports,
->>>>>>> h15b-r
+    OutputRetention, PlanHost, Ports, WorkspaceHost,
 };
 use crate::request::{HomeChoice, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
