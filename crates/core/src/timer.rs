@@ -115,6 +115,7 @@ fn close(draft: &mut Draft<'_>, timer: TimerRecord, status: TimerStatus) -> Time
         status,
         due: None,
         next_fire_at: None,
+        queued_tick: None,
         ..timer
     };
     draft.put_timer(timer.clone());
@@ -216,12 +217,13 @@ fn fire(
     }
 }
 
-/// Returns true if a tick of this timer may be queued. An agent that cannot keep up with repeating timers misses slots;
-/// a timer that fires once is never skipped.
+/// Returns true if a tick of this timer may be queued. An agent that cannot keep up with repeating timers misses slots:
+/// while a tick waits, unless the timer wants all of them, and beyond the limit of queued ticks. A timer that fires once
+/// is never skipped.
 fn has_room(draft: &Draft<'_>, timer: &TimerRecord) -> bool {
-    let is_free =
-        timer.queued_tick.is_none() && draft.agent.work.timer_ticks < limits::TIMER_TICKS_QUEUED;
-    fires_once(timer) || is_free
+    let one_waits = timer.queued_tick.is_some() && timer.missed != MissedSlotPolicy::All;
+    let is_full = draft.agent.work.timer_ticks >= limits::TIMER_TICKS_QUEUED;
+    fires_once(timer) || !(one_waits || is_full)
 }
 
 const fn fires_once(timer: &TimerRecord) -> bool {
@@ -237,11 +239,13 @@ pub(crate) fn release_tick(draft: &mut Draft<'_>, head: &QueueEntry) -> bool {
     let Some(mut timer) = draft.timer(timer_id) else {
         return true;
     };
-    let is_cancelled = timer.status == TimerStatus::Cancelled;
-    if timer.queued_tick.take_if(|seq| *seq == head.seq).is_some() {
-        draft.put_timer(timer);
+    let taken = timer.queued_tick.take_if(|seq| *seq == head.seq);
+    match timer.status {
+        TimerStatus::Active if taken.is_some() => draft.put_timer(timer),
+        TimerStatus::Active | TimerStatus::Completed => {}
+        TimerStatus::Cancelled => return false,
     }
-    !is_cancelled
+    true
 }
 
 fn record(

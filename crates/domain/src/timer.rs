@@ -178,8 +178,8 @@ pub struct TimerRecord {
     /// True if the agent created the timer itself. Its ticks are then self-caused and paced.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub made_by_agent: bool,
-    /// Queued tick of a repeating timer. Slots that come while it waits are missed, so ticks do not pile up. Absent
-    /// once the tick has left the queue.
+    /// Newest queued tick of a repeating timer. Slots that come while it waits are missed, so that ticks do not pile
+    /// up, unless the timer wants all of them. Absent once the tick has left the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_tick: Option<MessageSeq>,
     /// Next planned slot. Absent once the timer has ended.

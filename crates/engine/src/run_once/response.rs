@@ -196,7 +196,7 @@ fn derive_report(
     tasks: Vec<Value>,
     tally: &Tally,
 ) -> RunReport {
-    let closure = assess(holon_core::assess::AssessmentInput::new(agent, queue)).closure;
+    let closure = assess(AssessmentInput::new(agent, queue)).closure;
     let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
     let final_status = match (&tally.failure, brief.kind) {
         (Some((_, Some(TerminalReason::MaxRounds))), _) => RunStatus::MaxTurnsExceeded,

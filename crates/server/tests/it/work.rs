@@ -385,7 +385,7 @@ async fn what_cannot_be_done_with_work_is_refused_by_code_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_stopped_agent_takes_no_work_and_no_wake_and_can_be_looked_at() {
+async fn a_stopped_agent_takes_no_new_work_and_no_wake_and_can_be_looked_at() {
     let world = World::start().await;
     let id = make_item(&world, "main", "tidy").await;
     assert_eq!(
@@ -396,7 +396,6 @@ async fn a_stopped_agent_takes_no_work_and_no_wake_and_can_be_looked_at() {
     );
     for (target, body) in [
         ("main/work-items".to_owned(), json!({"objective": "x"})),
-        (format!("main/work-items/{id}/complete"), json!({})),
         ("main/timers".to_owned(), json!({"duration_ms": 5})),
         ("main/wake".to_owned(), json!({"reason": "x"})),
     ] {
@@ -404,6 +403,13 @@ async fn a_stopped_agent_takes_no_work_and_no_wake_and_can_be_looked_at() {
         assert_eq!(reply.refusal(), (409, "agent_stopped".into()), "{target}");
     }
     assert_eq!(get(&world, "main/work-items").await["total_matching"], 1);
+    let ended = post(
+        &world,
+        &format!("main/work-items/{id}/complete"),
+        &json!({}),
+    )
+    .await;
+    assert_eq!(ended.status, 200, "what it has can be ended");
     let told = get(&world, "main/explain").await;
     assert_eq!(told["status"], "stopped");
     assert_eq!(
@@ -449,7 +455,7 @@ async fn an_idle_agent_takes_a_new_item_up_and_the_explanation_says_how_it_went(
         "{turn}"
     );
     assert!(
-        turn["evidence"][0]
+        turn["evidence"][1]
             .as_str()
             .unwrap()
             .contains("system_tick"),

@@ -151,7 +151,11 @@ fn check_fire(
     let fires_once = matches!(timer.schedule, TimerSchedule::Once { .. });
     let wanted = match timer.missed {
         // The last tick still waits in the queue.
-        _ if timer.queued_tick.is_some() && !fires_once => 0,
+        MissedSlotPolicy::Skip | MissedSlotPolicy::Once
+            if timer.queued_tick.is_some() && !fires_once =>
+        {
+            0
+        }
         MissedSlotPolicy::Skip => u64::from(passed == 1 && !was_parked),
         MissedSlotPolicy::Once => 1,
         MissedSlotPolicy::All => passed.min(u64::from(limits::MISSED_SLOTS)),

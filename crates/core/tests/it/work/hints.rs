@@ -63,7 +63,10 @@ fn the_agent_reads_every_reason_of_wakes_that_were_joined() {
             ..hint("operator")
         }));
     }
-    let kept = world.hints[0].reason.as_deref().unwrap_or_default();
+    let kept = world.hints["operator"]
+        .reason
+        .as_deref()
+        .unwrap_or_default();
     assert!(kept.len() <= limits::HINT_BODY_BYTES && kept.ends_with("last"));
 }
 

@@ -269,13 +269,12 @@ fn an_update_that_says_the_same_again_changes_nothing() {
 }
 
 #[test]
-fn a_stopped_agent_takes_no_command_about_work_and_no_hint() {
+fn a_stopped_agent_takes_no_new_work_and_no_hint_and_its_items_can_be_ended() {
     let (mut world, id) = working();
     world.send(Input::Stop);
     let before = world.agent.clone();
     let commands = [
         operator(WorkCommand::Create(new_item("x"))),
-        operator(WorkCommand::Complete { work_item_id: id }),
         woken(hint("ci")),
     ];
     for command in commands {
@@ -286,6 +285,10 @@ fn a_stopped_agent_takes_no_command_about_work_and_no_hint() {
         );
     }
     assert_eq!(world.agent, before);
+    let ended = world.send(operator(WorkCommand::Complete { work_item_id: id }));
+    assert!(ended.reply.is_ok(), "{:?}", ended.reply);
+    assert_eq!(world.agent.work.items.open(), 0);
+    assert_eq!(world.violations(), []);
 }
 
 #[test]

@@ -244,21 +244,16 @@ fn an_agent_that_cannot_keep_up_misses_slots_of_repeating_timers_and_none_that_f
     while world.now < make::T0.plus_millis(20_000) {
         world.let_due_come();
     }
-    assert_eq!(world.agent.work.timer_ticks, 3, "one of each timer waits");
-    for repeating in &world.timers[..2] {
-        assert_eq!(
-            (repeating.fire_count, repeating.missed_count > 10),
-            (1, true)
-        );
-    }
+    let (once, all) = (&world.timers[0], &world.timers[1]);
+    assert_eq!((once.fire_count, once.missed_count > 10), (1, true));
+    assert_eq!((all.fire_count > 10, all.missed_count), (true, 0));
     let fired = world.timers.iter().find(|timer| timer.id == single);
     assert_eq!(fired.map(|timer| timer.fire_count), Some(1));
-    let mut answered = 0;
+    let timer_id = world.timers[1].id.clone();
+    world.send(operator(WorkCommand::CancelTimer { timer_id }));
     while world.agent.work.timer_ticks > 0 {
         say(&mut world);
-        answered += 1;
     }
-    assert!(answered <= 4, "{answered}");
     world.let_due_come();
     assert_eq!(world.timers[0].fire_count, 2, "the next slot fires again");
     assert_eq!(world.violations(), []);
