@@ -34,6 +34,7 @@ mod rejection;
 mod rest;
 mod resumption;
 mod schedule;
+mod skill;
 mod step;
 mod subsystem;
 pub mod summary;

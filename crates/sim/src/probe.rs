@@ -29,7 +29,9 @@ impl World {
                     } = &found
                     {
                         match task.as_ref() {
-                            Consequence::Result(result) | Consequence::Task { result, .. } => {
+                            Consequence::Result(result)
+                            | Consequence::SkillUsed { result, .. }
+                            | Consequence::Task { result, .. } => {
                                 self.tool_world.offer(&run.call.id, result);
                             }
                             // The kernel writes that result itself.

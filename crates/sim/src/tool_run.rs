@@ -96,9 +96,12 @@ impl World {
                 let ToolRunOutcome {
                     consequence,
                     forget,
+                    succeeded: _,
                 } = outcome;
                 match &consequence {
-                    Consequence::Result(result) | Consequence::Task { result, .. } => {
+                    Consequence::Result(result)
+                    | Consequence::SkillUsed { result, .. }
+                    | Consequence::Task { result, .. } => {
                         self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.

@@ -10,7 +10,7 @@ use super::round::{is_owed_words, rounds_so_far};
 use super::work_calls;
 use crate::draft::Draft;
 use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
-use crate::{task, work};
+use crate::{skill, task, work};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -229,6 +229,10 @@ pub(crate) fn conclude_call(
         Consequence::Result(envelope) => {
             turn.progress |= is_successful_patch(envelope);
             envelope.clone()
+        }
+        Consequence::SkillUsed { result, skills } => {
+            skill::activate(draft, &turn, skills);
+            result.clone()
         }
         Consequence::Task { result, spec } => {
             task::promote(draft, &turn, spec.as_ref().clone());

@@ -1,7 +1,8 @@
 //! Discovers the skills of an agent: the first existing root of each scope, and the metadata of the skills in it.
 //!
 //! Discovery reads the frontmatter and nothing else. Roots and skills of a workspace are refused where a link is in
-//! their place, because a project may be anybody's; the user and the agent may link skills into their own roots.
+//! their place, because the author of a project may be a stranger; the user and the agent may link skills into their own
+//! roots.
 
 use super::SKILL_MD;
 use super::frontmatter::parse_skill;
