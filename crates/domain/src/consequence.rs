@@ -15,7 +15,7 @@ pub enum Consequence {
     /// A result of commands that referred to skills, which become active.
     SkillUsed {
         result: ToolEnvelope,
-        /// Not empty.
+        /// At least one, each once.
         skills: Vec<SkillUse>,
     },
     /// The command of the call continues in the background: the result says so, and a task follows the command.

@@ -23,7 +23,7 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "origin", rename_all = "snake_case")]
 pub enum TemplateOrigin {
-    /// In the program.
+    /// It is compiled into the program.
     Builtin,
     Directory {
         path: String,
@@ -60,7 +60,7 @@ pub struct TemplateStore {
     pub(super) dir: Option<PathBuf>,
 }
 
-/// `skills.json`.
+/// Content of a `skills.json`; unknown fields are refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SkillList {
