@@ -100,11 +100,17 @@ impl World {
                 let ToolRunOutcome {
                     consequence,
                     forget,
+                    succeeded: _,
                 } = outcome;
                 match &consequence {
                     Consequence::Result(result)
+<<<<<<< HEAD
                     | Consequence::Task { result, .. }
                     | Consequence::Workspace { result, .. } => {
+=======
+                    | Consequence::SkillUsed { result, .. }
+                    | Consequence::Task { result, .. } => {
+>>>>>>> h15b-r
                         self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.
