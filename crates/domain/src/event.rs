@@ -5,11 +5,8 @@
 
 mod message;
 mod provider;
-<<<<<<< HEAD
 mod scheduling;
-=======
 mod skill;
->>>>>>> h15b-r
 mod state;
 mod subject;
 mod task;
@@ -25,16 +22,13 @@ pub use provider::{
     AgentModelOverrideCleared, AgentModelOverrideSet, ModelLimitLearned, ProviderFallbackSelected,
     ProviderRetryScheduled, ProviderRoundCompleted, TerminalDeliveryRoundCompleted,
 };
-<<<<<<< HEAD
 pub use scheduling::{
     ExternalWaitWithoutRecovery, MissingCurrentWorkItemBeforeWait, SchedulerDiagnostic,
     SchedulerPostureDecision, TimerCreateRequested, WaitingIntentCancelled, WakeHintCoalesced,
     WakeRequested, WorkItemEnqueueRequested, WorkItemStaleReminderInjected,
     WorkItemStaleReminderSkipped, WorkItemTurnEndCommitSkipped, WorkItemTurnEndCommitted,
 };
-=======
 pub use skill::SkillActivated;
->>>>>>> h15b-r
 pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{

@@ -30,13 +30,9 @@ impl World {
                     {
                         match task.as_ref() {
                             Consequence::Result(result)
-<<<<<<< HEAD
+                            | Consequence::SkillUsed { result, .. }
                             | Consequence::Task { result, .. }
                             | Consequence::Workspace { result, .. } => {
-=======
-                            | Consequence::SkillUsed { result, .. }
-                            | Consequence::Task { result, .. } => {
->>>>>>> h15b-r
                                 self.tool_world.offer(&run.call.id, result);
                             }
                             // The kernel writes that result itself.

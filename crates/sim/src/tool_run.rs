@@ -104,13 +104,9 @@ impl World {
                 } = outcome;
                 match &consequence {
                     Consequence::Result(result)
-<<<<<<< HEAD
+                    | Consequence::SkillUsed { result, .. }
                     | Consequence::Task { result, .. }
                     | Consequence::Workspace { result, .. } => {
-=======
-                    | Consequence::SkillUsed { result, .. }
-                    | Consequence::Task { result, .. } => {
->>>>>>> h15b-r
                         self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.

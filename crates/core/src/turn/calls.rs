@@ -10,13 +10,9 @@ use super::round::{is_owed_words, rounds_so_far};
 use super::work_calls;
 use crate::draft::Draft;
 use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
-<<<<<<< HEAD
 use crate::rejection::Rejection;
 use crate::workspace::AttachAuthority;
-use crate::{task, work, workspace};
-=======
-use crate::{skill, task, work};
->>>>>>> h15b-r
+use crate::{skill, task, work, workspace};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
