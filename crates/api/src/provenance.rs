@@ -246,6 +246,7 @@ impl Provenance {
             Event::TurnSuspensionEnded(e) => Self::run(Some(&e.run_id)),
             Event::ToolExecuted(e) => Self::run(Some(&e.run_id)),
             Event::ToolExecutionFailed(e) => Self::run(Some(&e.run_id)),
+            Event::SkillActivated(e) => Self::run(Some(&e.run_id)),
             Event::TurnTerminal(e) => Self::run(Some(&e.run_id)),
             Event::CurrentRunAborted(e) => Self::run(Some(&e.run_id)),
             Event::ClosureDecided(e) => Self::run(e.run_id.as_ref()),

@@ -1,6 +1,6 @@
 //! Response with one agent's summary, and the empty lists of features that this build does not have.
 
-use holon_domain::guidance::{LoadedAgentsMd, SkillEntry, SkillNote, SkillRoot};
+use holon_domain::guidance::{ActiveSkillView, LoadedAgentsMd, SkillEntry, SkillNote, SkillRoot};
 use holon_domain::summary::AgentSummary;
 use holon_domain::wait::WaitRecord;
 use serde::Serialize;
@@ -46,8 +46,8 @@ pub struct Skills {
     pub discoverable_skills: Vec<SkillEntry>,
     /// Always empty: this build has no way to attach a skill apart from its root.
     pub attached_skills: Vec<Value>,
-    /// Always empty: this build does not record which skills an agent has opened.
-    pub active_skills: Vec<Value>,
+    /// Skills that the agent has opened.
+    pub active_skills: Vec<ActiveSkillView>,
     /// Directories that look like skills and are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<SkillNote>,
@@ -62,6 +62,7 @@ impl From<AgentSummary> for StatusResponse {
             skills: Skills {
                 discovered_roots: catalog.discovered_roots,
                 discoverable_skills: catalog.discoverable_skills,
+                active_skills: summary.agent.active_skills.clone(),
                 notes: catalog.notes,
                 ..Skills::default()
             },

@@ -38,6 +38,7 @@ mod rejection;
 mod rest;
 mod restart_policy;
 mod schedule;
+mod skill;
 mod step;
 mod subsystem;
 pub mod summary;

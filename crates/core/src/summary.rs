@@ -8,6 +8,7 @@ use holon_domain::agent::{
     ProfilePreset, Visibility,
 };
 use holon_domain::explanation::Explanation;
+use holon_domain::guidance::ActiveSkillView;
 use holon_domain::limits::{BRIEF_PAGE, EVENT_PAGE};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
@@ -33,7 +34,7 @@ pub fn summarise(
     let standing = assess(AssessmentInput::new(agent, queue));
     AgentSummary {
         identity: agent.identity_view(),
-        agent: state_view(agent, queue, &standing, &active_tasks),
+        agent: state_view(agent, queue, &standing, &active_tasks, host),
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),
         model: model_state(agent, host),
@@ -176,6 +177,7 @@ fn state_view(
     queue: &QueueView,
     standing: &Assessment,
     tasks: &[TaskListEntry],
+    host: &HostConditions,
 ) -> AgentStateView {
     let workspace = &agent.workspace;
     let totals = &agent.totals;
@@ -222,6 +224,7 @@ fn state_view(
         cwd: Some(workspace.cwd.clone()),
         model_override: agent.model_override.as_ref().map(ToString::to_string),
         model_override_reasoning_effort: agent.reasoning_effort,
+        active_skills: active_skills(agent, host),
         turn_index: agent.counters.turns,
         last_wake_reason: agent.last_wake_reason.clone(),
         last_brief_at: agent.last_brief_at,
@@ -229,6 +232,11 @@ fn state_view(
         last_turn_terminal: agent.last_turn.clone(),
         last_runtime_failure: agent.last_failure.clone(),
     }
+}
+
+fn active_skills(agent: &AgentRecord, host: &HostConditions) -> Vec<ActiveSkillView> {
+    let active = agent.active_skills.iter();
+    active.map(|skill| skill.view(host.started_at)).collect()
 }
 
 fn lifecycle_hint(agent: &AgentRecord) -> LifecycleHint {

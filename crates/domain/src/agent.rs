@@ -20,6 +20,7 @@ use crate::authority::AuthorityClass;
 use crate::continuation::ContinuationResolution;
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
+use crate::guidance::ActiveSkill;
 use crate::id::{AgentId, RunId};
 use crate::queue::MessageSeq;
 use crate::summary::Posture;
@@ -287,6 +288,9 @@ pub struct AgentRecord {
     /// Work items, waits, wake hints and timers, as far as the scheduler needs them.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub work: WorkState,
+    /// Skills that the agent has opened, in the order of their last use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub active_skills: Vec<ActiveSkill>,
     /// Outcome of the last turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,

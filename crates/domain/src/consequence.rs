@@ -2,6 +2,7 @@
 //!
 //! The shell reports it for a call that it performed, and `core` alone turns it into facts.
 
+use crate::guidance::SkillUse;
 use crate::task::CommandTaskSpec;
 use crate::tool::ToolEnvelope;
 use crate::work_item::PlanArtifact;
@@ -12,6 +13,12 @@ use crate::workspace::SelectedWorkspace;
 pub enum Consequence {
     /// A result and nothing else.
     Result(ToolEnvelope),
+    /// A result of commands that referred to skills, which become active.
+    SkillUsed {
+        result: ToolEnvelope,
+        /// At least one, each once.
+        skills: Vec<SkillUse>,
+    },
     /// The command of the call continues in the background: the result says so, and a task follows the command.
     Task {
         result: ToolEnvelope,

@@ -6,6 +6,7 @@
 mod message;
 mod provider;
 mod scheduling;
+mod skill;
 mod state;
 mod subject;
 mod task;
@@ -27,6 +28,7 @@ pub use scheduling::{
     WakeRequested, WorkItemEnqueueRequested, WorkItemStaleReminderInjected,
     WorkItemStaleReminderSkipped, WorkItemTurnEndCommitSkipped, WorkItemTurnEndCommitted,
 };
+pub use skill::SkillActivated;
 pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
@@ -190,6 +192,9 @@ events! {
     ToolExecuted = "tool_executed", v 1;
     /// A tool call ended with an error. The model reads the error and may go on.
     ToolExecutionFailed = "tool_execution_failed", v 1;
+    /// A successful command referred to a skill's `SKILL.md` or to one of its scripts, so the skill is active.
+    /// Discovery alone does not record it. Recorded once for each skill and call.
+    SkillActivated = "skill_activated", v 1;
     /// A task was created: a command outlived the call that started it and continues in the background, or a child
     /// agent was spawned.
     TaskCreated = "task_created", v 1;

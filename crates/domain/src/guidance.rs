@@ -12,8 +12,9 @@ pub use instruction::{
     InstructionScope, InstructionSource, Instructions, LoadedAgentsMd,
 };
 pub use skill::{
-    InstallMode, InstalledSkill, SkillCatalog, SkillEntry, SkillFault, SkillNote, SkillRoot,
-    SkillScope, SkillSource,
+    ActivationSource, ActivationState, ActiveSkill, ActiveSkillView, InstallMode, InstalledSkill,
+    SkillCatalog, SkillEntry, SkillFault, SkillLoadReason, SkillNote, SkillRoot, SkillScope,
+    SkillSource, SkillUse,
 };
 
 use crate::agent::{AgentKind, AgentSettings};

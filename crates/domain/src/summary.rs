@@ -11,7 +11,7 @@ use crate::agent::{AgentStatus, IdentityView, ItemCounts, LastFailure, Lifecycle
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::continuation::ContinuationResolution;
-use crate::guidance::{LoadedAgentsMd, SkillCatalog};
+use crate::guidance::{ActiveSkillView, LoadedAgentsMd, SkillCatalog};
 use crate::id::{MessageId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
@@ -215,6 +215,9 @@ pub struct AgentStateView {
     /// Reasoning effort for that model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_override_reasoning_effort: Option<ReasoningEffort>,
+    /// Skills that the agent has opened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub active_skills: Vec<ActiveSkillView>,
     /// Number of the last turn.
     pub turn_index: u64,
     /// Trigger that last woke the agent, in words.

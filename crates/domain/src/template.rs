@@ -37,7 +37,7 @@ pub struct GitHubTree {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("template {shown:?} cannot be used: {reason}")]
 pub struct TemplateSelectorError {
-    /// The selector, shortened.
+    /// The beginning of the selector, as far as a message can show it.
     shown: String,
     reason: &'static str,
 }

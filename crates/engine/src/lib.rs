@@ -20,6 +20,7 @@ pub mod reads;
 pub mod request;
 mod run_once;
 mod shell;
+mod skill_use;
 mod stalled;
 pub mod tool_outcome;
 pub mod tool_run;

@@ -7,10 +7,10 @@
 use crate::ports::{CommandKey, CommandRun, OutputRetention};
 use crate::tool_run::ToolRun;
 use holon_domain::TaskId;
-use holon_domain::command::{CommandFailure, RunningCommand};
+use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput, RunningCommand};
 use holon_domain::consequence::Consequence;
 use holon_domain::file_change::PatchResult;
-use holon_domain::intent::{ExecCommand, ExecCommandBatch};
+use holon_domain::intent::{BatchItem, ExecCommand, ExecCommandBatch};
 use holon_domain::task::{CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::workspace::{SelectedWorkspace, WorkspaceFailure};
@@ -23,6 +23,8 @@ pub struct ToolRunOutcome {
     pub consequence: Consequence,
     /// Cleanup after the consequence is committed.
     pub forget: CallCleanup,
+    /// Commands of the call that ended with status 0.
+    pub succeeded: Vec<ExecCommand>,
 }
 
 /// Records that were kept to find or prove a call and are removed once its result is committed.
@@ -50,6 +52,7 @@ impl ToolRunOutcome {
         Self {
             consequence: Consequence::Result(envelope),
             forget: CallCleanup::Nothing,
+            succeeded: Vec::new(),
         }
     }
 
@@ -61,11 +64,15 @@ impl ToolRunOutcome {
         command: &ExecCommand,
         answer: Result<CommandRun, CommandFailure>,
     ) -> Self {
+        let mut succeeded = Vec::new();
         let (envelope, output) = match answer {
             Ok(CommandRun::Running(running)) => {
                 return Self::of_running_command(run, command, &running);
             }
             Ok(CommandRun::Ended(output)) => {
+                if is_success(&output) {
+                    succeeded.push(command.clone());
+                }
                 let envelope = exec_command::completed(command, &output);
                 let output = kept_if(holon_tools::refers_to_files(&envelope));
                 (envelope, output)
@@ -78,6 +85,7 @@ impl ToolRunOutcome {
         let key = run.key();
         Self {
             forget: CallCleanup::Commands(vec![EndedCommand { key, output }]),
+            succeeded,
             ..Self::result(envelope)
         }
     }
@@ -109,6 +117,7 @@ impl ToolRunOutcome {
                 spec: Box::new(spec),
             },
             forget: CallCleanup::Nothing,
+            succeeded: Vec::new(),
         }
     }
 
@@ -122,8 +131,16 @@ impl ToolRunOutcome {
             output: kept_if(holon_tools::item_refers_to_files(&envelope, number)),
         };
         let ended = (1..=batch.items.len()).map(ended).collect();
+        let succeeded = batch.items.iter().zip(outcomes);
+        let succeeded = succeeded.filter_map(|(item, outcome)| match (item, outcome) {
+            (BatchItem::Command(command), ItemOutcome::Ran(output)) if is_success(output) => {
+                Some(command.clone())
+            }
+            (BatchItem::Command(_) | BatchItem::Rejected(_), _) => None,
+        });
         Self {
             forget: CallCleanup::Commands(ended),
+            succeeded: succeeded.collect(),
             ..Self::result(envelope)
         }
     }
@@ -178,6 +195,10 @@ pub fn check_takes_input(task: &TaskRecord) -> Result<(), &'static str> {
         ),
         Some(_) => Ok(()),
     }
+}
+
+fn is_success(output: &CommandOutput) -> bool {
+    output.end == CommandEnd::Exited { status: 0 }
 }
 
 /// Keeps output files whose paths the model knows.

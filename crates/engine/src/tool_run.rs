@@ -7,6 +7,7 @@ use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::effect::EffectId;
+use holon_domain::guidance::GuidanceRoots;
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::turn::{CallPlace, Phase};
@@ -17,6 +18,8 @@ use holon_domain::workspace::{UseWorkspace, WorkspaceEntry, WorkspaceOrder, Work
 pub struct ToolRun {
     pub agent_id: AgentId,
     pub agent_home: String,
+    /// Roots of the agent's guidance at the begin of its turn.
+    pub guidance_roots: GuidanceRoots,
     /// Effect that runs the call; its outcome is stamped with it.
     pub effect: EffectId,
     /// The call as the model wrote it.
@@ -61,6 +64,7 @@ impl ToolRun {
         let action = intents.get(call_index)?.as_ref().ok()?.action(place)?;
         Some(Self {
             agent_id: agent.settings.identity.agent_id.clone(),
+            guidance_roots: GuidanceRoots::of(&agent.settings, &turn.workspace),
             agent_home: agent.settings.agent_home,
             effect,
             call,

@@ -73,7 +73,11 @@ fn agent_scoped(input: &FrameInput<'_>) -> String {
     let room = |share| usize::try_from(input.budget_tokens / share).unwrap_or(usize::MAX);
     let guidance = input.guidance;
     let instructions = instructions::text(&guidance.instructions, room(INSTRUCTION_BUDGET_SHARE));
-    let skills = skills::text(&guidance.skills, room(SKILL_BUDGET_SHARE));
+    let skills = skills::text(
+        &guidance.skills,
+        &input.agent.active_skills,
+        room(SKILL_BUDGET_SHARE),
+    );
     let parts: Vec<String> = [scope::text(input.agent, input.model)]
         .into_iter()
         .chain(instructions)

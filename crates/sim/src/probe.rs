@@ -30,6 +30,7 @@ impl World {
                     {
                         match task.as_ref() {
                             Consequence::Result(result)
+                            | Consequence::SkillUsed { result, .. }
                             | Consequence::Task { result, .. }
                             | Consequence::Workspace { result, .. } => {
                                 self.tool_world.offer(&run.call.id, result);

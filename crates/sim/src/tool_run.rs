@@ -100,9 +100,11 @@ impl World {
                 let ToolRunOutcome {
                     consequence,
                     forget,
+                    succeeded: _,
                 } = outcome;
                 match &consequence {
                     Consequence::Result(result)
+                    | Consequence::SkillUsed { result, .. }
                     | Consequence::Task { result, .. }
                     | Consequence::Workspace { result, .. } => {
                         self.tool_world.offer(&run.call.id, result);

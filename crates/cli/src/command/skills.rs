@@ -9,7 +9,7 @@ use holon_api::{InstallSkillRequest, SkillsResponse, UninstallSkillRequest};
 use holon_domain::guidance::{InstallMode, SkillSource};
 use std::path::{Path, PathBuf};
 
-/// Runs a subcommand.
+/// Runs a subcommand against the agent that it names, or the default one.
 pub(super) async fn run(
     home: Option<PathBuf>,
     command: SkillsCommand,

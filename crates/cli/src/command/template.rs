@@ -9,7 +9,7 @@ use holon_daemon::templates::{
 };
 use std::path::PathBuf;
 
-/// Runs a subcommand.
+/// Runs a subcommand on the templates of the user who runs the program.
 pub(super) fn run(
     home: Option<PathBuf>,
     command: TemplateCommand,

@@ -1,5 +1,6 @@
 //! Agents made from templates, and their skills, through the program.
 
+use crate::hands::{self, Hands};
 use crate::instructions::{provider, system_prompt};
 use crate::support::world;
 use serde_json::{Value, json};
@@ -190,4 +191,30 @@ fn skills_are_installed_listed_and_removed() {
     assert!(world.path().join("source/deploy/SKILL.md").exists());
     let refused = run(&["skills", "install", "nope", "--builtin"]);
     assert!(refused.stderr.contains("no skill \"nope\""), "{refused:?}");
+}
+
+#[test]
+fn a_skill_that_was_opened_stays_active_across_a_crash() {
+    let world = world();
+    let model = hands::model(&world);
+    let served = world.serve(&["--model", &model]);
+    let install = ["skills", "install", "ghx", "--builtin"];
+    assert_eq!(world.run(&install).code, Some(0));
+    let active = || world.run(&["status", "--json"]).json()["skills"]["active_skills"].clone();
+    let hands = Hands::of(&world);
+    hands.call("ExecCommand", json!({ "cmd": "ls skills" }));
+    assert_eq!(active(), json!([]), "a listing opens nothing");
+    hands.call(
+        "ExecCommand",
+        json!({ "cmd": "head -n 3 skills/ghx/SKILL.md" }),
+    );
+    let opened = active();
+    assert_eq!(opened[0]["skill_id"], "agent:ghx");
+    assert_eq!(opened[0]["activation_source"], "agent_command");
+    served.crash();
+    let served = world.serve(&["--model", &model]);
+    let kept = active();
+    assert_eq!(kept[0]["activation_state"], "session_active");
+    assert_eq!(kept[0]["activation_source"], "restored");
+    assert_eq!(served.terminate().0, Some(0));
 }

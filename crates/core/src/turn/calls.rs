@@ -12,7 +12,7 @@ use crate::draft::Draft;
 use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
 use crate::rejection::Rejection;
 use crate::workspace::AttachAuthority;
-use crate::{task, work, workspace};
+use crate::{skill, task, work, workspace};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -232,6 +232,10 @@ pub(crate) fn conclude_call(
         Consequence::Result(envelope) => {
             turn.progress |= is_successful_patch(envelope);
             envelope.clone()
+        }
+        Consequence::SkillUsed { result, skills } => {
+            skill::activate(draft, &turn, skills);
+            result.clone()
         }
         Consequence::Task { result, spec } => {
             task::promote(draft, &turn, spec.as_ref().clone());

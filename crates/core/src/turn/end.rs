@@ -9,7 +9,7 @@ use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{detached, rest, task, work};
+use crate::{detached, rest, skill, task, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
@@ -41,6 +41,7 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     close_message(draft, turn, &ending);
     record_terminal(draft, turn, &ending);
     work::handle_turn_end(draft, turn, ending.reason);
+    skill::handle_turn_end(draft, ending.kind());
     let completed = ending.kind() == TerminalKind::Completed;
     if let Some(rest) = ending.rest {
         rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);

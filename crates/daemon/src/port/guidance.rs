@@ -91,14 +91,14 @@ async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SkillError> + Send + 'static,
 ) -> Result<T, SkillFault> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(fault),
+        Ok(done) => done.map_err(|error| fault(&error)),
         Err(stopped) => Err(SkillFault::Refused {
             message: format!("the work on the skill ended early: {stopped}"),
         }),
     }
 }
 
-fn fault(error: SkillError) -> SkillFault {
+fn fault(error: &SkillError) -> SkillFault {
     let message = error.to_string();
     match error {
         SkillError::AlreadyInstalled { .. } => SkillFault::AlreadyInstalled { message },

@@ -8,6 +8,7 @@ use super::{
 use crate::attempt::AttemptRecord;
 use crate::continuation::ContinuationResolution;
 use crate::effect::EffectId;
+use crate::guidance::ActiveSkill;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::{OpenTurn, TerminalRecord};
@@ -58,6 +59,8 @@ pub(super) struct HotState {
     pub(super) pace: Option<RestWake>,
     #[serde(default)]
     pub(super) work: WorkState,
+    #[serde(default)]
+    pub(super) active_skills: Vec<ActiveSkill>,
     #[serde(default)]
     pub(super) last_turn: Option<TerminalRecord>,
     #[serde(default)]
@@ -119,6 +122,7 @@ impl AgentRecord {
             left_by_caller: state.left_by_caller,
             pace: state.pace,
             work: state.work,
+            active_skills: state.active_skills,
             last_turn: state.last_turn,
             last_failure: state.last_failure,
             last_continuation: state.last_continuation,

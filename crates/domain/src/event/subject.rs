@@ -26,6 +26,7 @@ impl Event {
             Self::ProcessExecutionRequested(e) => e.message_seq,
             Self::ToolExecuted(e) => e.message_seq,
             Self::ToolExecutionFailed(e) => e.message_seq,
+            Self::SkillActivated(e) => e.message_seq,
             Self::TurnTerminal(e) => e.message_seq,
             Self::RuntimeError(e) => e.message_seq,
             Self::BriefCreated(e) => e.message_seq,

@@ -50,11 +50,11 @@ pub enum InstructionRefusal {
     SymbolicLink,
     /// A directory, pipe, socket or device.
     NotRegularFile,
-    /// More than [`INSTRUCTION_FILE_BYTES`].
+    /// It exceeds [`INSTRUCTION_FILE_BYTES`]; `bytes` is its size.
     TooLarge { bytes: u64 },
     /// It has a NUL byte or is not UTF-8.
     NotText,
-    /// The filesystem refused.
+    /// The filesystem refused to open or read it.
     Unreadable { message: String },
 }
 

@@ -1,5 +1,6 @@
 //! Skills: directories with a `SKILL.md` that agents open when a task matches. The runtime knows their metadata only.
 
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Root that a skill belongs to. The order is that of the catalogue.
@@ -133,4 +134,88 @@ pub enum SkillFault {
     Refused {
         message: String,
     },
+}
+
+/// Event by which a skill became active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillLoadReason {
+    /// A successful command referred to its `SKILL.md`.
+    ReadSkillMd,
+    /// A successful command referred to a file under its `scripts`.
+    RunSkillScript,
+    /// Reserved: this runtime never puts the body of a skill into a prompt.
+    PromptInjection,
+}
+
+/// Use of a skill by a successful command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillUse {
+    pub skill_id: String,
+    pub name: String,
+    pub scope: SkillScope,
+    /// The file that the command referred to.
+    pub path: String,
+    /// Path of the skill's `SKILL.md`.
+    pub entrypoint_path: String,
+    pub load_reason: SkillLoadReason,
+}
+
+/// Extent of an activation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivationState {
+    /// Until the end of the open turn.
+    TurnActive,
+    /// From then on: the turn was completed.
+    SessionActive,
+}
+
+/// Origin of an activation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivationSource {
+    /// A command of the agent, since the host started.
+    AgentCommand,
+    /// The agent's row, read when the host started.
+    Restored,
+}
+
+/// A skill that the agent has opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActiveSkill {
+    pub skill_id: String,
+    pub name: String,
+    pub scope: SkillScope,
+    /// Path of the skill's `SKILL.md`.
+    pub entrypoint_path: String,
+    pub activation_state: ActivationState,
+    /// Time of its last use.
+    pub activated_at: Timestamp,
+    /// Turn that used it last.
+    pub turn_index: u64,
+}
+
+/// An active skill as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActiveSkillView {
+    #[serde(flatten)]
+    pub skill: ActiveSkill,
+    pub activation_source: ActivationSource,
+}
+
+impl ActiveSkill {
+    /// Returns the view of a host that started at this time.
+    #[must_use]
+    pub fn view(&self, host_started_at: Timestamp) -> ActiveSkillView {
+        let is_older = self.activated_at < host_started_at;
+        ActiveSkillView {
+            skill: self.clone(),
+            activation_source: if is_older {
+                ActivationSource::Restored
+            } else {
+                ActivationSource::AgentCommand
+            },
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
+use crate::skill_use;
 use crate::tool_outcome::{CallCleanup, EndedCommand, ToolRunOutcome};
 use crate::tool_run::ToolRun;
 use holon_core::summary::workspace_warning;
@@ -25,9 +26,10 @@ impl Shell {
             Ok(Some(_)) | Err(_) => return,
             Ok(None) => return self.report_missing(record).await,
         };
-        let Some(outcome) = self.run_action(&run, cancel).await else {
+        let Some(mut outcome) = self.run_action(&run, cancel).await else {
             return;
         };
+        self.note_skills(&run, &mut outcome).await;
         let took = self.ports.clock.elapsed().saturating_sub(began);
         let finished = Input::ToolFinished {
             stamp: Stamp::of(record),
@@ -67,6 +69,25 @@ impl Shell {
                 Some(ToolRunOutcome::of_workspace(selected))
             }
         }
+    }
+
+    /// Notes the skills that successful commands of a call referred to.
+    async fn note_skills(&self, run: &ToolRun, outcome: &mut ToolRunOutcome) {
+        if !outcome.succeeded.iter().any(skill_use::may_use_skill) {
+            return;
+        }
+        let roots = run.guidance_roots.clone();
+        let catalog = self.ports.guidance.read(roots).await.skills;
+        let skills = skill_use::find(&catalog, &outcome.succeeded, &run.workspace.cwd);
+        if skills.is_empty() {
+            return;
+        }
+        outcome.consequence = match outcome.consequence.clone() {
+            Consequence::Result(result) => Consequence::SkillUsed { result, skills },
+            other @ (Consequence::SkillUsed { .. }
+            | Consequence::Task { .. }
+            | Consequence::PlanWritten(_)) => other,
+        };
     }
 
     /// Warns once per agent that its workspace reaches a directory of the host.

@@ -38,6 +38,7 @@ impl Shell {
             Ok(plan) => ToolRunOutcome {
                 consequence: Consequence::PlanWritten(plan),
                 forget: CallCleanup::Nothing,
+                succeeded: Vec::new(),
             },
             Err(reason) => ToolRunOutcome::result(create_work_item::not_written(&reason)),
         }

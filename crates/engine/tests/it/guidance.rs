@@ -1,10 +1,12 @@
 //! Guidance is read for the first request of each turn from roots that do not move, and the status names its sources.
 
-use crate::house::{House, briefs, prompt, status};
+use crate::house::{House, briefs, events, prompt, status};
 use holon_domain::agent::AgentKind;
+use holon_domain::event::Event;
 use holon_domain::guidance::{
-    Guidance, InstructionContent, InstructionFile, InstructionKind, InstructionScope,
-    InstructionSource, Instructions,
+    ActivationSource, ActivationState, Guidance, InstructionContent, InstructionFile,
+    InstructionKind, InstructionScope, InstructionSource, Instructions, SkillCatalog, SkillEntry,
+    SkillLoadReason, SkillScope,
 };
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
@@ -62,4 +64,91 @@ async fn roots_follow_the_home_and_the_status_names_sources_without_content() {
     assert_eq!(roots.kind, AgentKind::Default);
     assert_eq!(roots.agent_home, "/agents/main");
     assert_eq!(roots.workspace_anchor, None, "the home is no workspace");
+}
+
+/// Guidance with one skill in the home of the agent.
+fn skill() -> Guidance {
+    let path = "/agents/main/skills/pdf/SKILL.md".to_owned();
+    Guidance {
+        skills: SkillCatalog {
+            discoverable_skills: vec![SkillEntry::new(
+                SkillScope::Agent,
+                "pdf",
+                "Fills forms.".to_owned(),
+                path,
+            )],
+            ..SkillCatalog::default()
+        },
+        ..Guidance::default()
+    }
+}
+
+/// Runs a turn that makes one command, which ends well or not.
+async fn turn_with_command(house: &House, host: &holon_engine::Host, cmd: &str, works: bool) {
+    prompt(host, "main", "go").await;
+    let round = calls(&[("ExecCommand", json!({ "cmd": cmd }))]);
+    house.model.next().await.answer(round);
+    let command = house.commands.next().await;
+    if works {
+        command.ends("text");
+    } else {
+        command.exits(1);
+    }
+    house.model.next().await.answer(says("done"));
+}
+
+#[tokio::test]
+async fn a_skill_is_active_once_a_successful_command_referred_to_it() {
+    let house = House::new();
+    let host = house.with_main().await;
+    house.guidance.set(skill());
+    turn_with_command(&house, &host, "cat skills/other/SKILL.md", true).await;
+    briefs(&host, "main", 1).await;
+    turn_with_command(&house, &host, "cat skills/pdf/SKILL.md", false).await;
+    briefs(&host, "main", 2).await;
+    assert!(status(&host, "main").await.agent.active_skills.is_empty());
+
+    turn_with_command(&house, &host, "cat skills/pdf/SKILL.md", true).await;
+    briefs(&host, "main", 3).await;
+    let active = status(&host, "main").await.agent.active_skills;
+    assert_eq!(active.len(), 1);
+    assert_eq!(active[0].skill.skill_id, "agent:pdf");
+    assert_eq!(
+        active[0].skill.activation_state,
+        ActivationState::SessionActive
+    );
+    assert_eq!(active[0].activation_source, ActivationSource::AgentCommand);
+    let activated: Vec<_> = events(&host, "main")
+        .await
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::SkillActivated(activated) => Some(activated),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(activated.len(), 1);
+    assert_eq!(activated[0].load_reason, SkillLoadReason::ReadSkillMd);
+    assert_eq!(activated[0].activation_state, ActivationState::TurnActive);
+    assert_eq!(activated[0].path, "/agents/main/skills/pdf/SKILL.md");
+    assert!(!activated[0].repeated);
+
+    // A restart keeps it, and says where it comes from.
+    house.clock.advance(1_000);
+    let house = house.after_crash();
+    let host = house.start().await;
+    let active = status(&host, "main").await.agent.active_skills;
+    assert_eq!(active.len(), 1);
+    assert_eq!(active[0].activation_source, ActivationSource::Restored);
+    house.guidance.set(skill());
+    prompt(&host, "main", "go on").await;
+    let asked = house.model.next().await;
+    assert!(
+        asked
+            .request
+            .frame
+            .system_prompt
+            .contains("agent:pdf [active]")
+    );
+    asked.answer(says("done"));
+    briefs(&host, "main", 4).await;
 }

@@ -127,7 +127,7 @@ fn a_file_cannot_leave_its_enclosure_or_speak_for_another() {
     let (_, rest) = shown
         .split_once("=== begin of workspace_instructions ")
         .unwrap();
-    let code = &rest[..16];
+    let code = rest.get(..16).unwrap();
     assert_eq!(rest.matches(code).count(), 2, "{shown}");
 }
 
@@ -155,7 +155,7 @@ fn long_files_are_cut_to_their_share_and_short_ones_kept_whole() {
     let shown = scene.built().agent_scoped;
     assert!(shown.contains("Write British English."));
     assert_eq!(shown.matches("bytes are shown for lack of room").count(), 2);
-    let instructions = &shown[shown.find("# Instruction files").unwrap()..];
+    let (_, instructions) = shown.split_once("# Instruction files").unwrap();
     assert!(
         estimate_tokens(instructions) < 5_000 + 1_500,
         "{}",

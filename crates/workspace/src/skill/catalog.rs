@@ -1,7 +1,8 @@
 //! Discovers the skills of an agent: the first existing root of each scope, and the metadata of the skills in it.
 //!
 //! Discovery reads the frontmatter and nothing else. Roots and skills of a workspace are refused where a link is in
-//! their place, because a project may be anybody's; the user and the agent may link skills into their own roots.
+//! their place, because the author of a project may be a stranger; the user and the agent may link skills into their own
+//! roots.
 
 use super::SKILL_MD;
 use super::frontmatter::parse_skill;
@@ -55,6 +56,16 @@ enum Links {
     Refuse,
 }
 
+/// The roots of one scope.
+#[derive(Debug, Clone, Copy)]
+struct Scope<'a> {
+    scope: SkillScope,
+    dir: &'a Path,
+    /// Relative to `dir`, in the order in which they are tried.
+    roots: &'a [&'a str],
+    links: Links,
+}
+
 impl SkillReader {
     /// Creates a reader for the skills of a user.
     #[must_use]
@@ -69,67 +80,59 @@ impl SkillReader {
     #[must_use]
     pub fn read(&self, roots: &GuidanceRoots, now: Timestamp) -> SkillCatalog {
         let mut catalog = SkillCatalog::default();
-        let user = self
-            .user_home
-            .as_deref()
-            .filter(|_| roots.has_user_skills());
+        let user = self.user_home.as_deref();
+        let user = user.filter(|_| roots.has_user_skills()).map(|dir| Scope {
+            scope: SkillScope::User,
+            dir,
+            roots: &SHARED,
+            links: Links::Follow,
+        });
+        let agent = Scope {
+            scope: SkillScope::Agent,
+            dir: Path::new(&roots.agent_home),
+            roots: &OF_AGENT,
+            links: Links::Follow,
+        };
         let anchor = roots.workspace_anchor.as_deref().map(Path::new);
-        let scopes = [
-            (SkillScope::User, user, &SHARED[..], Links::Follow),
-            (
-                SkillScope::Agent,
-                Some(Path::new(&roots.agent_home)),
-                &OF_AGENT[..],
-                Links::Follow,
-            ),
-            (SkillScope::Workspace, anchor, &SHARED[..], Links::Refuse),
-        ];
-        for (scope, dir, names, links) in scopes {
-            if let Some(dir) = dir {
-                self.read_scope(&mut catalog, scope, dir, (names, links), now);
-            }
+        let workspace = anchor.map(|dir| Scope {
+            scope: SkillScope::Workspace,
+            dir,
+            roots: &SHARED,
+            links: Links::Refuse,
+        });
+        for scope in user.into_iter().chain([agent]).chain(workspace) {
+            self.read_scope(&mut catalog, &scope, now);
         }
         catalog
     }
 
-    fn read_scope(
-        &self,
-        catalog: &mut SkillCatalog,
-        scope: SkillScope,
-        dir: &Path,
-        (names, links): (&[&str], Links),
-        now: Timestamp,
-    ) {
-        for name in names {
-            let path = dir.join(name);
-            let shown = path.to_string_lossy().into_owned();
-            match open_beneath(dir, name, links) {
+    /// Reads the first existing root of a scope. One that exists and cannot be used is named, and no other is tried.
+    fn read_scope(&self, catalog: &mut SkillCatalog, scope: &Scope<'_>, now: Timestamp) {
+        for name in scope.roots {
+            let path = scope.dir.join(name);
+            let note = match open_beneath(scope.dir, name, scope.links) {
                 Ok(root) => {
-                    let root_entry = SkillRoot { scope, path: shown };
-                    catalog.discovered_roots.push(root_entry);
-                    self.read_root(catalog, scope, (&path, &root, links), now);
-                    return;
+                    catalog.discovered_roots.push(SkillRoot {
+                        scope: scope.scope,
+                        path: path.to_string_lossy().into_owned(),
+                    });
+                    return self.read_root(catalog, scope, &path, &root, now);
                 }
-                Err(Errno::NOENT) => {}
-                Err(errno) => {
-                    let note = match errno {
-                        Errno::NOTDIR | Errno::LOOP => {
-                            "it is not a directory, or a link".to_owned()
-                        }
-                        errno => std::io::Error::from(errno).to_string(),
-                    };
-                    catalog.notes.push(SkillNote { path: shown, note });
-                    return;
-                }
-            }
+                Err(Errno::NOENT) => continue,
+                Err(Errno::NOTDIR | Errno::LOOP) => "it is not a directory, or a link".to_owned(),
+                Err(errno) => words(errno),
+            };
+            let path = path.to_string_lossy().into_owned();
+            return catalog.notes.push(SkillNote { path, note });
         }
     }
 
     fn read_root(
         &self,
         catalog: &mut SkillCatalog,
-        scope: SkillScope,
-        (path, root, links): (&Path, &OwnedFd, Links),
+        scope: &Scope<'_>,
+        path: &Path,
+        root: &OwnedFd,
         now: Timestamp,
     ) {
         let note = |note: String| SkillNote {
@@ -138,10 +141,7 @@ impl SkillReader {
         };
         let names = match list(root) {
             Ok(names) => names,
-            Err(errno) => {
-                let reason = std::io::Error::from(errno).to_string();
-                return catalog.notes.push(note(reason));
-            }
+            Err(errno) => return catalog.notes.push(note(words(errno))),
         };
         if names.len() > SKILLS_PER_ROOT {
             catalog.notes.push(note(format!(
@@ -152,9 +152,9 @@ impl SkillReader {
         for name in names.into_iter().take(SKILLS_PER_ROOT) {
             let file = path.join(&name).join(SKILL_MD);
             let shown = file.to_string_lossy().into_owned();
-            match self.describe(root, &name, &file, links, now) {
+            match self.describe(root, &name, &file, scope.links, now) {
                 Ok(Some(description)) => {
-                    let entry = SkillEntry::new(scope, &name, description, shown);
+                    let entry = SkillEntry::new(scope.scope, &name, description, shown);
                     catalog.discoverable_skills.push(entry);
                 }
                 Ok(None) => {}
@@ -175,13 +175,13 @@ impl SkillReader {
         let dir = match open_dir(root, name, links) {
             Ok(dir) => dir,
             Err(Errno::NOTDIR | Errno::NOENT) if links == Links::Follow => return Ok(None),
-            Err(Errno::NOTDIR | Errno::LOOP) => return self.refuse_link(root, name),
-            Err(errno) => return Err(std::io::Error::from(errno).to_string()),
+            Err(Errno::NOTDIR | Errno::LOOP) => return refuse_link(root, name),
+            Err(errno) => return Err(words(errno)),
         };
         let found = match statat(&dir, SKILL_MD, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => found,
             Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(std::io::Error::from(errno).to_string()),
+            Err(errno) => return Err(words(errno)),
         };
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err("SKILL.md is not a regular file".to_owned());
@@ -200,17 +200,6 @@ impl SkillReader {
         described.map(Some)
     }
 
-    /// Names a link in the place of a workspace's skill; any other entry is no skill.
-    #[allow(clippy::unused_self, reason = "kept beside its only caller")]
-    fn refuse_link(&self, root: &OwnedFd, name: &str) -> Result<Option<String>, String> {
-        let found = statat(root, name, AtFlags::SYMLINK_NOFOLLOW);
-        let kind = found.map(|found| FileType::from_raw_mode(found.st_mode));
-        match kind {
-            Ok(FileType::Symlink) => Err("a skill of a workspace must not be a link".to_owned()),
-            Ok(_) | Err(_) => Ok(None),
-        }
-    }
-
     fn kept_description(&self, file: &Path, stamp: &FileStamp) -> Option<Result<String, String>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let skill = kept.get(file).filter(|skill| skill.stamp == *stamp)?;
@@ -225,6 +214,19 @@ impl SkillReader {
         let described = described.clone();
         kept.insert(file.to_owned(), KeptSkill { stamp, described });
     }
+}
+
+/// Names a link in the place of a skill; any other entry is no skill.
+fn refuse_link(root: &OwnedFd, name: &str) -> Result<Option<String>, String> {
+    let found = statat(root, name, AtFlags::SYMLINK_NOFOLLOW);
+    match found.map(|found| FileType::from_raw_mode(found.st_mode)) {
+        Ok(FileType::Symlink) => Err("a skill of a workspace must not be a link".to_owned()),
+        Ok(_) | Err(_) => Ok(None),
+    }
+}
+
+fn words(errno: Errno) -> String {
+    std::io::Error::from(errno).to_string()
 }
 
 /// Opens a directory beneath another, component by component.
@@ -267,7 +269,6 @@ fn read_description(
 ) -> Result<(Result<String, String>, FileStamp), String> {
     // Without NONBLOCK, opening a pipe would wait for its writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let words = |errno: Errno| std::io::Error::from(errno).to_string();
     let file = retry_on_intr(|| openat(dir, SKILL_MD, flags, Mode::empty())).map_err(words)?;
     let found = fstat(&file).map_err(words)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {

@@ -34,7 +34,7 @@ struct Copy {
 pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<String, SkillError> {
     let source = open_root(from).map_err(io_at("open", from))?;
     let mut copy = Copy::default();
-    copy.directory(&source, from, Some(&make_dir(to)?), Place::root(to))?;
+    copy.directory(&source, from, Some(&make_dir(to)?), &Place::root(to))?;
     Ok(copy.finish())
 }
 
@@ -42,7 +42,7 @@ pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<String, SkillError> {
 pub(super) fn hash_tree(from: &Path) -> Result<String, SkillError> {
     let source = open_root(from).map_err(io_at("open", from))?;
     let mut copy = Copy::default();
-    copy.directory(&source, from, None, Place::root(from))?;
+    copy.directory(&source, from, None, &Place::root(from))?;
     Ok(copy.finish())
 }
 
@@ -118,14 +118,14 @@ impl Copy {
         source: &OwnedFd,
         from: &Path,
         target: Option<&OwnedFd>,
-        place: Place,
+        place: &Place,
     ) -> Result<(), SkillError> {
         for name in names(source, from, place.depth)? {
             let (from, child) = (from.join(&name), place.child(&name));
             match self.enter(source, &name, &from)? {
                 Entry::Directory(inner) => {
                     let copied = target.map(|_| make_dir(&child.to)).transpose()?;
-                    self.directory(&inner, &from, copied.as_ref(), child)?;
+                    self.directory(&inner, &from, copied.as_ref(), &child)?;
                 }
                 Entry::File {
                     file,

@@ -32,7 +32,7 @@ pub enum SkillError {
     /// The tree exceeds a bound.
     #[error("{} cannot be installed: a skill has at most {INSTALL_FILES} files, {INSTALL_BYTES} bytes and {INSTALL_DEPTH} levels", path.display())]
     TooLarge { path: PathBuf },
-    /// The filesystem refused.
+    /// The filesystem refused to read the skill or to write the copy.
     #[error(transparent)]
     Files(#[from] Error),
 }

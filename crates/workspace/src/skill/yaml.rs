@@ -100,7 +100,7 @@ fn split_block<'l, 'a>(lines: &'l [Line<'a>]) -> (&'l [Line<'a>], &'l [Line<'a>]
     lines.split_at(end)
 }
 
-/// Splits `key: value`.
+/// Splits a line into its key and the text after the colon, which may be empty.
 fn key_of<'a>(line: &Line<'a>) -> Result<(&'a str, &'a str), String> {
     let split = line.text.split_once(':');
     let (key, value) = split.ok_or_else(|| at(line, "expected `key: value`"))?;
@@ -292,7 +292,7 @@ fn flow_list(line: &Line<'_>, value: &str) -> Result<Vec<String>, String> {
 /// Style of a block scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockStyle {
-    /// Line ends stay.
+    /// Line ends of the block stay as they are.
     Literal,
     /// Lines are joined by spaces, and empty lines become line ends.
     Folded,

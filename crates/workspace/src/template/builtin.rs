@@ -16,7 +16,7 @@ pub(crate) const DEFAULT: BuiltinTemplate = BuiltinTemplate {
     skills_json: None,
 };
 
-/// Every built-in template.
+/// Every built-in template; a host writes all of them to the user's directory.
 pub const BUILTIN_TEMPLATES: [BuiltinTemplate; 5] = [
     DEFAULT,
     BuiltinTemplate {

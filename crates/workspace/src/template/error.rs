@@ -32,7 +32,7 @@ pub enum TemplateError {
     /// A skill of the template cannot be installed.
     #[error("a skill of template {shown} cannot be installed: {source}")]
     Skill { shown: String, source: SkillError },
-    /// The filesystem refused.
+    /// The filesystem refused to read the template or to write the home.
     #[error(transparent)]
     Files(#[from] Error),
 }

@@ -13,7 +13,7 @@ use holon_domain::text;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::{Errno, retry_on_intr};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
@@ -23,7 +23,7 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "origin", rename_all = "snake_case")]
 pub enum TemplateOrigin {
-    /// In the program.
+    /// It is compiled into the program.
     Builtin,
     Directory {
         path: String,
@@ -60,7 +60,7 @@ pub struct TemplateStore {
     pub(super) dir: Option<PathBuf>,
 }
 
-/// `skills.json`.
+/// Content of a `skills.json`; unknown fields are refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SkillList {
@@ -205,10 +205,10 @@ fn checked(
     };
     let sha256 = digest(agents_md.as_bytes(), skills);
     let sources = parse_skills(&shown, skills)?;
-    let mut names = BTreeMap::new();
+    let mut names = BTreeSet::new();
     for source in &sources {
         let name = check_source(&shown, source)?;
-        if names.insert(name.clone(), ()).is_some() {
+        if !names.insert(name.clone()) {
             return Err(TemplateError::Invalid {
                 shown,
                 reason: format!("{SKILLS_JSON} names two skills {name:?}"),

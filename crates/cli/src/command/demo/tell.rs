@@ -139,6 +139,7 @@ fn words(event: &Event) -> Option<String> {
         | Event::TurnTerminal(_)
         | Event::ClosureDecided(_)
         | Event::ProcessExecutionRequested(_)
+        | Event::SkillActivated(_)
         | Event::AgentStateChanged(_)
         | Event::SessionStateChanged(_)
         | Event::SystemTickEmitted(_)

@@ -519,6 +519,11 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
     let run = ToolRun {
         agent_id: id.clone(),
         agent_home: "/agents/main".to_owned(),
+        guidance_roots: GuidanceRoots {
+            kind: AgentKind::Default,
+            agent_home: "/agents/main".to_owned(),
+            workspace_anchor: None,
+        },
         effect: 1,
         call: ToolCall {
             id: CallId::from_stored("call_1"),
