@@ -158,6 +158,7 @@ impl ToolRunOutcome {
         Self {
             consequence,
             forget: CallCleanup::Nothing,
+            succeeded: Vec::new(),
         }
     }
 

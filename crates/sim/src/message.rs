@@ -4,7 +4,7 @@ use crate::ingress::SIM;
 use crate::letter;
 use crate::work_rules::subsystem;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueStatus;
 use holon_domain::{BriefId, MessageId, WorkItemId};
 
@@ -75,12 +75,13 @@ impl Message {
 }
 
 /// Returns true if only the agent itself caused a message: follow-ups, messages to itself, ends of its rests and of its
-/// tasks.
+/// tasks, and ticks of its own timers (`work_rules` checks which timers those are).
 fn is_self_caused(envelope: &MessageEnvelope) -> bool {
     let sender = letter::sender(envelope).map(|(from, _)| from);
     let to_itself = sender == Some(envelope.agent_id.as_str());
     let of_runtime = is_of_runtime(envelope) && subsystem(envelope) != Some("wake_hint");
-    to_itself || of_runtime || envelope.kind == MessageKind::TaskResult
+    let of_own_timer = envelope.kind == MessageKind::TimerTick && envelope.cause() == Cause::Itself;
+    to_itself || of_runtime || of_own_timer || envelope.kind == MessageKind::TaskResult
 }
 
 /// Returns true if a message repeats the text of the last turn: follow-ups and ends of rests. Ticks about work repeat

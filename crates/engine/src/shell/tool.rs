@@ -86,6 +86,7 @@ impl Shell {
             Consequence::Result(result) => Consequence::SkillUsed { result, skills },
             other @ (Consequence::SkillUsed { .. }
             | Consequence::Task { .. }
+            | Consequence::Workspace { .. }
             | Consequence::PlanWritten(_)) => other,
         };
     }

@@ -8,6 +8,7 @@ use crate::violation::{Verdict, ensure, violation};
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, TimerFired};
+use holon_domain::message::Cause;
 use holon_domain::timer::{MissedSlotPolicy, TimerRecord, TimerSchedule};
 use holon_domain::{TimerId, Timestamp, limits};
 use std::collections::BTreeMap;
@@ -75,6 +76,11 @@ impl TimerBook {
             let Some(message) = seen.message(id) else {
                 return violation("a timer that fired has queued its tick", id.to_string());
             };
+            ensure(
+                (message.cause() == Cause::Itself) == timer.made_by_agent,
+                "the tick of a timer that the agent made is self-caused",
+                || format!("{:?} of {timer:?}", message.cause()),
+            )?;
             let allowed = timer.authority.weaker(AuthorityClass::RuntimeInstruction);
             ensure(
                 message.authority_class >= allowed,
@@ -189,6 +195,11 @@ fn check_new(seen: &WorkObservation<'_>, timer: &TimerRecord) -> Verdict<()> {
         id == Some(timer.id.as_str())
     };
     let answer = seen.fresh.answers.iter().find(by_call);
+    ensure(
+        timer.made_by_agent == answer.is_some(),
+        "a timer that a call made is the agent's own",
+        || format!("{timer:?}"),
+    )?;
     let source = answer.map_or(AuthorityClass::OperatorInstruction, |answer| {
         answer.authority
     });
