@@ -6,7 +6,7 @@ use crate::work_rules::subsystem;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueStatus;
-use holon_domain::{BriefId, MessageId, WorkItemId};
+use holon_domain::{BriefId, MessageId, TimerId, WorkItemId};
 
 /// The properties of a message that the rules refer to.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Message {
     /// Position of the message that opened the turn in which it was answered.
     pub(crate) turn: Option<u64>,
     pub(crate) outcome: Option<BriefId>,
+    /// Timer whose tick it is.
+    pub(crate) timer_id: Option<TimerId>,
     /// Work item that it is bound to.
     pub(crate) work_item_id: Option<WorkItemId>,
 }
@@ -47,6 +49,10 @@ impl Message {
             status: QueueStatus::Queued,
             turn: None,
             outcome: None,
+            timer_id: match &envelope.origin {
+                Origin::Timer { timer_id } => Some(timer_id.clone()),
+                _ => None,
+            },
             work_item_id: envelope.work_item_id.clone(),
         }
     }

@@ -19,7 +19,7 @@ use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::{Phase, TerminalReason};
-use holon_domain::{CallId, MessageId, Timestamp, WorkItemId, limits};
+use holon_domain::{CallId, MessageId, TimerId, Timestamp, WorkItemId, limits};
 use holon_store::{AgentNo, OutstandingWork, Reader};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,6 +69,8 @@ pub(crate) struct ObservedAgent {
     pub(crate) resumes: ResumptionCounts,
     /// Number of events that report it as put aside.
     pub(crate) put_aside: u64,
+    /// Timers that were cancelled. Their queued ticks begin no turn.
+    cancelled_timers: BTreeSet<TimerId>,
     /// Prompts whose operator got a notice that they wait.
     pub(crate) acknowledged: BTreeSet<MessageId>,
     /// The last turn whose operator was asked to act.
@@ -103,6 +105,7 @@ impl ObservedAgent {
             turn_authority: AuthorityClass::OperatorInstruction,
             resumes: ResumptionCounts::default(),
             put_aside: 0,
+            cancelled_timers: BTreeSet::new(),
             acknowledged: BTreeSet::new(),
             action_requested: None,
             was_attended: false,
@@ -349,6 +352,10 @@ impl ObservedAgent {
         match event {
             Event::AgentPutAside(_) => {
                 self.put_aside += 1;
+                Ok(())
+            }
+            Event::TimerCancelled(timer) => {
+                self.cancelled_timers.insert(timer.timer_id.clone());
                 Ok(())
             }
             Event::TurnStarted(turn) => {

@@ -44,7 +44,11 @@ impl ObservedAgent {
                 }
                 QueueStatus::Queued => from == QueueStatus::Queued && message.turn.is_none(),
                 QueueStatus::Dequeued => open == Some(seq) && from != QueueStatus::Held,
-                QueueStatus::Processed => message.turn == Some(seq) || !message.for_a_model,
+                QueueStatus::Processed => {
+                    let timer = message.timer_id.as_ref();
+                    let is_cancelled = timer.is_some_and(|id| self.cancelled_timers.contains(id));
+                    message.turn == Some(seq) || !message.for_a_model || is_cancelled
+                }
                 QueueStatus::Aborted if from == QueueStatus::Held => no_model_asked || refused,
                 QueueStatus::Aborted => message.turn == Some(seq) && !put_back,
                 QueueStatus::Interjected => {
