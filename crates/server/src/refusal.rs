@@ -112,15 +112,15 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         Rejection::Stopped { .. }
         | Rejection::NoHome { .. }
         | Rejection::Deleting { .. }
-        | Rejection::WorkItemCompleted => StatusCode::CONFLICT,
+        | Rejection::WorkItemCompleted { .. } => StatusCode::CONFLICT,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
         Rejection::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
         Rejection::NoSuchTask
-        | Rejection::NoSuchWorkItem
-        | Rejection::NoSuchWait
-        | Rejection::NoSuchTimer => StatusCode::NOT_FOUND,
+        | Rejection::NoSuchWorkItem { .. }
+        | Rejection::NoSuchWait { .. }
+        | Rejection::NoSuchTimer { .. } => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
         | Rejection::InvalidWork { .. }

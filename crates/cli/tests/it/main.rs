@@ -34,6 +34,7 @@ mod outage;
 mod patches;
 mod plans;
 mod processes;
+mod proposals;
 mod real_server;
 mod refusals;
 mod reload;

@@ -77,7 +77,10 @@ impl ReadHandle {
             let item = reader.work_item(no, &id)?;
             Ok(item.map(|item| summary::work_item_view(&agent, &item)))
         });
-        found.await?.ok_or_else(|| Rejection::NoSuchWorkItem.into())
+        found.await?.ok_or_else(|| {
+            let agent_id = agent_id.clone();
+            Rejection::NoSuchWorkItem { agent_id }.into()
+        })
     }
 
     /// Returns the waits of an agent and of its work items.

@@ -13,6 +13,7 @@ use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{LogSeq, Phase, TerminalReason};
+use holon_domain::work_item::WorkItemListEntry;
 use holon_domain::{TaskId, text};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -82,6 +83,8 @@ impl WaitingRun {
                     .map_or_else(String::new, |at| format!(" ({at})"))
             ),
             tasks: Vec::new(),
+            // The message is still in the queue, so the run itself tells how it stands.
+            open_items: Vec::new(),
         };
         response(&self.admitted, &self.agent, end, Tally::default())
     }
@@ -113,6 +116,7 @@ impl FinishedRun {
             brief,
             newest,
             reported,
+            open_items,
             ..
         } = self.settled;
         let entries = self.entries.into_iter().map(|(_, entry)| entry);
@@ -125,7 +129,10 @@ impl FinishedRun {
                 Some(TerminalReason::MaxRounds),
             ));
         }
-        let end = derive_report(&self.agent, &queue, brief, tasks, &tally);
+        let end = RunReport {
+            open_items,
+            ..derive_report(&self.agent, &queue, brief, tasks, &tally)
+        };
         response(&self.admitted, &self.agent, end, tally)
     }
 
@@ -198,6 +205,7 @@ fn derive_report(
             .filter(|_| tally.failure.is_none())
             .unwrap_or(brief.text),
         tasks,
+        open_items: Vec::new(),
     }
 }
 
@@ -207,6 +215,7 @@ struct RunReport {
     waiting_reason: Option<WaitingReason>,
     text: String,
     tasks: Vec<Value>,
+    open_items: Vec<WorkItemListEntry>,
 }
 
 fn response(
@@ -225,6 +234,8 @@ fn response(
         sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
         failure_artifact: tally.failure.map(|(artifact, _)| artifact),
         tasks: end.tasks,
+        open_work_items: end.open_items,
+        open_work_item_count: agent.work.items.open(),
         message_count: agent.counters.messages,
         changed_files: tally.changed,
         token_usage: tally.usage,
