@@ -48,7 +48,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "holon", &mut script);
-            output.say(&String::from_utf8_lossy(&script));
+            output.say_as_written(&String::from_utf8_lossy(&script));
             Ok(Exit::Done)
         }
     }

@@ -24,7 +24,7 @@ Exit codes:
   1  failed, or refused
   2  the command line is wrong
   3  no host can be reached
-  4  the run waits for someone";
+  4  the run waits: for your answer, a task, a time, a provider or something outside";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
@@ -128,6 +128,17 @@ impl From<holon_daemon::Error> for Failure {
     }
 }
 
+/// Returns the exit code of a refusal. The host alone can judge some arguments, such as a cron expression; the command
+/// line is wrong then too. A host that has no room for more refuses with the same code and these words.
+fn refusal_exit(code: Option<&str>, message: &str) -> Exit {
+    let has_no_room = message.starts_with("not made:");
+    if code == Some("invalid_work") && !has_no_room {
+        Exit::Usage
+    } else {
+        Exit::Failed
+    }
+}
+
 impl From<holon_client::Error> for Failure {
     fn from(error: holon_client::Error) -> Self {
         use holon_client::Error;
@@ -146,7 +157,7 @@ impl From<holon_client::Error> for Failure {
                 hint,
                 extra,
             } => Self {
-                exit: Exit::Failed,
+                exit: refusal_exit(code.as_deref(), &message),
                 body: Box::new(ErrorBody {
                     ok: false,
                     error: message,

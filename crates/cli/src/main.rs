@@ -14,6 +14,7 @@ mod render;
 mod report;
 mod secret;
 mod settings;
+mod wrap;
 
 use crate::args::Args;
 use crate::exit::Exit;
@@ -21,6 +22,16 @@ use crate::output::{Format, Output};
 use clap::Parser as _;
 use std::io::ErrorKind;
 use std::process::ExitCode;
+
+/// Returns the format of a command line that could not be parsed.
+fn format_asked_for() -> Format {
+    let mut options = std::env::args_os().take_while(|arg| arg != "--");
+    if options.any(|arg| arg == "--json") {
+        Format::Json
+    } else {
+        Format::Text
+    }
+}
 
 fn main() -> ExitCode {
     if let Some(exit) = holon_process::shim_main(std::env::args_os()) {
@@ -31,7 +42,7 @@ fn main() -> ExitCode {
         Err(said) => {
             // Help and version arrive here too; clap knows the stream and exit code of each.
             if said.use_stderr() {
-                Output::new(Format::Text).complain(&said);
+                Output::new(format_asked_for()).complain(&said);
                 return Exit::Usage.into();
             }
             let printed = said.print();

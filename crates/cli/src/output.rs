@@ -1,16 +1,21 @@
 //! Prints results to standard output and everything else to standard error.
 //!
 //! Texts of models, tools and outside senders may hold terminal control sequences and bidirectional marks. In text for
-//! people they are made visible; in JSON they are escaped, which decodes to the same value. A closed pipe is not an
-//! error. Any other failed write is reported once and fails the command.
+//! people they are made visible, on a terminal and in a pipe; in JSON they are escaped, which decodes to the same value.
+//! Only the answer of a run goes into a pipe as the model wrote it. A closed pipe is not an error. Any other failed write
+//! is reported once and fails the command.
 
 use crate::exit::{Exit, Failure};
 use crate::live::{LiveParts, Shown};
+use crate::wrap;
 use holon_domain::text::is_display_control;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::OnceLock;
+
+/// Narrowest terminal for which lines are wrapped. A narrower one, or one that states no width, wraps by itself.
+const MIN_COLUMNS: u16 = 40;
 
 /// Format of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +60,26 @@ impl Output {
         }
     }
 
-    /// Prints words for people to standard output.
+    /// Prints the result like `answer`. On a terminal, long lines are wrapped at its width.
+    pub(crate) fn answer_wrapped<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
+        self.answer(value, |value| wrap_for_terminal(words(value)));
+    }
+
+    /// Prints one of several results like `item`. On a terminal, long lines are wrapped at its width.
+    pub(crate) fn item_wrapped<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
+        self.item(value, |value| wrap_for_terminal(words(value)));
+    }
+
+    /// Prints words for people to standard output. A pipe gets them with visible control characters too: its content
+    /// often ends on a terminal.
     pub(crate) fn say(&self, words: &str) {
+        self.put(&show_controls(words));
+    }
+
+    /// Prints a text that is itself the result, such as the answer of a run. A pipe gets it as it was written.
+    pub(crate) fn say_as_written(&self, words: &str) {
         if io::stdout().is_terminal() {
-            self.put(&show_controls(words));
+            self.say(words);
         } else {
             self.put(words);
         }
@@ -118,10 +139,14 @@ impl Output {
         complain(&show_controls(words));
     }
 
-    /// Prints an error of the command line parser. The error repeats the typed text; if that holds terminal control
-    /// characters, it is printed without colours.
+    /// Prints an error of the command line parser in the selected format. The error repeats the typed text; if that
+    /// holds terminal control characters, it is printed without colours.
     pub(crate) fn complain(&self, said: &clap::Error) {
         let words = said.render().to_string();
+        if self.format == Format::Json {
+            self.failure(&parser_failure(&words));
+            return;
+        }
         if words.contains(|c| c != '\n' && is_display_control(c)) {
             self.note(&words);
         } else {
@@ -148,6 +173,30 @@ impl Output {
                 }
             }
         }
+    }
+}
+
+/// Converts an error of the command line parser: its first paragraph is the message, and its usage line the next step.
+fn parser_failure(words: &str) -> Failure {
+    let message = words.split("\n\n").next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let failure = Failure::usage(message.split_whitespace().collect::<Vec<_>>().join(" "));
+    let usage = words.lines().find_map(|line| line.strip_prefix("Usage: "));
+    match usage {
+        Some(usage) => failure.hint(format!("usage: {}", usage.trim())),
+        None => failure.hint("see the options with --help"),
+    }
+}
+
+/// Wraps long lines at the width of the terminal; a pipe has none.
+fn wrap_for_terminal(words: String) -> String {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return words;
+    }
+    match rustix::termios::tcgetwinsize(&stdout) {
+        Ok(size) if size.ws_col >= MIN_COLUMNS => wrap::wrap(&words, usize::from(size.ws_col)),
+        Ok(_) | Err(_) => words,
     }
 }
 
@@ -248,6 +297,15 @@ pub(crate) fn show_controls(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_the_parser_is_one_message_with_the_usage_as_next_step() {
+        let said = "error: the following was not given:\n  <ITEM>\n\nUsage: holon work show <ITEM>\n\nFor more: --help\n";
+        let body = parser_failure(said).body;
+        assert_eq!(body.error, "the following was not given: <ITEM>");
+        assert_eq!(body.code.as_deref(), Some("usage"));
+        assert_eq!(body.hint.as_deref(), Some("usage: holon work show <ITEM>"));
+    }
 
     #[test]
     fn control_sequences_are_shown_and_not_obeyed() {

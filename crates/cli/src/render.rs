@@ -21,14 +21,61 @@ use serde_json::Value;
 /// Upper bound on the bytes of one line of a transcript.
 const LINE_BYTES: usize = 400;
 
-/// Renders one brief: time, kind, text.
+/// Joins lines of text for people. A line holds one fact, so a line end or tab inside a stored text becomes a space: it
+/// must not look like a further fact.
+fn join_lines(lines: impl IntoIterator<Item = String>) -> String {
+    let lines: Vec<String> = lines.into_iter().map(|line| one_line(&line)).collect();
+    lines.join("\n")
+}
+
+/// Replaces line ends and tabs by spaces.
+pub(crate) fn one_line(text: &str) -> String {
+    text.trim_end_matches(['\r', '\n'])
+        .replace("\r\n", " ")
+        .replace(
+            [
+                '\n', '\r', '\t', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+            ],
+            " ",
+        )
+}
+
+/// Indents every line but the first, so that no line of a stored text begins where a fact does.
+fn hang(words: &str, columns: usize) -> String {
+    words
+        .trim_end()
+        .replace('\n', &format!("\n{:columns$}", ""))
+}
+
+/// Renders one brief: time, kind, text, and the next step of the operator unless the text names it.
 pub(crate) fn brief(brief: &Brief) -> String {
     let mark = match brief.kind.as_str() {
         "ack" if brief.action_required.is_some() => "ACTION REQUIRED",
         "failure" => "FAILED",
         kind => kind,
     };
-    format!("{} {mark}: {}", brief.created_at, brief.text.trim_end())
+    let mut lines = vec![format!(
+        "{} {mark}: {}",
+        brief.created_at,
+        hang(&brief.text, 4)
+    )];
+    let action = brief.action_required.as_ref();
+    let step = action.map_or_else(String::new, |action| words_at(action, "/next_step"));
+    if !step.is_empty() && !brief.text.contains(&step) {
+        lines.push(format!("    next: {}", one_line(&step)));
+    }
+    if action.is_some_and(asks_for_answer) && !brief.agent_id.is_empty() {
+        let agent = &brief.agent_id;
+        lines.push(format!(
+            "    answer with: holon prompt --agent {agent} \"...\""
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Returns true if a message of the operator is the action that is required.
+fn asks_for_answer(action: &Value) -> bool {
+    action.get("code").and_then(Value::as_str) == Some("operator_input")
 }
 
 /// Renders briefs, oldest first.
@@ -66,7 +113,7 @@ pub(crate) fn agents(agents: &[Answer<AgentListEntry>]) -> String {
             )
         })
         .collect();
-    lines.join("\n")
+    join_lines(lines)
 }
 
 /// Renders an agent's state in a few lines.
@@ -123,7 +170,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
     if let Some(hint) = &lifecycle.resume_cli_hint {
         lines.push(format!("next       {hint}"));
     }
-    lines.join("\n")
+    join_lines(lines)
 }
 
 /// Renders the instruction files that the agent loads, and those that it does not load.

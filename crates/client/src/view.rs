@@ -310,6 +310,8 @@ pub struct AgentListEntry {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Brief {
     pub id: String,
+    #[serde(default)]
+    pub agent_id: String,
     pub kind: String,
     pub created_at: String,
     pub text: String,
@@ -351,6 +353,12 @@ pub struct Run {
     /// Tasks that the run started.
     #[serde(default)]
     pub tasks: Vec<Value>,
+    /// Open work items of the agent at the end of the run, most recently changed first.
+    #[serde(default)]
+    pub open_work_items: Vec<Item>,
+    /// Number of all open work items, including those that are not listed.
+    #[serde(default)]
+    pub open_work_item_count: u64,
     #[serde(default)]
     pub input_tokens: u64,
     #[serde(default)]

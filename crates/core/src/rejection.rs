@@ -52,16 +52,16 @@ pub enum Rejection {
     NoSuchTask,
     /// The agent has no work item with this id.
     #[error("the agent has no such work item")]
-    NoSuchWorkItem,
+    NoSuchWorkItem { agent_id: AgentId },
     /// A completed item does not change any more.
     #[error("the work item is completed and does not change any more")]
-    WorkItemCompleted,
+    WorkItemCompleted { agent_id: AgentId },
     /// No wait with this id is active.
     #[error("the agent has no such wait that is active")]
-    NoSuchWait,
+    NoSuchWait { agent_id: AgentId },
     /// No timer with this id is active.
     #[error("the agent has no such timer that is active")]
-    NoSuchTimer,
+    NoSuchTimer { agent_id: AgentId },
     /// A work item, wait, timer or wake that cannot be made as it was asked for.
     #[error("{reason}")]
     InvalidWork {
@@ -169,22 +169,22 @@ const NO_SUCH_TASK: RefusalText = RefusalText::without_hint(
 const NO_SUCH_WORK_ITEM: RefusalText = RefusalText::with_hint(
     "work_item_not_found",
     "the agent has no work item with this id",
-    "see its work items with: holon work list",
+    "see its work items with: holon work list --agent {agent_id}",
 );
 const WORK_ITEM_COMPLETED: RefusalText = RefusalText::with_hint(
     "work_item_completed",
     "the work item is completed, and a completed item does not change any more",
-    "make another with: holon work create",
+    "make another with: holon work create --agent {agent_id} OBJECTIVE",
 );
 const NO_SUCH_WAIT: RefusalText = RefusalText::with_hint(
     "wait_not_found",
     "the agent has no active wait with this id",
-    "see its waits with: holon wait list",
+    "see its waits with: holon wait list --agent {agent_id}",
 );
 const NO_SUCH_TIMER: RefusalText = RefusalText::with_hint(
     "timer_not_found",
     "the agent has no active timer with this id",
-    "see its timers with: holon timer list",
+    "see its timers with: holon timer list --agent {agent_id}",
 );
 const INVALID_WORK: RefusalText = RefusalText::without_hint(
     "invalid_work",
@@ -294,10 +294,10 @@ impl Rejection {
             Self::NoModel => NO_MODEL,
             Self::ModelUnavailable { .. } => MODEL_UNAVAILABLE,
             Self::NoSuchTask => NO_SUCH_TASK,
-            Self::NoSuchWorkItem => NO_SUCH_WORK_ITEM,
-            Self::WorkItemCompleted => WORK_ITEM_COMPLETED,
-            Self::NoSuchWait => NO_SUCH_WAIT,
-            Self::NoSuchTimer => NO_SUCH_TIMER,
+            Self::NoSuchWorkItem { .. } => NO_SUCH_WORK_ITEM,
+            Self::WorkItemCompleted { .. } => WORK_ITEM_COMPLETED,
+            Self::NoSuchWait { .. } => NO_SUCH_WAIT,
+            Self::NoSuchTimer { .. } => NO_SUCH_TIMER,
             Self::InvalidWork { .. } => INVALID_WORK,
             Self::WorkspaceNotAttached => WORKSPACE_NOT_ATTACHED,
             Self::WorkspaceActive => WORKSPACE_ACTIVE,
@@ -340,14 +340,14 @@ impl Rejection {
             | Self::NoHome { agent_id, .. }
             | Self::Deleting { agent_id }
             | Self::QueueFull { agent_id }
-            | Self::QueueFullForOthers { agent_id } => Some(agent_id),
+            | Self::QueueFullForOthers { agent_id }
+            | Self::NoSuchWorkItem { agent_id }
+            | Self::WorkItemCompleted { agent_id }
+            | Self::NoSuchWait { agent_id }
+            | Self::NoSuchTimer { agent_id } => Some(agent_id),
             Self::NoModel
             | Self::ModelUnavailable { .. }
             | Self::NoSuchTask
-            | Self::NoSuchWorkItem
-            | Self::WorkItemCompleted
-            | Self::NoSuchWait
-            | Self::NoSuchTimer
             | Self::InvalidWork { .. }
             | Self::WorkspaceNotAttached
             | Self::WorkspaceActive
@@ -392,10 +392,18 @@ impl Rejection {
                 reason: "provider \"elsewhere\" is not known here".to_owned(),
             },
             Self::NoSuchTask,
-            Self::NoSuchWorkItem,
-            Self::WorkItemCompleted,
-            Self::NoSuchWait,
-            Self::NoSuchTimer,
+            Self::NoSuchWorkItem {
+                agent_id: agent_id(),
+            },
+            Self::WorkItemCompleted {
+                agent_id: agent_id(),
+            },
+            Self::NoSuchWait {
+                agent_id: agent_id(),
+            },
+            Self::NoSuchTimer {
+                agent_id: agent_id(),
+            },
             Self::InvalidWork {
                 reason: "interval_ms must be at least 1".to_owned(),
             },

@@ -4,7 +4,16 @@ use crate::attempt::{AttemptTimeline, ProviderCacheUsage, TokenUsage};
 use crate::closure::WaitingReason;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, MessageId};
+use crate::work_item::WorkItemListEntry;
 use serde::{Deserialize, Serialize};
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
 
 /// State of a one-shot run when it was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +49,13 @@ pub struct RunOnceResponse {
     pub failure_artifact: Option<FailureArtifact>,
     /// Background commands and child agents of the run.
     pub tasks: Vec<serde_json::Value>,
+    /// Work items of the agent that are open at the end of the run, most recently changed first, at most twenty. Those of
+    /// a temporary agent are removed with it. Empty while the message of the run still waits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_work_items: Vec<WorkItemListEntry>,
+    /// Number of all open work items of the agent. Absent if it has none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub open_work_item_count: u32,
     /// Messages that the agent received in total.
     pub message_count: u64,
     /// Paths that patches changed, relative to the execution root.

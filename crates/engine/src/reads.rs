@@ -286,7 +286,7 @@ pub(crate) fn add_labels(
 
 /// Replaces an unreadable row by its default, so that it hides no other row. The decision that needs the row puts the
 /// agent aside.
-fn or_default_if_unreadable<T: Default>(
+pub(crate) fn or_default_if_unreadable<T: Default>(
     read: Result<T, holon_store::Error>,
 ) -> Result<T, holon_store::Error> {
     match read {

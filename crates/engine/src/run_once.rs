@@ -14,15 +14,18 @@ use crate::news::wait_for_news;
 use crate::request::{AdmittedMessage, Ingress, RunRequest};
 use crate::shell::Sender;
 use holon_core::input::NewAgent;
-use holon_core::{Input, admission};
+use holon_core::{Input, admission, summary};
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, RunTerms,
     Visibility,
 };
+use holon_domain::intent::WorkItemFilter;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::{ModelChoice, ModelOptions};
 use holon_domain::run::RunOnceResponse;
+use holon_domain::work_item::{WorkItemListEntry, WorkItemRecord};
 use holon_domain::{AgentId, limits};
+use holon_store::{AgentNo, Reader};
 use progress::{NextStep, RunProgress, SettledMessage, WaitTerms};
 use response::{FinishedRun, RunAnswer, WaitingRun};
 use std::collections::BTreeSet;
@@ -30,6 +33,9 @@ use tally::completed_items;
 use tokio::sync::{mpsc, oneshot};
 pub use watch::RunNews;
 use watch::RunWatch;
+
+/// Open work items that a response names.
+const OPEN_ITEMS: usize = 20;
 
 impl ControlHandle {
     /// Runs one request and returns as soon as its outcome is committed. If the caller stops waiting, a named agent
@@ -319,11 +325,13 @@ async fn read_progress(
                     brief,
                     tasks: reader.tasks_to_tell(no)?,
                     reported: BTreeSet::new(),
+                    open_items: Vec::new(),
                 };
                 // The log may be long, so it is read only once, at the end.
                 match settled.next_step(&agent, waits) {
                     NextStep::Wait => RunProgress::Continues,
                     next_step @ (NextStep::CutOff | NextStep::Finish) => {
+                        settled.open_items = open_items(reader, no, &agent)?;
                         let entries = reader.turn_entries(no, log_end + 1)?;
                         for id in completed_items(&entries) {
                             let item = reader.work_item(no, &id)?;
@@ -370,4 +378,19 @@ async fn read_progress(
             Err(rejection) => Err(rejection.into()),
         },
     }
+}
+
+/// Reads the open work items that the response of a run names. An unreadable row is left out.
+fn open_items(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+) -> Result<Vec<WorkItemListEntry>, holon_store::Error> {
+    if agent.work.items.open() == 0 {
+        return Ok(Vec::new());
+    }
+    let found = reader.work_items(no, WorkItemFilter::Open, OPEN_ITEMS);
+    let (items, _) = crate::reads::or_default_if_unreadable(found)?;
+    let entry = |item: &WorkItemRecord| summary::work_item_view(agent, item).list_entry();
+    Ok(items.iter().map(entry).collect())
 }

@@ -47,7 +47,14 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJ
     }
 }
 
+/// Parses a body. Every documented body is an object; the decoder alone would also take a list of the fields' values.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first == Some(&b'[') {
+        return Err(RequestFault::REQUEST
+            .refuse("the body cannot be read: it is a list, and an object is expected")
+            .hint("send the fields by their names, for example {\"name\": value}"));
+    }
     serde_json::from_slice(bytes).map_err(|error| {
         let fault = match error.classify() {
             Category::Data => RequestFault::REQUEST,
@@ -113,4 +120,22 @@ fn refuse_large_body(bytes: usize) -> Refusal {
 
 fn refuse_slow_body() -> Refusal {
     RequestFault::BODY_TIMEOUT.refuse("the body did not arrive in time")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_api::{CreateTimerRequest, EmptyRequest};
+
+    #[test]
+    fn a_list_is_not_taken_for_an_object() {
+        let code = |refused: Result<(), Refusal>| refused.err().and_then(|no| no.into_body().code);
+        for body in ["[7200000]", " \n[7200000]", "[]"] {
+            let refused = parse::<CreateTimerRequest>(body.as_bytes()).map(drop);
+            assert_eq!(code(refused).as_deref(), Some("invalid_request"), "{body}");
+        }
+        let refused = parse::<EmptyRequest>(b"[]").map(drop);
+        assert_eq!(code(refused).as_deref(), Some("invalid_request"));
+        assert!(parse::<CreateTimerRequest>(b" {\"duration_ms\": 5}").is_ok());
+    }
 }

@@ -116,7 +116,7 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         Rejection::Stopped { .. }
         | Rejection::NoHome { .. }
         | Rejection::Deleting { .. }
-        | Rejection::WorkItemCompleted
+        | Rejection::WorkItemCompleted { .. }
         | Rejection::WorkspaceActive
         | Rejection::WorkspaceIsHome
         | Rejection::TooManyWorkspaces => StatusCode::CONFLICT,
@@ -125,9 +125,9 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         }
         Rejection::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
         Rejection::NoSuchTask
-        | Rejection::NoSuchWorkItem
-        | Rejection::NoSuchWait
-        | Rejection::NoSuchTimer
+        | Rejection::NoSuchWorkItem { .. }
+        | Rejection::NoSuchWait { .. }
+        | Rejection::NoSuchTimer { .. }
         | Rejection::WorkspaceNotAttached => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }

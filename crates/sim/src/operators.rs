@@ -147,10 +147,10 @@ fn is_known_refusal(refusal: &Refusal) -> bool {
             Rejection::Stopped { .. }
                 | Rejection::NoHome { .. }
                 | Rejection::Deleting { .. }
-                | Rejection::NoSuchWorkItem
-                | Rejection::WorkItemCompleted
-                | Rejection::NoSuchWait
-                | Rejection::NoSuchTimer
+                | Rejection::NoSuchWorkItem { .. }
+                | Rejection::WorkItemCompleted { .. }
+                | Rejection::NoSuchWait { .. }
+                | Rejection::NoSuchTimer { .. }
                 | Rejection::InvalidWork { .. }
         ),
     }

@@ -30,17 +30,43 @@ fn section(spec: &ToolSpec) -> String {
     format!("\n## `{name}`\n\n{description}\n\n{arguments}")
 }
 
-/// A row for each property, and below it one for each property of the objects it lists.
+/// A row for each property, and below it those of the entries it lists.
 fn rows(prefix: &str, object: &Value) -> String {
     let properties = object["properties"].as_object().into_iter().flatten();
     properties
         .map(|(name, schema)| {
             let shown = format!("{prefix}{name}");
             let own = row(&shown, schema, is_required(name, &object["required"]));
-            let items = rows(&format!("{shown}[]."), &schema["items"]);
-            own + &items
+            let items = &schema["items"];
+            own + &item_rows(&format!("{shown}[]"), items)
         })
         .collect()
+}
+
+/// Returns the rows for the entries of a list: one for each property of its objects, below one for the entry itself if
+/// it may take several forms.
+fn item_rows(name: &str, items: &Value) -> String {
+    let prefix = format!("{name}.");
+    let forms: String = alternatives(items)
+        .map(|form| rows(&prefix, form))
+        .collect();
+    let entry = match alternatives(items).next() {
+        Some(_) => row(name, items, true),
+        None => String::new(),
+    };
+    entry + &forms + &rows(&prefix, items)
+}
+
+/// Returns the forms that a value may take; none if it has only one.
+fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
+    schema["anyOf"].as_array().into_iter().flatten()
+}
+
+/// Returns the words that a value may be: its own, and those of each form.
+fn words(schema: &Value) -> Vec<String> {
+    let own = schema["enum"].as_array().into_iter().flatten();
+    let own = own.filter(|word| !word.is_null()).map(Value::to_string);
+    own.chain(alternatives(schema).flat_map(words)).collect()
 }
 
 fn is_required(name: &str, required: &Value) -> bool {
@@ -51,7 +77,16 @@ fn is_required(name: &str, required: &Value) -> bool {
 fn row(name: &str, schema: &Value, is_required: bool) -> String {
     let presence = if is_required { "required" } else { "optional" };
     let doc = schema["description"].as_str().unwrap_or_default();
-    format!("| `{name}` | {presence} | {} |\n", cell(doc))
+    let listed: Vec<String> = words(schema)
+        .iter()
+        .map(|word| format!("`{word}`"))
+        .collect();
+    let values = if listed.is_empty() {
+        String::new()
+    } else {
+        format!(" Values: {}.", listed.join(", "))
+    };
+    format!("| `{name}` | {presence} | {}{values} |\n", cell(doc))
 }
 
 #[cfg(test)]
@@ -68,5 +103,19 @@ mod tests {
             "{batch}"
         );
         assert!(batch.contains("| `items[].timeout_ms` | optional | How long it may run, "));
+    }
+
+    #[test]
+    fn the_values_of_a_closed_list_and_the_forms_of_an_entry_are_named() {
+        let page = render();
+        for part in [
+            "Values: `\"draft\"`, `\"ready\"`, `\"needs_input\"`. |",
+            "Values: `\"pending\"`, `\"in_progress\"`, `\"completed\"`. |",
+            "| `wake_on[]` | required | ",
+            "Values: `\"operator\"`, `\"external\"`. |",
+            "| `wake_on[].task` | optional | The end of this task of yours, by its id. |",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Command line of work items, waits, timers and wakes.
 
 use super::AgentArg;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Subcommand, ValueEnum};
 use holon_domain::intent::WorkItemFilter;
-use holon_domain::limits::LIST_PAGE_MAX;
+use holon_domain::limits::{LIST_PAGE_MAX, TIMER_MAX_MS};
 use holon_domain::timer::MissedSlotPolicy;
 use holon_domain::work_item::{PlanStatus, TodoItem, TodoState};
 
@@ -24,6 +25,7 @@ pub(crate) enum WorkCommand {
     /// Show one work item with its plan and checklist.
     Show {
         /// Id of the work item.
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         item: String,
         #[command(flatten)]
         agent: AgentArg,
@@ -43,6 +45,7 @@ pub(crate) enum WorkCommand {
     /// Mark a work item as completed.
     Complete {
         /// Id of the work item.
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         item: String,
         #[command(flatten)]
         agent: AgentArg,
@@ -50,6 +53,7 @@ pub(crate) enum WorkCommand {
     /// Let an agent try a stalled work item again.
     Resume {
         /// Id of the work item.
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         item: String,
         #[command(flatten)]
         agent: AgentArg,
@@ -60,8 +64,9 @@ pub(crate) enum WorkCommand {
 #[derive(Debug, clap::Args)]
 pub(crate) struct UpdateArgs {
     /// Id of the work item.
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) item: String,
-    /// New goal of the work item.
+    /// New goal of the work item; - reads it from standard input.
     #[arg(long, value_name = "TEXT")]
     pub(crate) objective: Option<String>,
     /// New status of the work item's plan.
@@ -92,6 +97,7 @@ pub(crate) enum WaitCommand {
     /// Cancel a wait, so that its work item may go on.
     Cancel {
         /// Id of the wait.
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         wait: String,
         #[command(flatten)]
         agent: AgentArg,
@@ -117,6 +123,7 @@ pub(crate) enum TimerCommand {
     /// Cancel an active timer.
     Cancel {
         /// Id of the timer.
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         timer: String,
         #[command(flatten)]
         agent: AgentArg,
@@ -125,7 +132,10 @@ pub(crate) enum TimerCommand {
 
 /// Options of `timer create`.
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("when").required(true).args(["after", "at", "cron"])))]
+#[command(
+    override_usage = "holon timer create [OPTIONS] <--after <DURATION>|--at <TIME>|--cron <EXPRESSION>>",
+    group(clap::ArgGroup::new("when").args(["after", "at", "cron"]))
+)]
 pub(crate) struct TimerArgs {
     /// Time until the first tick: milliseconds, or a number with ms, s, m, h or d.
     #[arg(long, alias = "after-ms", value_name = "DURATION", value_parser = duration)]
@@ -133,14 +143,14 @@ pub(crate) struct TimerArgs {
     /// Time of the first tick with its offset, for example 2026-03-29T09:30:00+02:00.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) at: Option<holon_domain::Timestamp>,
-    /// Time between ticks: milliseconds, or a number with ms, s, m, h or d [default: fire once].
-    #[arg(long, alias = "every-ms", value_name = "DURATION", conflicts_with = "cron", value_parser = duration)]
+    /// Time between ticks after the one of --after or --at: milliseconds, or a number with ms, s, m, h or d [default: fire once].
+    #[arg(long, alias = "every-ms", value_name = "DURATION", conflicts_with = "cron", value_parser = interval)]
     pub(crate) every: Option<u64>,
     /// Cron expression of five fields: minute, hour, day of the month, month, day of the week.
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) cron: Option<String>,
     /// IANA zone of the cron expression, for example Europe/Berlin [default: UTC].
-    #[arg(long, value_name = "ZONE", requires = "cron")]
+    #[arg(long, value_name = "ZONE")]
     pub(crate) time_zone: Option<String>,
     /// Policy for ticks that fall due while the host is down or the agent is stopped.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = MissedWord::Once)]
@@ -247,9 +257,20 @@ fn duration(text: &str) -> Result<u64, String> {
     let number: u64 = digits
         .parse()
         .map_err(|_| "give a whole number with ms, s, m, h or d, for example 90s".to_owned())?;
-    number
-        .checked_mul(unit)
-        .ok_or_else(|| "that is too long".to_owned())
+    let millis = number.checked_mul(unit);
+    millis
+        .filter(|millis| *millis <= TIMER_MAX_MS)
+        .ok_or_else(|| "that is longer than ten years".to_owned())
+}
+
+/// Parses the time between two ticks to milliseconds.
+fn interval(text: &str) -> Result<u64, String> {
+    match duration(text)? {
+        0 => Err(
+            "it must be at least 1ms; leave the option out for a timer that fires once".to_owned(),
+        ),
+        millis => Ok(millis),
+    }
 }
 
 fn time(text: &str) -> Result<holon_domain::Timestamp, String> {
@@ -259,7 +280,6 @@ fn time(text: &str) -> Result<holon_domain::Timestamp, String> {
 }
 
 /// Parses an entry of a checklist; a Markdown-like mark in front states its progress.
-#[allow(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
 fn todo(text: &str) -> Result<TodoItem, String> {
     let marks = [
         ("[x] ", TodoState::Completed),
@@ -270,6 +290,9 @@ fn todo(text: &str) -> Result<TodoItem, String> {
         .into_iter()
         .find_map(|(mark, state)| text.strip_prefix(mark).map(|text| (text, state)));
     let (text, state) = marked.unwrap_or((text, TodoState::Pending));
+    if text.trim().is_empty() {
+        return Err("the entry is empty; say it in words".to_owned());
+    }
     Ok(TodoItem {
         text: text.to_owned(),
         state,
@@ -301,6 +324,15 @@ mod tests {
             "9999999999999999d",
         ] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_interval_is_not_zero_and_an_entry_is_not_empty() {
+        assert_eq!(interval("1"), Ok(1));
+        assert!(interval("0s").is_err());
+        for text in ["", " ", "[x] "] {
+            assert!(todo(text).is_err(), "{text:?}");
         }
     }
 

@@ -6,6 +6,7 @@ use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::live::{LiveAnswer, LiveParts, Shown};
 use crate::output::{Format, Output};
+use crate::render::run::RunHost;
 use crate::{host, path, render, settings};
 use holon_api::RunRequest;
 use holon_client::view::Run;
@@ -60,13 +61,7 @@ pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Resu
         live.give_up();
         add_hint(failure)
     })?;
-    print_answer(
-        &live,
-        &response,
-        &by.end_command(&response.agent_id, &settings),
-        &settings,
-        output,
-    );
+    print_answer(&live, &response, &by.run_host(&settings), &settings, output);
     Ok(match response.final_status.as_str() {
         "completed" => Exit::Done,
         "waiting" => Exit::Waiting,
@@ -220,26 +215,26 @@ enum Responder {
 }
 
 impl Responder {
-    /// Returns the command line that ends tasks that outlive the run.
-    fn end_command(self, agent: &str, settings: &Settings) -> String {
+    /// Returns what the rendering of the run needs to know about this host.
+    fn run_host(self, settings: &Settings) -> RunHost {
         let home = match settings.home.source {
             Source::Flag => format!(" --home {}", settings.home.value.display()),
             Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
                 String::new()
             }
         };
-        let stop = format!("holon agent stop {agent}{home}");
-        match self {
-            Self::Host => stop,
-            Self::Local => format!("holon serve{home}, then: {stop}"),
-        }
+        let goes_on = match self {
+            Self::Host => true,
+            Self::Local => false,
+        };
+        RunHost { goes_on, home }
     }
 }
 
 fn print_answer(
     live: &Live<'_>,
     response: &Answer<Run>,
-    end_command: &str,
+    host: &RunHost,
     settings: &Settings,
     output: &Output,
 ) {
@@ -254,12 +249,12 @@ fn print_answer(
     } else if live.parts.text {
         live.finish(response);
     } else {
-        output.say(&response.final_text);
+        output.say_as_written(&response.final_text);
     }
     if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));
     }
-    if let Some(line) = render::run::status(response, &settings.providers, end_command) {
+    if let Some(line) = render::run::status(response, &settings.providers, host) {
         output.note(&line);
     }
     output.aside(&render::run::usage(response));

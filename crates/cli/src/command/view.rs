@@ -48,7 +48,7 @@ pub(super) async fn tail(
         return follow(&host, args.limit, output).await;
     }
     let briefs = host.check_answer(host.client().briefs(host.agent(), Some(args.limit)).await)?;
-    output.answer(&briefs, |briefs| render::briefs(briefs));
+    output.answer_wrapped(&briefs, |briefs| render::briefs(briefs));
     Ok(Exit::Done)
 }
 
@@ -86,7 +86,7 @@ async fn print_after(
         .position(|brief| Some(&brief.id) == last.as_ref())
         .map_or(0, |at| at + 1);
     for brief in briefs.iter().skip(shown) {
-        output.item(brief, |brief| render::brief(brief));
+        output.item_wrapped(brief, |brief| render::brief(brief));
     }
     Ok(briefs.last().map(|brief| brief.id.clone()).or(last))
 }

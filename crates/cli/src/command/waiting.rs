@@ -4,7 +4,7 @@ use super::text;
 use crate::args::{TimerArgs, TimerCommand, WaitCommand, WakeArgs};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::render;
 use holon_api::{CreateTimerRequest, ListFilter, WakeRequest};
 use holon_domain::limits::LIST_PAGE_MAX;
@@ -20,7 +20,7 @@ pub(super) async fn explain(
     let host = Host::find(home, agent, output)?;
     let agent_id = host.agent_id().await?;
     let explanation = host.check_answer(host.client().explain(&agent_id).await)?;
-    output.answer(&explanation, |told| render::explain::explanation(told));
+    output.answer_wrapped(&explanation, |told| render::explain::explanation(told));
     Ok(Exit::Done)
 }
 
@@ -89,11 +89,7 @@ pub(super) async fn timer(
         TimerCommand::Create(args) => return create_timer(home, args, output).await,
         TimerCommand::List { all, limit, agent } => {
             let host = Host::find(home, agent.agent, output)?;
-            let agent_id = host.agent_id().await?;
-            let timers = host.client().timers(&agent_id, filter(all), limit);
-            output.answer(&host.check_answer(timers.await)?, |timers| {
-                render::work::timers(timers)
-            });
+            list_timers(&host, filter(all), limit, output).await?;
         }
         TimerCommand::Cancel { timer, agent } => {
             let host = Host::find(home, agent.agent, output)?;
@@ -105,11 +101,86 @@ pub(super) async fn timer(
     Ok(Exit::Done)
 }
 
+async fn list_timers(
+    host: &Host,
+    filter: ListFilter,
+    limit: u64,
+    output: &Output,
+) -> Result<(), Failure> {
+    let agent_id = host.agent_id().await?;
+    let timers = host.client().timers(&agent_id, filter, limit).await;
+    let timers = host.check_answer(timers)?;
+    // The list does not hold the number of all timers and whether the agent is stopped; the status does.
+    let status = match output.format() {
+        Format::Text => Some(host.check_answer(host.client().status(Some(&agent_id)).await)?),
+        Format::Json => None,
+    };
+    output.answer(&timers, |timers| {
+        let shown = timers.len() as u64;
+        let total = match filter {
+            ListFilter::Active => status
+                .as_ref()
+                .map(|status| u64::from(status.work.active_timer_count)),
+            ListFilter::All => (shown < limit).then_some(shown),
+        };
+        let context = render::work::TimerContext {
+            agent_id: &agent_id,
+            is_stopped: status.is_some_and(|status| status.agent.status == "stopped"),
+            total,
+        };
+        render::work::timers(timers, context)
+    });
+    Ok(())
+}
+
+/// Checks the options that belong together. The parser does not, because its errors do not say what to add.
+fn check_schedule(args: &TimerArgs) -> Result<(), Failure> {
+    let has_first = args.after.is_some() || args.at.is_some();
+    if args.time_zone.is_some() && args.cron.is_none() {
+        return Err(Failure::usage("--time-zone goes only with --cron")
+            .hint("leave it out; a time of --at carries its own offset"));
+    }
+    if args.every.is_some() && !has_first {
+        return Err(
+            Failure::usage("--every does not say when the first tick is")
+                .hint("add --after DURATION or --at TIME"),
+        );
+    }
+    if !has_first && args.cron.is_none() {
+        return Err(Failure::usage("no time is given")
+            .hint("add --after DURATION, --at TIME or --cron EXPRESSION"));
+    }
+    match &args.summary {
+        Some(summary) if summary.trim().is_empty() => Err(Failure::usage(
+            "--summary is empty; say what the agent should do, or leave it out",
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Replaces the names of request fields in a refusal by the options of the command line.
+fn name_options(mut failure: Failure, is_at: bool) -> Failure {
+    let too_far = "the delay or interval is longer than ten years; name a shorter one";
+    if is_at && failure.body.error == too_far {
+        failure.body.error = "--at is more than ten years away; name an earlier time".to_owned();
+    }
+    for (field, option) in [
+        ("interval_ms", "--every"),
+        ("duration_ms", "--after"),
+        ("time_zone", "--time-zone"),
+    ] {
+        failure.body.error = failure.body.error.replace(field, option);
+    }
+    failure
+}
+
 async fn create_timer(
     home: Option<PathBuf>,
     args: TimerArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
+    check_schedule(&args)?;
+    let is_at = args.at.is_some();
     let request = CreateTimerRequest {
         duration_ms: args.after,
         at: args.at,
@@ -122,7 +193,10 @@ async fn create_timer(
     };
     let host = Host::find(home, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;
-    let timer = host.check_answer(host.client().create_timer(&agent_id, &request).await)?;
+    let created = host.client().create_timer(&agent_id, &request).await;
+    let timer = host
+        .check_answer(created)
+        .map_err(|failure| name_options(failure, is_at))?;
     output.answer(&timer, |timer| {
         let first = timer
             .next_fire_at

@@ -66,7 +66,7 @@ async fn list(
     let agent_id = host.agent_id().await?;
     let items = host.client().work_items(&agent_id, filter, limit).await;
     output.answer(&host.check_answer(items)?, |items| {
-        render::work::items(items)
+        render::work::items(items, &agent_id)
     });
     Ok(Exit::Done)
 }
@@ -102,8 +102,12 @@ async fn create(
 }
 
 async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Result<Exit, Failure> {
+    let objective = args
+        .objective
+        .map(|objective| text::read_argument("objective", objective))
+        .transpose()?;
     let request = UpdateWorkItemRequest {
-        objective: args.objective,
+        objective,
         plan_status: args.plan_status.map(Into::into),
         todo_list: (!args.todo.is_empty()).then_some(args.todo),
         blocked_by: args.unblock.then_some(None),

@@ -1,6 +1,7 @@
 //! Renders the explanation of an agent's state.
 
-use super::work;
+use super::run::waiting_words;
+use super::{join_lines, work};
 use holon_client::view::{ExplainedDecision, Explanation, UnservedInput};
 
 /// Renders the whole explanation, most urgent fact first.
@@ -27,7 +28,10 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
         let waiting = closure
             .waiting_reason
             .as_ref()
-            .map_or_else(String::new, |reason| format!(", {reason}"));
+            .map_or_else(String::new, |reason| {
+                let words = waiting_words(reason).unwrap_or(reason);
+                format!(", {words}")
+            });
         let evidence = closure.evidence.join("; ");
         lines.push(format!(
             "stands     {}{waiting} ({evidence})",
@@ -59,7 +63,7 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
     for told in decisions {
         lines.extend(decision(told));
     }
-    lines.join("\n")
+    join_lines(lines)
 }
 
 fn queue(pending: u64, oldest: Option<&UnservedInput>) -> String {
@@ -74,8 +78,39 @@ fn queue(pending: u64, oldest: Option<&UnservedInput>) -> String {
 
 /// Renders a decision, followed by its evidence.
 fn decision(told: &ExplainedDecision) -> Vec<String> {
-    let mut lines = vec![format!("decided    {} {}", told.at, told.what)];
+    let mut lines = vec![format!("decided    {} {}", told.at, in_words(&told.what))];
     let because = told.evidence.iter();
-    lines.extend(because.map(|evidence| format!("           because {evidence}")));
+    lines.extend(because.map(|evidence| format!("           because {}", in_words(evidence))));
     lines
+}
+
+/// Names of the runtime in decisions, and their meaning.
+const NAMES: [(&str, &str); 9] = [
+    ("resume_expected_wait", "what the agent waited for"),
+    (
+        "resume_override",
+        "an operator's message, which ends the wait",
+    ),
+    ("local_continuation", "new work that no wait asked for"),
+    ("liveness_only", "a notice that needs no model"),
+    ("backs_off", "its pauses grow while nothing changes"),
+    ("awaiting_operator_input", "waiting for your answer"),
+    ("awaiting_external_change", "waiting for something outside"),
+    ("awaiting_task_result", "waiting for a task to end"),
+    ("awaiting_timer", "waiting for a time to come"),
+];
+
+/// Replaces names of the runtime by words. A name that this program does not know stays as the host spelled it.
+fn in_words(told: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let word = |piece: &str| {
+        let name = piece.trim_end_matches(|c| !is_part(c));
+        let known = NAMES.iter().find(|(known, _)| *known == name);
+        known.map_or_else(
+            || piece.to_owned(),
+            |(name, words)| piece.replace(*name, words),
+        )
+    };
+    // The separator stays with the piece before it, so that only whole names are replaced.
+    told.split_inclusive(|c| !is_part(c)).map(word).collect()
 }

@@ -62,8 +62,21 @@ pub(crate) fn limits(policy: &ModelLimits) -> String {
         / 100;
     format!(
         "window {} tokens, prompt up to {share}, answer up to {} ({})",
-        policy.context_window_tokens, policy.max_output_tokens, policy.source
+        policy.context_window_tokens,
+        policy.max_output_tokens,
+        source_words(&policy.source)
     )
+}
+
+/// Spells the source of a model's limits. A source that this program does not know stays as the host spelled it.
+fn source_words(source: &str) -> &str {
+    match source {
+        "built_in_catalog" => "from the table of models",
+        "config_override" => "from the settings",
+        "unknown_fallback" => "assumed: the model is not in the table",
+        "learned" => "learned from the provider",
+        other => other,
+    }
 }
 
 /// Renders a change of an agent's model.

@@ -1,6 +1,6 @@
 //! Renders the outcome of a run: its status, its tasks and its token usage.
 
-use super::{LINE_BYTES, attempt, words_at};
+use super::{LINE_BYTES, attempt, one_line, words_at, work};
 use holon_client::view::Run;
 use holon_config::Providers;
 use holon_domain::AgentId;
@@ -9,15 +9,37 @@ use holon_domain::task::TaskStatus;
 use holon_domain::text;
 use serde_json::Value;
 
-/// Renders a run that did not simply complete, its cancelled or surviving tasks, and the next step. `end_command` is
-/// the command line that ends surviving tasks.
-pub(crate) fn status(response: &Run, providers: &Providers, end_command: &str) -> Option<String> {
+/// Facts about the host that answered a run, for the commands that its rendering proposes.
+#[derive(Debug)]
+pub(crate) struct RunHost {
+    /// False if the run was answered in this process, so that the agent's work rests now.
+    pub(crate) goes_on: bool,
+    /// Option that names the home, with a leading space; empty if the environment names it.
+    pub(crate) home: String,
+}
+
+impl RunHost {
+    /// Returns the command line that ends tasks that outlive the run.
+    fn end_command(&self, agent: &str) -> String {
+        let home = &self.home;
+        let stop = format!("holon agent stop {agent}{home}");
+        if self.goes_on {
+            stop
+        } else {
+            format!("holon serve{home}, then: {stop}")
+        }
+    }
+}
+
+/// Renders a run that did not simply complete, its cancelled or surviving tasks, its open work, and the next step.
+pub(crate) fn status(response: &Run, providers: &Providers, host: &RunHost) -> Option<String> {
     let (happened, next) = match response.final_status.as_str() {
         "completed" => {
-            let tasks = tasks(response, "the run", end_command);
-            return (!tasks.is_empty()).then(|| tasks.join("\n"));
+            let mut lines = tasks(response, "the run", host);
+            lines.extend(open_work(response, host));
+            return (!lines.is_empty()).then(|| lines.join("\n"));
         }
-        "waiting" => waiting(response),
+        "waiting" => waiting(response, host),
         "failed" => {
             let kind = response
                 .failure_artifact
@@ -38,13 +60,15 @@ pub(crate) fn status(response: &Run, providers: &Providers, end_command: &str) -
         ),
     };
     let mut lines = vec![happened];
-    lines.extend(tasks(response, "it", end_command));
+    lines.extend(tasks(response, "it", host));
+    lines.extend(open_work(response, host));
     lines.push(format!("next: {next}"));
     Some(lines.join("\n"))
 }
 
 /// Renders one line for each task that was cancelled with the run, and one for each that outlives it.
-fn tasks(response: &Run, run: &str, end_command: &str) -> Vec<String> {
+fn tasks(response: &Run, run: &str, host: &RunHost) -> Vec<String> {
+    let end_command = host.end_command(&response.agent_id);
     let line = |entry: &Value| {
         let status = entry.pointer("/task/status").cloned().unwrap_or_default();
         let named = format!(
@@ -64,19 +88,73 @@ fn tasks(response: &Run, run: &str, end_command: &str) -> Vec<String> {
     response.tasks.iter().filter_map(line).collect()
 }
 
-/// Returns the reason for the wait, and the next step.
-fn waiting(response: &Run) -> (String, String) {
-    let reason = response.waiting_reason.as_deref().unwrap_or("something");
-    let id = &response.agent_id;
-    let next = if id.starts_with(AgentId::TEMPORARY_PREFIX) {
-        "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
-    } else {
-        format!(
-            "it goes on while a host runs (holon serve); see how it stands: holon status --agent {id}; wait for the \
-             answer: holon tail --follow --agent {id}"
-        )
+/// Renders the open work of the agent in one line, and whether it goes on after the run.
+fn open_work(response: &Run, host: &RunHost) -> Option<String> {
+    let item = response.open_work_items.first()?;
+    let more = match response.open_work_item_count.saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
-    (format!("run is waiting: {reason}"), next)
+    let (id, home) = (&response.agent_id, &host.home);
+    let then = if is_temporary(response) {
+        "gone with the temporary agent; keep one with --agent ID --create-agent".to_owned()
+    } else if item.scheduling_state != "runnable" {
+        format!(
+            "see it with: holon work show --agent {id} {}{home}",
+            item.id
+        )
+    } else if host.goes_on {
+        "it goes on while the host runs".to_owned()
+    } else {
+        format!("it goes on while a host runs: holon serve{home}")
+    };
+    let objective = one_line(&text::preview(&item.objective, LINE_BYTES / 4));
+    let state = work::state_words(&item.scheduling_state);
+    Some(format!(
+        "open work: {} ({state}): {objective}{more}; {then}",
+        item.id
+    ))
+}
+
+fn is_temporary(response: &Run) -> bool {
+    response.agent_id.starts_with(AgentId::TEMPORARY_PREFIX)
+}
+
+/// Returns the reason for the wait, and the next step.
+fn waiting(response: &Run, host: &RunHost) -> (String, String) {
+    let reason = response.waiting_reason.as_deref().unwrap_or("something");
+    let (id, home) = (&response.agent_id, &host.home);
+    let for_operator = reason == "awaiting_operator_input";
+    let look = format!(
+        "see how it stands: holon status --agent {id}{home}; wait for the answer: holon tail --follow --agent {id}{home}"
+    );
+    let next = if is_temporary(response) {
+        "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
+    } else if for_operator && host.goes_on {
+        format!("answer it with: holon prompt --agent {id}{home} \"...\"")
+    } else if for_operator {
+        format!("answer it with: holon run --agent {id}{home} \"...\"")
+    } else if host.goes_on {
+        format!("it goes on by itself; {look}")
+    } else {
+        format!("it goes on while a host runs (holon serve{home}); {look}")
+    };
+    let happened = match waiting_words(reason) {
+        Some(words) => format!("run is waiting {words} ({reason})"),
+        None => format!("run is waiting: {reason}"),
+    };
+    (happened, next)
+}
+
+/// Spells the reason of a wait; `None` for one that this program does not know.
+pub(super) fn waiting_words(reason: &str) -> Option<&'static str> {
+    Some(match reason {
+        "awaiting_operator_input" => "for your answer",
+        "awaiting_external_change" => "for something outside",
+        "awaiting_task_result" => "for a task to end",
+        "awaiting_timer" => "for a time to come",
+        _ => return None,
+    })
 }
 
 /// Renders a retry, a fallback or a pause of the run's turn; `None` for other events.

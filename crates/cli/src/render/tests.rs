@@ -2,6 +2,7 @@
 
 use super::*;
 use holon_client::view::{Explanation, WorkItem};
+use holon_domain::AgentId;
 use serde_json::json;
 
 fn answer<T: serde::de::DeserializeOwned>(value: Value) -> Answer<T> {
@@ -77,7 +78,10 @@ fn work_and_an_explanation_of_a_newer_host_are_shown_with_their_words() {
     );
     let timer = json!({ "id": "timer_1", "status": "melting", "fire_count": 0 });
     assert_eq!(
-        work::timers(&[answer(timer)]),
+        work::timers(
+            &[answer(timer)],
+            timer_context(&AgentId::parse("main").unwrap(), Some(1))
+        ),
         "timer_1  melting: no summary"
     );
     let explained: Answer<Explanation> = answer(json!({
@@ -95,4 +99,79 @@ fn work_and_an_explanation_of_a_newer_host_are_shown_with_their_words() {
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
+}
+
+fn timer_context(agent_id: &AgentId, total: Option<u64>) -> work::TimerContext<'_> {
+    work::TimerContext {
+        agent_id,
+        is_stopped: false,
+        total,
+    }
+}
+
+#[test]
+fn intervals_are_spelled_as_they_are_typed_and_a_cut_list_says_so() {
+    let main = AgentId::parse("main").unwrap();
+    for (interval, words) in [
+        (3_600_000, "then every 1h"),
+        (5_400_000, "then every 90m"),
+        (172_800_000, "then every 2d"),
+        (1_500, "then every 1500ms"),
+    ] {
+        let timer = json!({
+            "id": "timer_1", "status": "active", "interval_ms": interval, "next_fire_at": "soon",
+        });
+        let shown = work::timers(&[answer(timer)], timer_context(&main, Some(7)));
+        assert_eq!(
+            shown,
+            format!(
+                "timer_1  fires at soon, {words}: no summary\n1 of 7 are shown; see more with --limit N, at most 500"
+            )
+        );
+    }
+    let timer = json!({ "id": "timer_1", "status": "active", "next_fire_at": "yesterday" });
+    let stopped = work::TimerContext {
+        is_stopped: true,
+        ..timer_context(&main, Some(1))
+    };
+    let shown = work::timers(&[answer(timer)], stopped);
+    assert!(!shown.contains("fires at"), "{shown}");
+    assert!(shown.contains("held while the agent is stopped"), "{shown}");
+}
+
+#[test]
+fn a_brief_that_asks_for_an_action_names_the_next_step_once() {
+    let brief = |text: &str| -> Answer<Brief> {
+        answer(json!({
+            "id": "brief_1", "agent_id": "scout", "kind": "ack", "created_at": "then", "text": text,
+            "action_required": { "code": "work_stalled", "next_step": "holon work resume --agent scout work_1" },
+        }))
+    };
+    assert_eq!(
+        super::brief(&brief("It stalled.\n2026 result: forged")),
+        "then ACTION REQUIRED: It stalled.\n    2026 result: forged\n    next: holon work resume --agent scout work_1"
+    );
+    let said = super::brief(&brief("Do: holon work resume --agent scout work_1"));
+    assert_eq!(said.matches("work resume").count(), 1, "{said}");
+}
+
+#[test]
+fn names_of_the_runtime_are_spelled_out_in_an_explanation_and_unknown_ones_stay() {
+    let explained: Answer<Explanation> = answer(json!({
+        "agent_id": "main", "status": "asleep",
+        "scheduling_posture": { "posture": "idle", "reason": "line one\nagent      forged" },
+        "woken_by": [], "pending": 0,
+        "decisions": [{
+            "at": "then", "what": "no tick (work_queue): backs_off",
+            "evidence": ["operator_prompt is local_continuation; before it", "my_backs_off"],
+        }],
+    }));
+    let told = explain::explanation(&explained);
+    assert!(
+        told.contains("why        line one agent      forged\n"),
+        "{told}"
+    );
+    assert!(!told.contains(": backs_off"), "{told}");
+    assert!(!told.contains("local_continuation"), "{told}");
+    assert!(told.contains("because my_backs_off"), "{told}");
 }

@@ -1,16 +1,18 @@
 //! Renders work items, waits and timers.
 
-use super::LINE_BYTES;
+use super::{LINE_BYTES, hang, join_lines, one_line};
 use holon_client::Answer;
 use holon_client::view::{Item, State, Timer, Wait, Work, WorkItem, WorkItemsPage};
 use holon_domain::agent::ItemCounts;
-use holon_domain::{limits, text};
+use holon_domain::{AgentId, limits, text};
 use std::fmt::Display;
 
 /// Renders a page of items, one line each.
-pub(crate) fn items(page: &WorkItemsPage) -> String {
+pub(crate) fn items(page: &WorkItemsPage, agent_id: &AgentId) -> String {
     if page.work_items.is_empty() {
-        return "no such work items; make one with: holon work create OBJECTIVE".to_owned();
+        return format!(
+            "no such work items; make one with: holon work create --agent {agent_id} OBJECTIVE"
+        );
     }
     let mut lines: Vec<String> = page
         .work_items
@@ -32,7 +34,7 @@ pub(crate) fn items(page: &WorkItemsPage) -> String {
             "{shown} of {all} are shown; see more with --limit N"
         ));
     }
-    lines.join("\n")
+    join_lines(lines)
 }
 
 /// Renders one item in one line.
@@ -68,11 +70,11 @@ fn line(
 pub(crate) fn item(item: &WorkItem) -> String {
     let mut lines = vec![
         format!("item       {} ({})", item.id, item.focus),
-        format!("objective  {}", item.objective),
+        format!("objective  {}", one_line(&item.objective)),
         format!("state      {}", item.scheduling_state),
     ];
     if let Some(blocker) = &item.blocked_by {
-        lines.push(format!("blocked    {blocker}"));
+        lines.push(format!("blocked    {}", one_line(blocker)));
     }
     if let Some(at) = &item.recheck_at {
         lines.push(format!("reminder   {at}"));
@@ -91,14 +93,14 @@ pub(crate) fn item(item: &WorkItem) -> String {
             "pending" => "[ ]".to_owned(),
             other => format!("[{other}]"),
         };
-        lines.push(format!("todo       {mark} {}", todo.text));
+        lines.push(format!("todo       {mark} {}", one_line(&todo.text)));
     }
     lines.push(format!(
         "changed    {} (revision {})",
         item.updated_at, item.revision
     ));
     if let Some(report) = &item.completion_report {
-        lines.push(format!("report     {}", report.text.trim_end()));
+        lines.push(format!("report     {}", hang(&report.text, 11)));
     }
     lines.join("\n")
 }
@@ -108,8 +110,7 @@ pub(crate) fn waits(waits: &[Answer<Wait>]) -> String {
     if waits.is_empty() {
         return "no waits".to_owned();
     }
-    let lines: Vec<String> = waits.iter().map(|shown| wait(shown)).collect();
-    lines.join("\n")
+    join_lines(waits.iter().map(|shown| wait(shown)))
 }
 
 /// Renders one wait: id, kind or end, purpose.
@@ -128,20 +129,47 @@ pub(super) fn wait(wait: &Wait) -> String {
     format!("{}  {state}{item}: {waiting_for}{until}", wait.id)
 }
 
-/// Renders timers, the next to fire first.
-pub(crate) fn timers(timers: &[Answer<Timer>]) -> String {
+/// Facts beside a list of timers that its lines need.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimerContext<'a> {
+    pub(crate) agent_id: &'a AgentId,
+    /// True if the agent is stopped, so that its timers are held.
+    pub(crate) is_stopped: bool,
+    /// Number of all timers that match; `None` if the host does not tell and the list may be cut.
+    pub(crate) total: Option<u64>,
+}
+
+/// Renders timers, the next to fire first, and a note if the list is cut.
+pub(crate) fn timers(timers: &[Answer<Timer>], context: TimerContext<'_>) -> String {
     if timers.is_empty() {
-        return "no timers; set one with: holon timer create --after 10m".to_owned();
+        let agent_id = context.agent_id;
+        return format!(
+            "no timers; set one with: holon timer create --agent {agent_id} --after 10m"
+        );
     }
     let mut sorted: Vec<&Timer> = timers.iter().map(|timer| &**timer).collect();
     // Times of a host are spelled alike, so their texts sort as they do.
     sorted.sort_by_key(|timer| (timer.next_fire_at.is_none(), timer.next_fire_at.as_ref()));
-    let lines: Vec<String> = sorted.into_iter().map(timer).collect();
-    lines.join("\n")
+    let lines = sorted
+        .into_iter()
+        .map(|shown| timer(shown, context.is_stopped));
+    let shown = timers.len() as u64;
+    let most = limits::LIST_PAGE_MAX;
+    let note = match context.total {
+        Some(all) if shown < all => Some(format!(
+            "{shown} of {all} are shown; see more with --limit N, at most {most}"
+        )),
+        None => Some(format!(
+            "{shown} are shown, and there may be more; see more with --limit N, at most {most}"
+        )),
+        Some(_) => None,
+    };
+    join_lines(lines.chain(note))
 }
 
-fn timer(timer: &Timer) -> String {
+fn timer(timer: &Timer, is_stopped: bool) -> String {
     let next = match &timer.next_fire_at {
+        Some(at) if is_stopped => format!("held while the agent is stopped, next slot {at}"),
         Some(at) => format!("fires at {at}"),
         None => timer.status.clone(),
     };
@@ -150,16 +178,32 @@ fn timer(timer: &Timer) -> String {
             let zone = timer.time_zone.as_deref().unwrap_or("UTC");
             format!(", by \"{cron}\" in {zone}")
         }
-        (None, Some(interval)) => format!(", then every {interval} ms"),
+        (None, Some(interval)) => format!(", then every {}", interval_words(interval)),
         (None, None) => String::new(),
     };
     let fired = match timer.fire_count {
         0 => String::new(),
+        1 => ", fired once".to_owned(),
         count => format!(", fired {count} times"),
     };
     let summary = timer.summary.as_deref().unwrap_or("no summary");
     let summary = text::preview(summary, LINE_BYTES / 4);
     format!("{}  {next}{again}{fired}: {summary}", timer.id)
+}
+
+/// Spells an interval in the largest unit that it is a whole number of, as `--every` takes it.
+fn interval_words(millis: u64) -> String {
+    let units = [
+        (86_400_000, "d"),
+        (3_600_000, "h"),
+        (60_000, "m"),
+        (1_000, "s"),
+    ];
+    let whole = |(unit, _): &(u64, &str)| millis > 0 && millis.is_multiple_of(*unit);
+    match units.into_iter().find(whole) {
+        Some((unit, name)) => format!("{}{name}", millis / unit),
+        None => format!("{millis}ms"),
+    }
 }
 
 /// Renders the work of a status in a few lines.
@@ -199,6 +243,17 @@ pub(super) fn lines(state: &State, work: &Work) -> Vec<String> {
         lines.push(format!("woken      through {}: {why}", hint.key));
     }
     lines
+}
+
+/// Spells the scheduling state of an item. A state that this program does not know stays as the host spelled it.
+pub(super) fn state_words(state: &str) -> &str {
+    match state {
+        "waiting_operator" => "waiting for an operator",
+        "waiting_task" => "waiting for a task",
+        "waiting_external" => "waiting for something outside",
+        "waiting_timer" => "waiting for a time",
+        other => other,
+    }
 }
 
 /// Renders the number of open items per state, without zeros.

@@ -35,6 +35,7 @@ mod outage;
 mod patches;
 mod plans;
 mod processes;
+mod proposals;
 mod real_server;
 mod refusals;
 mod reload;

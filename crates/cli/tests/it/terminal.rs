@@ -3,6 +3,7 @@
 use crate::support::world;
 use holon_testkit::World;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -29,14 +30,21 @@ impl Terminal {
     pub(crate) fn start(world: &World, args: &[&str]) -> Self {
         let mut command = world.command();
         command.args(args);
-        Self::run(command, Keyboard::Absent)
+        Self::run(command, Keyboard::Absent, None)
+    }
+
+    /// Starts the program on a terminal of this many columns.
+    fn start_sized(world: &World, args: &[&str], columns: u16) -> Self {
+        let mut command = world.command();
+        command.args(args);
+        Self::run(command, Keyboard::Absent, Some(columns))
     }
 
     /// Starts the program with these variables and with the terminal as its standard input too.
     pub(crate) fn start_attended(world: &World, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = world.command();
         command.args(args).envs(variables.iter().copied());
-        Self::run(command, Keyboard::Present)
+        Self::run(command, Keyboard::Present, None)
     }
 
     /// Types a line.
@@ -44,12 +52,22 @@ impl Terminal {
         self.ours.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    fn run(mut command: Command, keyboard: Keyboard) -> Self {
+    /// Starts the program; a terminal without a number of columns states no width.
+    fn run(mut command: Command, keyboard: Keyboard, columns: Option<u16>) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = openpt(flags).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
         let theirs = File::from(ioctl_tiocgptpeer(&ours, flags).unwrap());
+        if let Some(ws_col) = columns {
+            let size = Winsize {
+                ws_row: 24,
+                ws_col,
+                ws_xpixel: 0,
+                ws_ypixel: 0,
+            };
+            tcsetwinsize(&theirs, size).unwrap();
+        }
         if keyboard == Keyboard::Present {
             command.stdin(theirs.try_clone().unwrap());
         }
@@ -147,5 +165,27 @@ fn json_is_the_same_on_a_terminal_and_in_a_pipe_and_steers_neither() {
     }
     let tail: Value = serde_json::from_str(&on_a_terminal(&world, &["tail", "--json"])).unwrap();
     assert_eq!(tail[0]["text"], STEERING);
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn an_explanation_the_doctor_and_briefs_fit_into_eighty_columns() {
+    let world = world();
+    let words = "word ".repeat(60);
+    let model = world.model("wordy", &json!([{ "text": words }]));
+    let served = world.serve(&["--model", &model]);
+    let ran = world.run(&["run", &words, "--agent", "main"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for args in [&["tail"] as &[&str], &["explain"], &["config", "doctor"]] {
+        let shown = Terminal::start_sized(&world, args, 80).finish();
+        for line in shown.lines().filter(|line| line.chars().count() > 80) {
+            // Only a word that fills a line by itself, such as a path, stays whole.
+            let longest = line.split(' ').map(str::len).max().unwrap_or_default();
+            assert!(longest > 60, "{args:?}: {line}");
+        }
+        let piped = world.run(args);
+        let long = piped.stdout.lines().any(|line| line.chars().count() > 80);
+        assert!(long, "{args:?}: a pipe gets whole lines: {piped:?}");
+    }
     assert_eq!(served.terminate().0, Some(0));
 }

@@ -65,11 +65,12 @@ pub(super) fn work_reason(agent: &AgentRecord) -> String {
             pause.at
         ));
     }
+    let stalled = format!(
+        "stalled; a message or `holon work resume --agent {} ITEM` makes it go on",
+        agent.identity.agent_id
+    );
     let states = [
-        (
-            items.stalled,
-            "stalled; a message or `holon work resume` makes it go on",
-        ),
+        (items.stalled, stalled.as_str()),
         (items.waiting_operator, "waiting for an operator"),
         (items.waiting_task, "waiting for a task"),
         (items.waiting_external, "waiting for something outside"),

@@ -331,6 +331,7 @@ mod tests {
     fn a_skipped_local_time_causes_no_storm_and_a_repeated_one_fires_once() {
         let skipped = cron("30 2 * * *", "Europe/Berlin");
         let first = next(&skipped, at("2026-03-28T12:00:00Z")).expect("a slot");
+        assert_eq!(first, at("2026-03-30T00:30:00Z"), "29 March has no 02:30");
         let second = next(&skipped, first).expect("a slot");
         assert!(
             second.millis_since(first) >= 22 * 3_600_000,

@@ -8,7 +8,6 @@ use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
 use crate::timer::TimerMaker;
 use crate::{admission, timer, wait};
-use holon_domain::WorkItemId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, TimerCreateRequested, WorkItemEnqueueRequested};
@@ -16,6 +15,7 @@ use holon_domain::intent::{BlockerChange, NewTimer};
 use holon_domain::timer::{DueAction, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
+use holon_domain::{AgentId, WorkItemId};
 
 /// Performs an operator's command about work. A stopped agent takes up no new work or timer; what it has can be changed
 /// and ended, so that an operator can put things right before the next start.
@@ -35,9 +35,10 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
     }
     check::command(command)?;
     let authority = AuthorityClass::OperatorInstruction;
+    let agent_id = draft.agent.identity.agent_id.clone();
     match command {
         WorkCommand::Create(new) => {
-            has_room(draft).map_err(to_rejection)?;
+            has_room(draft).map_err(|error| to_rejection(&agent_id, error))?;
             let provenance = WorkItemProvenance {
                 authority,
                 turn_index: None,
@@ -62,22 +63,25 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
                         .to_owned(),
                 });
             }
-            let updated = update(draft, work_item_id, change, authority).map_err(to_rejection)?;
+            let updated = update(draft, work_item_id, change, authority)
+                .map_err(|error| to_rejection(&agent_id, error))?;
             Ok(Reply::WorkItem(Box::new(updated.item)))
         }
         WorkCommand::Complete { work_item_id } => {
-            let (item, _, _) = complete_item(draft, work_item_id).map_err(to_rejection)?;
+            let (item, _, _) = complete_item(draft, work_item_id)
+                .map_err(|error| to_rejection(&agent_id, error))?;
             Ok(Reply::WorkItem(Box::new(item)))
         }
         WorkCommand::Resume { work_item_id } => {
-            let mut item = open_item(draft, work_item_id).map_err(to_rejection)?;
+            let mut item =
+                open_item(draft, work_item_id).map_err(|error| to_rejection(&agent_id, error))?;
             touch(draft, &mut item);
             write(draft, item.clone(), "resumed", Vec::new());
             Ok(Reply::WorkItem(Box::new(item)))
         }
         WorkCommand::CancelWait { wait_id } => {
             let ended = wait::cancel(draft, wait_id, "an operator cancelled it");
-            let wait = ended.ok_or(Rejection::NoSuchWait)?;
+            let wait = ended.ok_or(Rejection::NoSuchWait { agent_id })?;
             Ok(Reply::Wait(Box::new(wait)))
         }
         WorkCommand::CreateTimer(new) => create_timer(draft, new, authority),
@@ -96,7 +100,8 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
             create_timer(draft, &new, authority)
         }
         WorkCommand::CancelTimer { timer_id } => {
-            let timer = timer::cancel(draft, timer_id).ok_or(Rejection::NoSuchTimer)?;
+            let timer =
+                timer::cancel(draft, timer_id).ok_or(Rejection::NoSuchTimer { agent_id })?;
             Ok(Reply::Timer(Box::new(timer)))
         }
     }
@@ -107,7 +112,9 @@ fn create_timer(
     new: &NewTimer,
     authority: AuthorityClass,
 ) -> Result<Reply, Rejection> {
-    let timer = timer::create(draft, new, authority, TimerMaker::Operator).map_err(to_rejection)?;
+    let agent_id = draft.agent.identity.agent_id.clone();
+    let timer = timer::create(draft, new, authority, TimerMaker::Operator)
+        .map_err(|error| to_rejection(&agent_id, error))?;
     draft.event(Event::TimerCreateRequested(TimerCreateRequested {
         timer_id: timer.id.clone(),
         authority_class: authority,
@@ -116,10 +123,11 @@ fn create_timer(
 }
 
 /// Converts the refusal that a call of the agent would get to the refusal of a command.
-fn to_rejection(error: ToolError) -> Rejection {
+fn to_rejection(agent_id: &AgentId, error: ToolError) -> Rejection {
+    let agent_id = agent_id.clone();
     match error.kind {
-        ToolErrorKind::UnknownWorkItem => Rejection::NoSuchWorkItem,
-        ToolErrorKind::WorkItemCompleted => Rejection::WorkItemCompleted,
+        ToolErrorKind::UnknownWorkItem => Rejection::NoSuchWorkItem { agent_id },
+        ToolErrorKind::WorkItemCompleted => Rejection::WorkItemCompleted { agent_id },
         ToolErrorKind::InvalidToolInput => Rejection::InvalidWork {
             reason: match error.recovery_hint {
                 Some(hint) => format!("{}; {hint}", error.message),

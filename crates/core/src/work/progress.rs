@@ -222,8 +222,9 @@ fn tell_stalled(draft: &mut Draft<'_>, turn: &OpenTurn, item: &WorkItemRecord, t
     let action = ActionRequired {
         code: ActionCode::WorkStalled,
         next_step: format!(
-            "tell the agent how to go on, or: holon work resume {}",
-            item.id
+            "tell the agent how to go on (holon prompt --agent {agent} \"...\"), or: holon work resume --agent {agent} {}",
+            item.id,
+            agent = draft.agent.identity.agent_id,
         ),
     };
     notice::write_notice(draft, turn, &words, action);

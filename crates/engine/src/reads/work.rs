@@ -77,7 +77,9 @@ impl ReadHandle {
             let item = reader.work_item(no, &id)?;
             Ok(item.map(|item| (agent, item)))
         });
-        let (agent, mut item) = found.await?.ok_or(Rejection::NoSuchWorkItem)?;
+        let (agent, mut item) = found.await?.ok_or_else(|| Rejection::NoSuchWorkItem {
+            agent_id: agent_id.clone(),
+        })?;
         item.plan = self.plans.read(&agent.agent_home, &item.id).await;
         Ok(summary::work_item_view(&agent, &item))
     }

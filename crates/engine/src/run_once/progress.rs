@@ -8,6 +8,7 @@ use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueView;
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::LogSeq;
+use holon_domain::work_item::WorkItemListEntry;
 use std::collections::BTreeSet;
 
 /// Conditions on which a run waits beyond its answer.
@@ -49,6 +50,8 @@ pub(super) struct SettledMessage {
     pub(super) tasks: Vec<TaskRecord>,
     /// Work items completed during the run that have a completion report.
     pub(super) reported: BTreeSet<WorkItemId>,
+    /// Open work items of the agent, most recently changed first.
+    pub(super) open_items: Vec<WorkItemListEntry>,
 }
 
 impl SettledMessage {

@@ -13,6 +13,7 @@ use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{LogSeq, Phase, TerminalReason};
+use holon_domain::work_item::WorkItemListEntry;
 use holon_domain::{TaskId, text};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -97,6 +98,8 @@ impl WaitingRun {
             waiting_reason: Some(self.waiting_reason),
             text: format!("not answered yet, and kept in the queue: {}", self.reason),
             tasks: Vec::new(),
+            // The message is still in the queue, so the run itself tells how it stands.
+            open_items: Vec::new(),
         };
         response(&self.admitted, &self.agent, end, Tally::default())
     }
@@ -128,6 +131,7 @@ impl FinishedRun {
             brief,
             newest,
             reported,
+            open_items,
             ..
         } = self.settled;
         let entries = self.entries.into_iter().map(|(_, entry)| entry);
@@ -140,7 +144,10 @@ impl FinishedRun {
                 Some(TerminalReason::MaxRounds),
             ));
         }
-        let end = derive_report(&self.agent, &queue, brief, tasks, &tally);
+        let end = RunReport {
+            open_items,
+            ..derive_report(&self.agent, &queue, brief, tasks, &tally)
+        };
         response(&self.admitted, &self.agent, end, tally)
     }
 
@@ -213,6 +220,7 @@ fn derive_report(
             .filter(|_| tally.failure.is_none())
             .unwrap_or(brief.text),
         tasks,
+        open_items: Vec::new(),
     }
 }
 
@@ -222,6 +230,7 @@ struct RunReport {
     waiting_reason: Option<WaitingReason>,
     text: String,
     tasks: Vec<Value>,
+    open_items: Vec<WorkItemListEntry>,
 }
 
 fn response(
@@ -240,6 +249,8 @@ fn response(
         sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
         failure_artifact: tally.failure.map(|(artifact, _)| artifact),
         tasks: end.tasks,
+        open_work_items: end.open_items,
+        open_work_item_count: agent.work.items.open(),
         message_count: agent.counters.messages,
         changed_files: tally.changed,
         token_usage: tally.usage,

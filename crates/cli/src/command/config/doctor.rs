@@ -69,7 +69,7 @@ pub(super) async fn run(
             .collect(),
         running_host: host_chains(&settings.home.value).await,
     };
-    output.answer(&diagnosis, render::config::doctor);
+    output.answer_wrapped(&diagnosis, render::config::doctor);
     Ok(if diagnosis.report.can_work {
         Exit::Done
     } else {

@@ -182,8 +182,12 @@ fn calls_about_items_that_are_unknown_or_completed_are_refused_with_the_reason()
     assert_eq!(
         replies,
         [
-            Err(Rejection::NoSuchWorkItem),
-            Err(Rejection::WorkItemCompleted)
+            Err(Rejection::NoSuchWorkItem {
+                agent_id: make::agent_id()
+            }),
+            Err(Rejection::WorkItemCompleted {
+                agent_id: make::agent_id()
+            })
         ]
     );
 }

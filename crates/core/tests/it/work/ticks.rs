@@ -38,6 +38,13 @@ fn work_without_progress_is_ticked_after_pauses_that_double_and_then_stalls_with
     assert_eq!(pauses, [30, 60]);
     assert_eq!(state(&world, &id), State::Stalled);
     assert_eq!(stall_briefs(&world), 1);
+    let mut actions = world
+        .briefs
+        .iter()
+        .filter_map(|brief| brief.action_required.as_ref());
+    let step = &actions.next().expect("the operator has to act").next_step;
+    let resume = format!("holon work resume --agent {} {id}", make::agent_id());
+    assert!(step.ends_with(&resume), "{step}");
     assert_eq!(suppressed(&world), ["backs_off", "backs_off", "stalled"]);
     assert_eq!(world.due.len(), 0, "nothing wakes it by itself");
     assert_eq!(world.violations(), []);

@@ -340,7 +340,12 @@ fn a_cancelled_timer_fires_no_more() {
     world.advance(MINUTE);
     assert_eq!(world.send(late).facts.len(), 0, "its entry was read before");
     let again = world.send(operator(WorkCommand::CancelTimer { timer_id: id }));
-    assert_eq!(again.reply, Err(Rejection::NoSuchTimer));
+    assert_eq!(
+        again.reply,
+        Err(Rejection::NoSuchTimer {
+            agent_id: make::agent_id()
+        })
+    );
     assert_eq!(world.violations(), []);
 }
 

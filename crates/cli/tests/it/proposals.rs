@@ -1,0 +1,226 @@
+//! Commands that messages propose, and facts about work that end on one line, with the real program.
+
+use crate::support::{hello, silent, world};
+use holon_testkit::World;
+use serde_json::{Value, json};
+
+fn create(world: &World, args: &[&str]) -> String {
+    let mut all = vec!["work", "create", "--json"];
+    all.extend(args);
+    world.run(&all).json()["id"].as_str().unwrap().to_owned()
+}
+
+/// Runs the command that the message proposes after these words.
+fn paste(world: &World, said: &str, after: &str) -> Option<i32> {
+    let (_, command) = said.split_once(after).expect(after);
+    let line = command.lines().next().unwrap();
+    let args: Vec<&str> = line
+        .strip_prefix("holon ")
+        .expect(line)
+        .split(' ')
+        .collect();
+    world.run(&args).code
+}
+
+#[test]
+fn a_proposed_command_about_work_names_the_agent_and_works_as_it_is() {
+    let world = world();
+    let served = world.serve(&["--model", &silent(&world)]);
+    assert_eq!(world.run(&["agent", "create", "other"]).code, Some(0));
+    for (args, after) in [
+        (["work", "show", "work_none"], "with: "),
+        (["wait", "cancel", "wait_none"], "with: "),
+        (["timer", "cancel", "timer_none"], "with: "),
+    ] {
+        let mut all = args.to_vec();
+        all.extend(["--agent", "other"]);
+        let refused = world.run(&all);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains(" --agent other"), "{refused:?}");
+        assert_eq!(
+            paste(&world, &refused.stderr, after),
+            Some(0),
+            "{refused:?}"
+        );
+    }
+    let listed = world.run(&["timer", "list", "--agent", "other"]);
+    assert_eq!(
+        paste(&world, listed.answer(), "with: "),
+        Some(0),
+        "{listed:?}"
+    );
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_run_that_leaves_work_open_says_so_and_what_becomes_of_it() {
+    let world = world();
+    let new = json!({ "tool": "CreateWorkItem", "input": { "objective": "Sweep the hall", "plan_status": "needs_input" } });
+    let model = world.model(
+        "starter",
+        &json!([{ "calls": [new] }, { "text": "Begun." }]),
+    );
+    let temporary = world.run(&["run", "begin", "--model", &model]);
+    assert!(
+        temporary.stderr.contains("open work: work_"),
+        "{temporary:?}"
+    );
+    assert!(temporary.stderr.contains("Sweep the hall"), "{temporary:?}");
+    assert!(
+        temporary.stderr.contains("gone with the temporary agent"),
+        "{temporary:?}"
+    );
+    let kept = world.run(&[
+        "run", "begin", "--model", &model, "--agent", "main", "--json",
+    ]);
+    let answer: Value = serde_json::from_str(&kept.stdout).unwrap();
+    assert_eq!(answer["open_work_item_count"], 1, "{answer:#}");
+    assert_eq!(answer["open_work_items"][0]["objective"], "Sweep the hall");
+    let none = world
+        .run(&["run", "hi", "--model", &hello(&world), "--json"])
+        .json();
+    assert_eq!(none.get("open_work_items"), None, "{none:#}");
+}
+
+#[test]
+fn a_run_that_waits_for_an_answer_proposes_to_give_one() {
+    let world = world();
+    let wait =
+        json!({ "tool": "WaitFor", "input": { "reason": "which hall?", "wake_on": ["operator"] } });
+    let model = world.model(
+        "asker",
+        &json!([{ "calls": [wait] }, { "text": "Thanks." }]),
+    );
+    let served = world.serve(&["--model", &model]);
+    let waiting = world.run(&["run", "sweep", "--agent", "main"]);
+    assert_eq!(waiting.code, Some(4), "{waiting:?}");
+    assert!(
+        waiting.stderr.contains("run is waiting for your answer"),
+        "{waiting:?}"
+    );
+    assert!(
+        waiting.stderr.contains("holon prompt --agent main \"...\""),
+        "{waiting:?}"
+    );
+    assert!(!waiting.stderr.contains("holon serve"), "{waiting:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_text_with_line_ends_and_controls_stays_one_visible_line_in_a_pipe() {
+    const FORGED: &str = "line1\nitem       work_fake (completed)\tx\u{1b}[2Jy\u{202e}z";
+    let world = world();
+    let model = world.model("steering", &json!([{ "text": FORGED }]));
+    let served = world.serve(&["--model", &silent(&world)]);
+    let id = create(&world, &[FORGED]);
+    let made = ["timer", "create", "--after", "1h", "--summary", FORGED];
+    assert_eq!(world.run(&made).code, Some(0));
+    for args in [
+        &["work", "list"] as &[&str],
+        &["timer", "list"],
+        &["work", "show", &id],
+        &["explain"],
+        &["status"],
+    ] {
+        let shown = world.run(args);
+        let text = shown.answer();
+        let forged = text
+            .lines()
+            .any(|line| line.starts_with("item       work_fake"));
+        assert!(!forged, "{args:?}: {text}");
+        assert!(
+            !text.contains(['\u{1b}', '\u{202e}', '\t']),
+            "{args:?}: {text:?}"
+        );
+    }
+    assert_eq!(world.run(&["work", "list"]).answer().lines().count(), 1);
+    assert_eq!(served.terminate().0, Some(0));
+    let ran = world.run(&["run", "hi", "--model", &model]);
+    assert_eq!(
+        ran.answer(),
+        format!("{FORGED}\n"),
+        "the answer is the model's own"
+    );
+}
+
+#[test]
+fn a_cut_list_of_timers_says_how_many_there_are() {
+    let world = world();
+    let served = world.serve(&["--model", &silent(&world)]);
+    for _ in 0..3 {
+        let made = world.run(&["timer", "create", "--after", "1h", "--every", "1h"]);
+        assert_eq!(made.code, Some(0), "{made:?}");
+    }
+    let cut = world.run(&["timer", "list", "--limit", "2"]);
+    assert!(
+        cut.answer()
+            .contains("2 of 3 are shown; see more with --limit N"),
+        "{cut:?}"
+    );
+    assert!(cut.answer().contains("then every 1h"), "{cut:?}");
+    let whole = world.run(&["timer", "list"]);
+    assert_eq!(whole.answer().lines().count(), 3, "{whole:?}");
+    assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
+    let stopped = world.run(&["timer", "list"]);
+    assert!(!stopped.answer().contains("fires at"), "{stopped:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_wrong_command_line_about_work_ends_with_two_and_names_options() {
+    let world = world();
+    let served = world.serve(&["--model", &silent(&world)]);
+    let id = create(&world, &["sweep"]);
+    let lines: [(&[&str], &str); 13] = [
+        (
+            &["timer", "create", "--after", "1h", "--every", "0s"],
+            "--every",
+        ),
+        (
+            &["timer", "create", "--after", "5s", "--time-zone", "UTC"],
+            "--time-zone goes only with --cron",
+        ),
+        (
+            &["timer", "create", "--at", "9999-12-31T23:59:59Z"],
+            "--at is more than ten years away",
+        ),
+        (
+            &["timer", "create", "--every", "1h"],
+            "add --after DURATION or --at TIME",
+        ),
+        (&["timer", "create", "--after", "9999d"], "ten years"),
+        (
+            &["timer", "create", "--after", "1h", "--summary", " "],
+            "--summary is empty",
+        ),
+        (
+            &["timer", "create", "--cron", "61 * * * *"],
+            "cron expression",
+        ),
+        (&["timer", "create"], "no time is given"),
+        (
+            &["work", "update", &id, "--objective", " "],
+            "the objective is empty",
+        ),
+        (&["work", "update", &id, "--todo", ""], "the entry is empty"),
+        (&["work", "show", ""], "ITEM"),
+        (&["timer", "cancel", ""], "TIMER"),
+        (&["wait", "cancel", ""], "WAIT"),
+    ];
+    for (args, words) in lines {
+        let refused = world.run(args);
+        assert_eq!(refused.code, Some(2), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains(words), "{args:?}: {refused:?}");
+        assert!(!refused.stderr.contains("_ms"), "{args:?}: {refused:?}");
+        let mut all = args.to_vec();
+        all.push("--json");
+        let refused = world.run(&all);
+        let body: Value = serde_json::from_str(&refused.stderr).expect(&refused.stderr);
+        assert_eq!(
+            (refused.code, &body["ok"]),
+            (Some(2), &json!(false)),
+            "{args:?}"
+        );
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
