@@ -300,7 +300,8 @@ pub struct AgentRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_continuation: Option<ContinuationResolution>,
     /// State before the first decision of a commit that makes several. The last decision of the commit records the
-    /// change since then and clears the field, so it is absent between commits.
+    /// change since then and clears the field. Between commits it is present only while the queue holds more than one
+    /// commit can process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsignalled: Option<StateSignal>,
     /// Trigger that last woke the agent, in words.

@@ -226,11 +226,12 @@ impl ObservedAgent {
         // A turn without words of its own is answered by the report of the work it completed.
         let words = self.log.words();
         let reported = words.is_empty() && self.last_report.as_ref() == Some(&brief.text);
+        let waits = words.is_empty() && brief.text.starts_with("No answer yet. Waiting for: ");
         if !failed && brief.work_item_id.is_some() && brief.settles.is_empty() {
             self.last_report = Some(brief.text.clone());
         }
         ensure(
-            failed || asks || reported || brief.text == self.log.words(),
+            failed || asks || reported || waits || brief.text == self.log.words(),
             "a result says what the model said last",
             || format!("{:?} instead of {:?}", brief.text, self.log.words()),
         )?;
