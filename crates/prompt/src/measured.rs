@@ -14,7 +14,7 @@ pub(crate) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Measures a text.
+    /// Hashes a text and estimates its tokens.
     pub(crate) fn of(text: &'a str) -> Self {
         Self {
             text,

@@ -23,7 +23,7 @@ const ALL: &str = "SELECT context_window_tokens, max_output_tokens, window_sourc
 /// The learned limits of one model, for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LearnedModel {
-    /// As `provider/model`.
+    /// Name of the model with its provider, as `provider/model`.
     pub model_ref: String,
     pub limits: LearnedLimits,
     /// Absent without a window, and if an earlier build learned it.

@@ -47,7 +47,6 @@ impl Terminal {
         Self::run(command, Keyboard::Present, None)
     }
 
-    /// Types a line.
     pub(crate) fn type_line(&mut self, line: &str) {
         self.ours.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
