@@ -151,6 +151,7 @@ impl Provenance {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
     fn of_payload(event: &Event) -> Self {
         match event {
             Event::MessageAdmitted(e) => Self {

@@ -38,6 +38,14 @@ pub struct StoredRows {
     pub attempts: u32,
 }
 
+/// Returns true if messages may wait for this agent: it may not run, has an open turn, or is paced. One commit settles
+/// a bounded number of messages, and the next one goes on with the rest.
+fn may_have_queued(agent: &AgentRecord) -> bool {
+    let idle = agent.lifecycle == Lifecycle::Runnable && agent.open_turn.is_none();
+    let paced = agent.pace.is_some_and(|pace| pace.due.is_some());
+    !idle || paced || agent.unsignalled.is_some()
+}
+
 /// Checks an agent's row against the rows stored beside it.
 #[must_use]
 pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredRows) -> Vec<Violation> {
@@ -95,12 +103,8 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredRows) -> Vec
         "an agent with an open turn neither rests nor is paced",
         &|| format!("rest {:?}, pace {:?}", agent.rest, agent.pace),
     );
-    let idle = agent.lifecycle == Lifecycle::Runnable && agent.open_turn.is_none();
-    let paced = agent.pace.is_some_and(|pace| pace.due.is_some());
-    // One commit settles a bounded number of messages; the next one goes on with the rest.
-    let goes_on = agent.unsignalled.is_some();
     expect(
-        !(idle && queue.pending > 0 && !paced && !goes_on),
+        queue.pending == 0 || may_have_queued(agent),
         "a runnable agent at rest has nothing queued",
         &|| format!("{} queued", queue.pending),
     );

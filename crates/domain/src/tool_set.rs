@@ -162,7 +162,7 @@ mod tests {
         };
         let chat = Transport::OpenaiChatCompletions;
         assert_eq!(&*set.rendered(chat, render("chat")), "chat 1");
-        assert_eq!(&*set.clone().rendered(chat, render("again")), "chat 1");
+        assert_eq!(&*set.rendered(chat, render("again")), "chat 1");
         for transport in Transport::ALL.iter().filter(|other| **other != chat) {
             let name = transport.as_str();
             assert_eq!(

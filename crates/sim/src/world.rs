@@ -279,7 +279,7 @@ impl World {
 
 /// Returns the time at which a run begins. Runs with timers often begin in the days before a clock change.
 fn beginning(plan: &Plan) -> Timestamp {
-    let mut dice = Rng::new(plan.seed ^ 0x636c_6f63_6b);
+    let mut dice = Rng::new(plan.seed ^ 0x0063_6c6f_636b);
     let change = dice.pick(&CLOCK_CHANGES).unwrap_or(BEGINNING);
     if plan.has(Fault::Timers) && dice.percent(70) {
         Timestamp::from_millis(change).minus_millis(dice.below(3 * 86_400_000))

@@ -206,7 +206,7 @@ impl WorkspaceSelection {
         let below = found
             .cwd
             .strip_prefix(&found.execution_root)
-            .unwrap_or(Path::new(""));
+            .unwrap_or_else(|_| Path::new(""));
         let cwd = Some(root.join(below))
             .filter(|cwd| cwd.is_dir())
             .unwrap_or_else(|| root.clone());

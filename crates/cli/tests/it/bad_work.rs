@@ -89,7 +89,12 @@ fn plan(request: &RecordedRequest) -> Round {
         1 => {
             let outputs = request.tool_outputs().concat();
             let at = outputs.find("work_").expect("the id of an item");
-            let id = &outputs[at..at + "work_".len() + 20];
+            let id: String = outputs
+                .split_at(at)
+                .1
+                .chars()
+                .take("work_".len() + 20)
+                .collect();
             Round::empty().call("PickWorkItem", json!({ "work_item_id": id }))
         }
         _ => Round::text("Seen."),

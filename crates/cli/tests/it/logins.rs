@@ -83,7 +83,7 @@ fn a_refused_login_suspends_the_turn_until_the_file_has_another_one_also_over_a_
     provider.wait_for_requests(before + 1);
     wait_for_status(&world, "is missing or refused");
     // The login is replaced badly before it is replaced well.
-    write_private(&login_path(&world), &login("new")[..20]);
+    write_private(&login_path(&world), login("new").split_at(20).0);
     write_private(&login_path(&world), "");
     std::fs::remove_file(login_path(&world)).unwrap();
     replace_login(&world, &login(LONG_EXPIRED));
@@ -151,7 +151,7 @@ fn a_run_does_not_wait_for_a_login_and_names_the_command() {
     let provider = server();
     let world = world_with(Protocol::Codex, &provider, LOGIN);
     let half = login("new");
-    for content in ["", &half[..20], &login(LONG_EXPIRED), &login("old")] {
+    for content in ["", half.split_at(20).0, &login(LONG_EXPIRED), &login("old")] {
         write_private(&login_path(&world), content);
         let ran = world.run(&["run", "hi"]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");

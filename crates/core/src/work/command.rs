@@ -11,16 +11,15 @@ use crate::{admission, timer, wait};
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, TimerCreateRequested, WorkItemEnqueueRequested};
-use holon_domain::intent::{BlockerChange, NewTimer};
+use holon_domain::intent::{BlockerChange, NewTimer, NewWorkItem};
 use holon_domain::timer::{DueAction, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
 use holon_domain::{AgentId, WorkItemId};
 
-/// Performs an operator's command about work. A stopped agent takes up no new work or timer; what it has can be changed
-/// and ended, so that an operator can put things right before the next start.
-pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Reply, Rejection> {
-    let adds = match command {
+/// Returns true if a command gives the agent something new to do.
+const fn adds_work(command: &WorkCommand) -> bool {
+    match command {
         WorkCommand::Create(_)
         | WorkCommand::CreateTimer(_)
         | WorkCommand::CreateTimerAfter { .. } => true,
@@ -29,30 +28,20 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
         | WorkCommand::Resume { .. }
         | WorkCommand::CancelWait { .. }
         | WorkCommand::CancelTimer { .. } => false,
-    };
-    if adds || draft.agent.lifecycle != Lifecycle::Stopped {
+    }
+}
+
+/// Performs an operator's command about work. A stopped agent takes up no new work or timer; what it has can be changed
+/// and ended, so that an operator can put things right before the next start.
+pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Reply, Rejection> {
+    if adds_work(command) || draft.agent.lifecycle != Lifecycle::Stopped {
         admission::judge_lifecycle(&draft.agent)?;
     }
     check::command(command)?;
     let authority = AuthorityClass::OperatorInstruction;
     let agent_id = draft.agent.identity.agent_id.clone();
     match command {
-        WorkCommand::Create(new) => {
-            has_room(draft).map_err(|error| to_rejection(&agent_id, error))?;
-            let provenance = WorkItemProvenance {
-                authority,
-                turn_index: None,
-                message_id: None,
-            };
-            let id = WorkItemId::mint(draft.entropy);
-            draft.event(Event::WorkItemEnqueueRequested(WorkItemEnqueueRequested {
-                work_item_id: id.clone(),
-                authority_class: authority,
-            }));
-            Ok(Reply::WorkItem(Box::new(create(
-                draft, id, new, None, provenance,
-            ))))
-        }
+        WorkCommand::Create(new) => create_item(draft, new, authority),
         WorkCommand::Update {
             work_item_id,
             change,
@@ -105,6 +94,27 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
             Ok(Reply::Timer(Box::new(timer)))
         }
     }
+}
+
+fn create_item(
+    draft: &mut Draft<'_>,
+    new: &NewWorkItem,
+    authority: AuthorityClass,
+) -> Result<Reply, Rejection> {
+    let agent_id = draft.agent.identity.agent_id.clone();
+    has_room(draft).map_err(|error| to_rejection(&agent_id, error))?;
+    let provenance = WorkItemProvenance {
+        authority,
+        turn_index: None,
+        message_id: None,
+    };
+    let id = WorkItemId::mint(draft.entropy);
+    draft.event(Event::WorkItemEnqueueRequested(WorkItemEnqueueRequested {
+        work_item_id: id.clone(),
+        authority_class: authority,
+    }));
+    let item = create(draft, id, new, None, provenance);
+    Ok(Reply::WorkItem(Box::new(item)))
 }
 
 fn create_timer(

@@ -114,14 +114,14 @@ mod tests {
     use crate::codec::sample;
     use serde_json::json;
 
-    fn members(value: Value) -> Map<String, Value> {
+    fn members(value: &Value) -> Map<String, Value> {
         value.as_object().expect("an object").clone()
     }
 
     #[test]
     fn a_body_is_written_as_the_same_document_with_its_tools_in_place() {
         let document = json!({"model": "m", "stream": true, "tools": [{"name": "ReadSensor"}], "top": "a\n\"b\""});
-        let mut rest = members(document.clone());
+        let mut rest = members(&document);
         rest.remove("tools");
         let tools = ToolSet::new(vec![sample::tool()]);
         let body = Body::new(rest).with_tools(
@@ -131,7 +131,7 @@ mod tests {
         );
         assert_eq!(body.to_string(), document.to_string());
         assert_eq!(
-            Body::new(members(document.clone())).to_string(),
+            Body::new(members(&document)).to_string(),
             document.to_string()
         );
         assert_eq!(Body::new(Map::new()).to_string(), "{}");
@@ -141,7 +141,7 @@ mod tests {
     fn a_body_without_tools_keeps_the_member_it_has() {
         let empty = json!({"model": "m", "tools": []});
         let none = ToolSet::default();
-        let body = Body::new(members(empty.clone()));
+        let body = Body::new(members(&empty));
         let body = body.with_tools(&none, Transport::OpenaiCodexResponses, |_| Value::Null);
         assert_eq!(body.to_string(), empty.to_string());
     }

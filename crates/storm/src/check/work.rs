@@ -29,7 +29,8 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
 
 /// Each successful call made one row, and each row comes from one such call.
 fn created_once(rows: &Rows, calls: &[Call<'_>]) -> Vec<String> {
-    let kinds: [(&str, &str, fn(&str) -> Option<&str>); 3] = [
+    type TokenReader = fn(&str) -> Option<&str>;
+    let kinds: [(&str, &str, TokenReader); 3] = [
         ("item", "objective", lasting::token_of_objective),
         ("wait", "reason", lasting::token_of_wait),
         ("timer", "summary", lasting::token_of_timer),

@@ -11,8 +11,8 @@ use holon_domain::workspace::{
 use holon_tools::use_workspace;
 use serde_json::json;
 
-fn request(input: serde_json::Value) -> UseWorkspace {
-    match meant("UseWorkspace", &input) {
+fn request(input: &serde_json::Value) -> UseWorkspace {
+    match meant("UseWorkspace", input) {
         Intent::Host(HostAction::UseWorkspace(request)) => request,
         other => panic!("{other:?}"),
     }
@@ -21,12 +21,12 @@ fn request(input: serde_json::Value) -> UseWorkspace {
 #[test]
 fn a_call_names_exactly_one_of_a_path_and_an_id() {
     let by_path =
-        request(json!({"path": "/p", "mode": "isolated", "isolation_label": "fix", "cwd": "src"}));
+        request(&json!({"path": "/p", "mode": "isolated", "isolation_label": "fix", "cwd": "src"}));
     assert_eq!(by_path.selector, WorkspaceSelector::Path("/p".to_owned()));
     assert_eq!(by_path.mode, UseMode::Isolated);
     assert_eq!(by_path.isolation_label.as_deref(), Some("fix"));
     assert_eq!(by_path.cwd.as_deref(), Some("src"));
-    let by_id = request(json!({"workspace_id": "ws-1"}));
+    let by_id = request(&json!({"workspace_id": "ws-1"}));
     let id = WorkspaceId::from_stored("ws-1");
     assert_eq!(by_id.selector, WorkspaceSelector::WorkspaceId(id));
     assert_eq!(by_id.mode, UseMode::Direct);
@@ -50,7 +50,7 @@ fn a_call_names_exactly_one_of_a_path_and_an_id() {
 #[test]
 fn a_label_is_cut_and_never_refused() {
     for label in ["", "--force", "x\ny", &"x".repeat(70_000)] {
-        let made = request(json!({"path": "/p", "isolation_label": label}));
+        let made = request(&json!({"path": "/p", "isolation_label": label}));
         assert!(made.isolation_label.is_some_and(|label| label.len() <= 200));
     }
 }

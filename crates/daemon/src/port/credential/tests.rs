@@ -119,7 +119,7 @@ async fn only_a_usable_login_that_differs_from_the_refused_one_is_a_renewal() {
     let old = keys.credential("work").await.unwrap().unwrap();
     keys.note_refused("work", Some(&old));
     let half = login("new-token");
-    let half = &half[..half.len() / 2];
+    let half = half.split_at(half.len() / 2).0;
     for content in [&login("old"), half, "", "[]", &login(LONG_EXPIRED)] {
         write_login(dir.path(), content);
         assert!(!keys.is_renewed("work").await, "{content}");

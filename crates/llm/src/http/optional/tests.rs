@@ -4,7 +4,7 @@ use super::*;
 use serde_json::json;
 
 fn body() -> Body {
-    of(json!({
+    of(&json!({
         "model": "m", "stream": true, "stream_options": {"include_usage": true}, "store": false,
         "prompt_cache_key": "k", "parallel_tool_calls": true, "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
         "tools": [{"name": "t", "cache_control": {"type": "ephemeral"}}],
@@ -13,7 +13,7 @@ fn body() -> Body {
     }))
 }
 
-fn of(document: Value) -> Body {
+fn of(document: &Value) -> Body {
     Body::new(document.as_object().expect("an object").clone())
 }
 
@@ -76,7 +76,7 @@ fn a_refusal_names_the_part_to_leave_out() {
 #[test]
 fn a_part_that_is_not_sent_is_not_blamed() {
     let refusal = ErrorBody::plain("Unsupported parameter: 'prompt_cache_key'");
-    let bare = of(json!({"model": "m"}));
+    let bare = of(&json!({"model": "m"}));
     assert_eq!(named(StatusCode::BAD_REQUEST, &refusal, &bare), None);
 }
 
@@ -89,7 +89,7 @@ fn leaving_out_every_part_keeps_what_decides_the_answer() {
         "messages": [{"content": [{"type": "text", "text": "a"},
             {"type": "tool_use", "input": {"cache_control": "the model's own"}}]}],
     });
-    assert_eq!(*bare, of(expected));
+    assert_eq!(*bare, of(&expected));
     let same = without(&whole, &BTreeSet::new());
     assert!(
         matches!(same, Cow::Borrowed(_)),

@@ -28,12 +28,14 @@ fn sound() -> Evidence {
         json!({ "waiting_for": "wait:t1.2:", "status": "expired", "ended_by": "its time came" });
     let timer =
         json!({ "summary": "timer:t1.3:", "fire_count": 2, "schedule": { "kind": "every" } });
-    let mut rows = Rows::default();
-    rows.agents = vec![AgentRow {
-        no: 1,
-        id: "a".to_owned(),
-        ..AgentRow::default()
-    }];
+    let mut rows = Rows {
+        agents: vec![AgentRow {
+            no: 1,
+            id: "a".to_owned(),
+            ..AgentRow::default()
+        }],
+        ..Rows::default()
+    };
     rows.log = log.collect();
     rows.briefs = vec![BriefRow {
         agent: 1,

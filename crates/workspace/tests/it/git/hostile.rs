@@ -341,9 +341,8 @@ fn use_everything(world: &World, name: &str) -> Isolation {
         repository.current_branch().unwrap();
         repository.commit_of("HEAD").unwrap();
     }
-    let isolated = match selection.select(&world.by_path(&world.repo(), UseMode::Isolated)) {
-        Ok(isolated) => isolated,
-        Err(_) => return Isolation::Refused,
+    let Ok(isolated) = selection.select(&world.by_path(&world.repo(), UseMode::Isolated)) else {
+        return Isolation::Refused;
     };
     let root = PathBuf::from(&isolated.entry.execution_root);
     assert_eq!(
