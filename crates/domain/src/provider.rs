@@ -261,7 +261,7 @@ impl LearnedLimits {
     }
 
     /// Returns true if a server's description replaces the window: none is known, the server described another one
-    /// before, or its description is narrower than what an error or an answer has proven.
+    /// before, or its description is narrower than what an error has proven.
     #[must_use]
     pub fn gives_way_to(self, stated: Self) -> bool {
         match (self.context_window_tokens, stated.context_window_tokens) {
@@ -269,7 +269,9 @@ impl LearnedLimits {
             (None, Some(_)) => true,
             (Some(known), Some(stated)) => match self.source {
                 LimitSource::Server => known != stated,
-                LimitSource::Refusal | LimitSource::Answer => stated < known,
+                LimitSource::Refusal => stated < known,
+                // An answer of that size has come, so a narrower description is wrong.
+                LimitSource::Answer => false,
             },
         }
     }
@@ -412,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_description_replaces_its_own_earlier_one_and_proof_only_if_it_is_narrower() {
+    fn a_servers_description_replaces_its_own_earlier_one_and_a_refusal_only_if_it_is_narrower() {
         let of = LearnedLimits::window;
         let nothing = LearnedLimits::default();
         let stated = of(16_000, LimitSource::Server);
@@ -425,7 +427,7 @@ mod tests {
             (8_000, LimitSource::Refusal, false),
             (32_000, LimitSource::Refusal, true),
             (8_000, LimitSource::Answer, false),
-            (32_000, LimitSource::Answer, true),
+            (32_000, LimitSource::Answer, false),
         ] {
             assert_eq!(
                 of(known, source).gives_way_to(stated),

@@ -137,6 +137,8 @@ impl ControlHandle {
             Err(error @ (Error::CommitUnknown | Error::StoreLost { .. } | Error::ShuttingDown)) => {
                 Err(error)
             }
+            // Another caller created the agent meanwhile: the home is that agent's.
+            Err(error @ Error::AgentConflict { .. }) => Err(error),
             Err(error) => {
                 if let Err(reason) = home.remove(&identity.agent_id, &agent_home).await {
                     tracing::warn!(

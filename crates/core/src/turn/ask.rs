@@ -36,15 +36,20 @@ pub(super) fn ask_chain_again(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     let first = (!chain.is_empty()).then(|| chain.remove(0));
     turn.fallbacks = chain;
     close_attempts(draft, &mut turn);
-    // The turn used another model in between, so it may have lost the options that were chosen for this one.
-    if first.is_some() && first == draft.agent.model_override {
-        turn.reasoning_effort = draft.agent.reasoning_effort;
-        turn.thinking_tokens = draft.agent.thinking_tokens;
-    }
+    restore_options(draft, &mut turn, first.as_ref());
     turn.requested_model
         .take_if(|model| Some(&*model) == first.as_ref());
     turn.model = first;
     ask(draft, turn);
+}
+
+/// Gives a turn that returns to the agent's own model the options that were chosen for it. A fallback in between had
+/// none.
+pub(super) fn restore_options(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option<&ModelRef>) {
+    if model.is_some() && model == draft.agent.model_override.as_ref() {
+        turn.reasoning_effort = draft.agent.reasoning_effort;
+        turn.thinking_tokens = draft.agent.thinking_tokens;
+    }
 }
 
 fn close_attempts(draft: &mut Draft<'_>, turn: &mut OpenTurn) {

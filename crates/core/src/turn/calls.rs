@@ -17,7 +17,7 @@ use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
-use holon_domain::intent::{Intent, RestartPolicy};
+use holon_domain::intent::{Intent, NewWait, RestartPolicy, WakeCondition};
 use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::send::{AgentSend, SendId, Verdict};
@@ -56,6 +56,9 @@ pub(super) fn run_calls(
                 };
                 return end::end(draft, &turn, Ending::slept(round, rest));
             }
+            Ok(Intent::WaitFor(new)) if alone && is_answered_already(draft, new) => {
+                CallRoute::Settled(ToolEnvelope::failure(&call.name, operator_has_written()))
+            }
             Ok(Intent::WaitFor(new)) if alone => {
                 match work_calls::declare_wait(draft, &mut turn, call, new) {
                     Ok((envelope, wait)) => {
@@ -90,6 +93,20 @@ pub(super) fn run_calls(
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     next_round(draft, turn);
+}
+
+/// Returns true if a wait for the operator would begin although a message of theirs is queued. The message was admitted
+/// before the wait, so it would not end it.
+fn is_answered_already(draft: &Draft<'_>, new: &NewWait) -> bool {
+    new.wake_on.contains(&WakeCondition::Operator) && draft.operator_interjects()
+}
+
+fn operator_has_written() -> ToolError {
+    ToolError::new(
+        ToolErrorKind::SleepNotAlone,
+        "the wait was not declared: the operator has written meanwhile",
+    )
+    .hint("read the message that follows; call WaitFor again if you still need an answer")
 }
 
 /// Refuses a rest of a turn that owes an operator an answer and has none yet. The model is told once; then the turn

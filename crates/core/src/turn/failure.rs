@@ -1,6 +1,6 @@
 //! Handles a failed provider round: retry after a backoff, ask the next model, suspend the turn or end it.
 
-use super::ask::{ask, ask_chain_again, switch_model};
+use super::ask::{ask, ask_chain_again, restore_options, switch_model};
 use super::ending::Ending;
 use super::tries::{attempt_record, current_try, keep};
 use super::{end, notice, suspension};
@@ -241,6 +241,7 @@ fn park(
     others.append(&mut turn.fallbacks);
     turn.fallbacks = others;
     turn.parks += 1;
+    restore_options(draft, &mut turn, Some(&model));
     switch_model(draft, &mut turn, Some(model));
     back_off(draft, turn, failed, wait_ms, PauseCause::Quota);
 }

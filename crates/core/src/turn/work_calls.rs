@@ -5,6 +5,7 @@ use crate::input::CurrentRound;
 use crate::timer::TimerMaker;
 use crate::{timer, wait, work};
 use holon_domain::block::ToolCall;
+use holon_domain::event::{Event, WorkItemCompletionWarning};
 use holon_domain::intent::{Intent, NewTimer, NewWait, WorkIntent, WorkItemChange};
 use holon_domain::timer::TimerSchedule;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
@@ -182,6 +183,9 @@ fn complete_item(
             "message": work::MISSING_REPORT,
         }));
     }
+    if draft.agent.active_tasks > 0 {
+        warnings.push(active_tasks_warning(draft, &item));
+    }
     let result = json!({
         "work_item": item_view(draft, &item),
         "warnings": warnings,
@@ -189,6 +193,22 @@ fn complete_item(
     });
     let summary = format!("work item {} is completed", item.id);
     Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+/// Warns that tasks of the agent go on after an item was completed.
+fn active_tasks_warning(draft: &mut Draft<'_>, item: &WorkItemRecord) -> Value {
+    let count = draft.agent.active_tasks;
+    let tasks = text::pluralize(u64::from(count), "task");
+    let message =
+        format!("{tasks} of this agent still active; TaskList shows them, TaskStop ends one");
+    draft.event(Event::WorkItemCompletionWarning(
+        WorkItemCompletionWarning {
+            work_item_id: item.id.clone(),
+            kind: "active_tasks".to_owned(),
+            message: message.clone(),
+        },
+    ));
+    json!({ "kind": "active_tasks", "message": message, "active_count": count })
 }
 
 /// Builds the warning about checklist entries that a completed item leaves open.

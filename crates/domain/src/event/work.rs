@@ -93,7 +93,7 @@ pub struct WorkItemCompletionReportPromoted {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkItemCompletionWarning {
     pub work_item_id: WorkItemId,
-    /// Name of the flaw: `missing_report` or `unfinished_todos`.
+    /// Name of the flaw: `missing_report`, `unfinished_todos` or `active_tasks`.
     pub kind: String,
     /// Warning as the agent reads it.
     pub message: String,

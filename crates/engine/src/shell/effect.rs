@@ -1,6 +1,7 @@
 //! Performs effects, each in its own task. Every outcome is stamped with the effect it belongs to.
 
-use super::{AFTER_A_FAULT_MS, Shell, renewal};
+use super::renewal::FailedRequest;
+use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
@@ -42,9 +43,11 @@ impl Shell {
         };
         holon_fault::hit("effect.done");
         if let Some(input) = outcome {
-            let refused = renewal::refused_provider(&input);
+            let failed = FailedRequest::of(&input);
             self.submit_until_committed(&agent_id, input).await;
-            self.watch_refused(refused);
+            if let Some(failed) = failed {
+                self.watch_refused(&agent_id, failed).await;
+            }
         }
         // The effect counts as running until its outcome is committed; that commit removes it first.
         self.lock_running().remove(&(agent_id, id));

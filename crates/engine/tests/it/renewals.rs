@@ -162,6 +162,35 @@ async fn a_restart_asks_once_and_watches_again_without_another_brief() {
 }
 
 #[tokio::test]
+async fn a_credential_renewed_while_a_fallback_was_asked_is_not_lost() {
+    let house = House::new();
+    let (host, mut credentials) = start(&house).await;
+    create(&host, "main").await;
+    let model = |text: &str| ModelRef::parse(text).expect("a model");
+    let choice = ModelChoice::Use {
+        model: model("test/own"),
+        options: ModelOptions {
+            fallback_models: Some(vec![model("other/next")]),
+            ..ModelOptions::default()
+        },
+    };
+    let set = host.control().set_model(&agent("main"), choice).await;
+    set.expect("is set");
+    prompt(&host, "main", "hello").await;
+    refuse(&house, &mut credentials).await;
+    let fallback = house.model.next().await;
+    // The host learns of the renewal, and the turn is not suspended yet.
+    credentials.renew("test");
+    fallback.answer(Err(failure(ModelFailureKind::ModelUnavailable)));
+    let watched = credentials.watched.recv().await;
+    assert_eq!(watched.as_deref(), Some("test"), "it is watched again");
+    credentials.renew("test");
+    house.model.next().await.answer(says("here"));
+    let told = briefs(&host, "main", 2).await;
+    assert!(told.iter().any(|brief| brief.kind == BriefKind::Result));
+}
+
+#[tokio::test]
 async fn thinking_and_fallbacks_of_an_agent_reach_its_requests_and_its_status() {
     let house = House::new();
     let (host, _credentials) = start(&house).await;

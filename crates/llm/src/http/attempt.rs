@@ -26,7 +26,7 @@ use holon_domain::delta::TextSink;
 use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, StopReason,
 };
-use holon_domain::provider::PromptCapability;
+use holon_domain::provider::{PromptCapability, Transport};
 use reqwest::{Client, Method, Request, Url};
 use serde_json::Value;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Http {
             .answer(question)
             .await;
         // Text that was passed on cannot be taken back, so an attempt that has spoken is not repeated.
-        if says_unsupported(&answer)
+        if is_auth_refusal(&answer)
             && !spoken.load(Ordering::Relaxed)
             && let Some(renewed) = self
                 .renewed(&bare, credential.as_ref(), &mut deadline)
@@ -115,12 +115,12 @@ impl Http {
             let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
             answer = attempt.answer(question).await;
         }
-        if says_unsupported(&answer) {
+        if is_auth_refusal(&answer) {
             let id = &provider.spec.id;
             self.credentials.note_refused(id, credential.as_ref());
         }
         let mut decoded = answer?;
-        if is_cut_silently(request, &decoded.reply) {
+        if is_cut_silently(provider.spec.transport, request, &decoded.reply) {
             decoded.reply.stop_reason = StopReason::MaxOutputTokens;
         }
         Ok(decoded.reply)
@@ -422,15 +422,17 @@ impl<'a> Attempt<'a> {
 }
 
 /// Returns true if the provider refused the credential.
-fn says_unsupported<T>(answer: &Result<T, ModelFailure>) -> bool {
+fn is_auth_refusal<T>(answer: &Result<T, ModelFailure>) -> bool {
     let failure = answer.as_ref().err();
     failure.is_some_and(|failure| failure.kind == ModelFailureKind::Auth)
 }
 
-/// Returns true if an answer used up its output limit although it claims to be complete, as some local servers do.
-fn is_cut_silently(request: &ModelRequest, reply: &ModelReply) -> bool {
-    reply.stop_reason == StopReason::EndTurn
-        && reply.usage.output_tokens >= u64::from(request.max_output_tokens)
+/// Returns true if an answer used up its output limit although it claims to be complete, as some local servers do. More
+/// tokens than the limit prove that the server did not apply it. The Codex backend is sent no limit.
+fn is_cut_silently(transport: Transport, request: &ModelRequest, reply: &ModelReply) -> bool {
+    transport != Transport::OpenaiCodexResponses
+        && reply.stop_reason == StopReason::EndTurn
+        && reply.usage.output_tokens == u64::from(request.max_output_tokens)
 }
 
 /// Returns true if the bytes are the beginning of a JSON document.

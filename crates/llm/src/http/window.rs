@@ -127,7 +127,7 @@ impl Http {
 fn judge(error: &ExchangeError) -> Heard {
     match error {
         ExchangeError::ErrorStatus { status, .. }
-            if status.is_server_error() || status.as_u16() == 429 =>
+            if status.is_server_error() || matches!(status.as_u16(), 401 | 403 | 408 | 429) =>
         {
             Heard::Trouble
         }

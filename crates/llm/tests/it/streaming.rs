@@ -179,9 +179,17 @@ async fn a_key_in_two_pieces_is_not_passed_on() {
 async fn an_answer_that_uses_up_its_limit_is_cut_even_if_it_does_not_say_so() {
     for protocol in Protocol::ALL {
         let limit = u64::from(asking().max_output_tokens);
+        let at_limit = match protocol {
+            // It is sent no limit, and its count includes reasoning.
+            Protocol::Codex => StopReason::EndTurn,
+            Protocol::Messages | Protocol::Chat | Protocol::Responses => {
+                StopReason::MaxOutputTokens
+            }
+        };
         for (output, stop_reason) in [
             (limit - 1, StopReason::EndTurn),
-            (limit, StopReason::MaxOutputTokens),
+            (limit, at_limit),
+            (limit + 1, StopReason::EndTurn),
         ] {
             let round = Round::text("and so on").usage(100, output, 0);
             let provider = Provider::start(Script::of([round]));

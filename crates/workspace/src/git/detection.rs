@@ -37,6 +37,12 @@ pub fn detect(path: &Path, reserved: &ReservedDirs) -> Result<Detection, GitErro
             break;
         }
         if found.is_dir() && pointer::is_git_dir(&root.join(".git")) {
+            if pointer::leads_elsewhere(&root.join(".git")) {
+                return Err(GitError::Unverified {
+                    path: root.to_owned(),
+                    reason: "its .git directory names another repository".to_owned(),
+                });
+            }
             return Ok(repository(path, root, true));
         }
         if found.is_file() {

@@ -65,6 +65,8 @@ const SETTINGS: &[(&str, &str)] = &[
     ("core.checkStat", "default"),
     ("core.trustctime", "true"),
     ("core.ignoreStat", "false"),
+    ("core.ignoreCase", "false"),
+    ("core.fileMode", "true"),
     ("status.showUntrackedFiles", "all"),
     // Files outside the repository, and names that other file systems take for `.git`.
     ("core.attributesFile", "/dev/null"),

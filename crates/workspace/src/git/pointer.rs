@@ -78,6 +78,14 @@ pub(super) fn is_git_dir(dir: &Path) -> bool {
         && fs::symlink_metadata(dir.join("HEAD")).is_ok_and(|found| !found.is_dir())
 }
 
+/// Returns true if the repository of a directory is another one: git follows such a pointer without any check.
+pub(super) fn leads_elsewhere(dir: &Path) -> bool {
+    let names = ["commondir", "gitdir"].iter();
+    names
+        .map(|name| dir.join(name))
+        .any(|pointer| fs::symlink_metadata(pointer).is_ok())
+}
+
 fn is_git_dir_of_worktree(dir: &Path) -> bool {
     ["gitdir", "commondir"]
         .iter()

@@ -10,11 +10,12 @@ use crate::git::{BranchName, CommitId, GitError, Repository, at, slug};
 use crate::scratch::remove_tree;
 use holon_domain::workspace::{WorktreeOwner, WorktreeRecord, WorktreeStage};
 use holon_domain::{AgentId, WorkspaceId};
+use rustix::fs::{Mode, OFlags};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Bytes of the digest in a name: eight hexadecimal characters.
@@ -242,11 +243,22 @@ fn remove_if_there(path: &Path) -> Result<(), GitError> {
     }
 }
 
+/// Reads the beginning of a regular file. The repository chose what lies there: a link is not followed, and opening a
+/// pipe does not wait.
+fn read_head(path: &Path) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let mut head = Vec::new();
+    if file.metadata()?.is_file() {
+        file.take(ATTRIBUTES_BYTES as u64).read_to_end(&mut head)?;
+    }
+    Ok(head)
+}
+
 /// Returns the filters that the attributes at the top of a worktree name.
 fn wanted_filters(path: &Path) -> BTreeSet<String> {
-    let text = fs::read(path.join(".gitattributes")).unwrap_or_default();
-    let head = text.get(..ATTRIBUTES_BYTES).unwrap_or(&text);
-    let head = String::from_utf8_lossy(head);
+    let head = read_head(&path.join(".gitattributes")).unwrap_or_default();
+    let head = String::from_utf8_lossy(&head);
     head.lines()
         .filter(|line| !line.starts_with('#'))
         .flat_map(str::split_whitespace)

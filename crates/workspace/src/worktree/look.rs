@@ -5,6 +5,7 @@ use super::{ManagedWorktrees, status};
 use crate::git::{BranchName, CommitId, GitError, Repository, worktree_repository};
 use holon_domain::workspace::{KeepReason, WorktreeOwner, WorktreeRecord, WorktreeUser};
 use std::fs;
+use std::io;
 use std::path::Path;
 
 /// Files of git that say that an operation is under way, or that hold refs of this worktree alone.
@@ -38,10 +39,10 @@ impl ManagedWorktrees {
     #[must_use]
     pub fn keep_reasons(&self, record: &WorktreeRecord, users: &[WorktreeUser]) -> Vec<KeepReason> {
         let mut reasons: Vec<KeepReason> = users_inside(record, users);
-        let looked = if Path::new(&record.path).symlink_metadata().is_err() {
-            self.look_at_branch(record)
-        } else {
-            self.look_inside(record)
+        let looked = match Path::new(&record.path).symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.look_at_branch(record),
+            // A directory that cannot be read is not gone: looking inside says what is wrong.
+            Ok(_) | Err(_) => self.look_inside(record),
         };
         match looked {
             Ok(more) => reasons.extend(more),

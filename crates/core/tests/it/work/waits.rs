@@ -38,6 +38,18 @@ fn happenings() -> Vec<(&'static str, fn(&mut World))> {
 }
 
 #[test]
+fn a_wait_for_the_operator_is_not_declared_while_their_message_is_queued() {
+    let (mut world, _) = working();
+    world.send(make::admit(make::prompt(Priority::Interject)));
+    let before = world.results().len();
+    world.send(ModelAnswer::calls(vec![wait_for(vec![WakeCondition::Operator])]).to(&world));
+    assert_eq!(world.results()[before..], ["sleep_not_alone"]);
+    assert_eq!(world.agent.work.active_waits, 0);
+    assert!(world.stamp().is_some(), "the model reads the message");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
 fn a_wait_is_ended_by_what_it_names_and_by_nothing_else() {
     let external = |source: Option<&str>| WakeCondition::External {
         source: source.map(str::to_owned),

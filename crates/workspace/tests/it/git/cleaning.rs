@@ -78,7 +78,7 @@ fn a_dry_run_changes_nothing() {
 /// A state of a worktree and the reason for which it is kept.
 type State = (&'static str, fn(&Made), KeepReason);
 
-fn states() -> [State; 12] {
+fn states() -> [State; 13] {
     [
         (
             "changed file",
@@ -124,6 +124,14 @@ fn states() -> [State; 12] {
             |m| {
                 git(&m.repo(), &["config", "status.showUntrackedFiles", "no"]);
                 write(&m.root, "deep/er/new.txt", "x");
+            },
+            KeepReason::UntrackedFiles { files: 1 },
+        ),
+        (
+            "untracked file that differs from a tracked one in case only",
+            |m| {
+                git(&m.repo(), &["config", "core.ignoreCase", "true"]);
+                write(&m.root, "A.TXT", "x");
             },
             KeepReason::UntrackedFiles { files: 1 },
         ),

@@ -53,6 +53,16 @@ fn an_isolated_workspace_is_a_worktree_with_a_branch_of_its_own() {
 }
 
 #[test]
+fn attributes_that_are_a_link_to_an_endless_file_are_not_read() {
+    let world = World::new();
+    let link = world.repo().join(".gitattributes");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    commit(&world.repo(), "attributes");
+    let root = PathBuf::from(isolate(&world).entry.execution_root);
+    assert!(root.join(".gitattributes").is_symlink());
+}
+
+#[test]
 fn the_same_request_finds_its_worktree_with_the_work_in_it() {
     let world = World::new();
     let first = isolate(&world);

@@ -43,6 +43,24 @@ fn a_path_is_a_repository_a_part_of_one_a_worktree_or_a_plain_directory() {
 }
 
 #[test]
+fn a_directory_that_names_another_repository_is_refused() {
+    let world = World::new();
+    let forged = world.base().join("forged");
+    make_repository(&forged);
+    for name in ["commondir", "gitdir"] {
+        let pointer = forged.join(".git").join(name);
+        fs::write(&pointer, format!("{}/.git\n", world.repo().display())).unwrap();
+        let refused = detect(&forged, &ReservedDirs::none()).unwrap_err();
+        assert!(
+            refused.to_string().contains("another repository"),
+            "{refused}"
+        );
+        fs::remove_file(&pointer).unwrap();
+    }
+    detect(&forged, &ReservedDirs::none()).unwrap();
+}
+
+#[test]
 fn a_repository_around_the_hosts_own_directories_does_not_count() {
     let world = World::new();
     make_repository(world.base());
