@@ -4,7 +4,7 @@ use super::AgentArg;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Subcommand, ValueEnum};
 use holon_domain::intent::WorkItemFilter;
-use holon_domain::limits::{LIST_PAGE_MAX, TIMER_MAX_MS};
+use holon_domain::limits::{LIST_PAGE_MAX, TIMER_INTERVAL_MIN_MS, TIMER_MAX_MS};
 use holon_domain::timer::MissedSlotPolicy;
 use holon_domain::work_item::{PlanStatus, TodoItem, TodoState};
 
@@ -266,8 +266,8 @@ fn duration(text: &str) -> Result<u64, String> {
 /// Parses the time between two ticks to milliseconds.
 fn interval(text: &str) -> Result<u64, String> {
     match duration(text)? {
-        0 => Err(
-            "it must be at least 1ms; leave the option out for a timer that fires once".to_owned(),
+        millis if millis < TIMER_INTERVAL_MIN_MS => Err(
+            "it must be at least 1s; leave the option out for a timer that fires once".to_owned(),
         ),
         millis => Ok(millis),
     }
@@ -328,9 +328,11 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_not_zero_and_an_entry_is_not_empty() {
-        assert_eq!(interval("1"), Ok(1));
-        assert!(interval("0s").is_err());
+    fn an_interval_is_not_too_short_and_an_entry_is_not_empty() {
+        assert_eq!(interval("1s"), Ok(1_000));
+        for text in ["0s", "999ms", "1"] {
+            assert!(interval(text).is_err(), "{text}");
+        }
         for text in ["", " ", "[x] "] {
             assert!(todo(text).is_err(), "{text:?}");
         }

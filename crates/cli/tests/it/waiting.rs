@@ -134,13 +134,15 @@ fn work_without_progress_stalls_after_three_turns_asks_once_and_is_woken_by_a_wo
     let id = made.json()["id"].as_str().unwrap().to_owned();
     let offers = || transcript(&world).matches("can be taken up").count();
     for turn in 1..=2 {
-        until("the pause before the next tick is set", || {
-            damage::sql(&db, PASS_AN_HOUR) == 1
+        until("the turn is over and the next tick waits", || {
+            let status = world.run(&["status", "--json"]).json();
+            offers() == turn && status["agent"]["status"] == "asleep"
         });
-        assert_eq!(offers(), turn);
         assert!(list(&world).contains("runnable: "), "{}", list(&world));
         assert_eq!(requests(&world), [Value::Null; 0]);
         assert_eq!(served.terminate().0, Some(0));
+        // Moved while no host runs, so that none takes the tick up before it is stopped.
+        assert_eq!(damage::sql(&db, PASS_AN_HOUR), 1);
         served = world.serve(&["--model", &model]);
     }
     until("the item stalled", || {
