@@ -49,11 +49,16 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJ
 
 /// Parses a body. Every documented body is an object; the decoder alone would also take a list of the fields' values.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
-    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    if first == Some(&b'[') {
+    let first = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
+    if let Some(at) = first.filter(|at| bytes.get(*at) == Some(&b'[')) {
+        let before = bytes.get(..at).unwrap_or_default();
+        let lines = before.split(|byte| *byte == b'\n');
+        let column = lines.clone().next_back().map_or(0, <[u8]>::len) + 1;
         return Err(RequestFault::REQUEST
             .refuse("the body cannot be read: it is a list, and an object is expected")
-            .hint("send the fields by their names, for example {\"name\": value}"));
+            .hint("send the fields by their names, for example {\"name\": value}")
+            .with("line", lines.count())
+            .with("column", column));
     }
     serde_json::from_slice(bytes).map_err(|error| {
         let fault = match error.classify() {
