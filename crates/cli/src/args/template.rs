@@ -10,12 +10,12 @@ pub(crate) enum TemplateCommand {
     List,
     /// Show a template: its AGENTS.md and its skills.
     Show {
-        /// Id, absolute path, or https://github.com/OWNER/REPO/tree/REF/DIR.
+        /// Id, absolute path, or URL of a GitHub tree (github.com/OWNER/REPO/tree/REF/DIR).
         template: String,
     },
     /// Check that an agent can be made from a template.
     Validate {
-        /// Id, absolute path, or https://github.com/OWNER/REPO/tree/REF/DIR.
+        /// Id, absolute path, or URL of a GitHub tree (github.com/OWNER/REPO/tree/REF/DIR).
         template: String,
     },
 }

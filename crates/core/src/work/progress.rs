@@ -181,6 +181,12 @@ fn count_turn(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
         item.idle_count(wake_count) + 1
     };
     item.idle_turns = IdleTurns { count, wake_count };
+    // A pause that ended during this turn does not count for the next tick: the turn was idle too.
+    draft
+        .agent
+        .work
+        .tick_pause
+        .take_if(|pause| pause.due.is_none());
     let stalled = count >= STALLED_AFTER;
     let action = if stalled { "stalled" } else { "idle_turn" };
     write(draft, item.clone(), action, Vec::new());

@@ -87,7 +87,7 @@ impl Shell {
     }
 
     /// Returns an agent's row; `None` if the agent is gone. Retries a failed read until the host halts.
-    async fn read_agent(&self, agent_id: &AgentId) -> Option<AgentRecord> {
+    pub(super) async fn read_agent(&self, agent_id: &AgentId) -> Option<AgentRecord> {
         while !self.halted.is_cancelled() {
             let read = self.store.agent(agent_id);
             match self.read_or_put_aside(agent_id, read).await {
