@@ -131,7 +131,6 @@ async fn a_server_that_states_nothing_usable_is_asked_once() {
     let faults = [
         Fault::HtmlOk,
         Fault::TruncatedJson,
-        Fault::Unauthorized,
         Fault::ModelNotFound,
         Fault::GzipBomb,
         huge,
@@ -150,6 +149,19 @@ async fn a_server_that_states_nothing_usable_is_asked_once() {
         assert_eq!(router.stated_window(&model()).await, None, "{fault:?}");
         assert_eq!(provider.looks().len(), asked, "{fault:?}");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_the_credential_is_asked_again() {
+    let provider = Provider::start(Script::of([]).models_fault(Fault::Unauthorized));
+    let router = at(&provider, patient());
+    assert_eq!(router.stated_window(&model()).await, None);
+    let asked = provider.looks().len();
+    assert_eq!(router.stated_window(&model()).await, None);
+    assert!(
+        provider.looks().len() > asked,
+        "the credential may be renewed"
+    );
 }
 
 #[tokio::test]
