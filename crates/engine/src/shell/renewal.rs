@@ -60,7 +60,7 @@ impl Shell {
     pub(super) async fn watch_refused(&self, agent_id: &AgentId, failed: FailedRequest) {
         let FailedRequest { refused_by } = failed;
         let agent = self.read_agent(agent_id).await;
-        let turn = agent.and_then(|agent| agent.open_turn.clone());
+        let turn = agent.and_then(|agent| agent.open_turn);
         let suspended_for = turn.and_then(|turn| match turn.phase {
             Phase::Suspended {
                 reason: SuspensionReason::Auth,
