@@ -140,14 +140,6 @@ pub struct WorkItemProvenance {
     pub message_id: Option<MessageId>,
 }
 
-impl WorkItemProvenance {
-    /// Returns true if an operator created the item with a command.
-    #[must_use]
-    pub fn is_by_operator(&self) -> bool {
-        self.turn_index.is_none() && self.authority == AuthorityClass::OperatorInstruction
-    }
-}
-
 /// One objective of an agent, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkItemRecord {

@@ -53,10 +53,6 @@ pub(super) fn complete_item(
             },
         ));
     }
-    if item.provenance.is_by_operator() {
-        // An operator's item is done: the turns that led here were not the agent's own doing.
-        draft.agent.self_caused_turns = 0;
-    }
     let current = draft.agent.work.current.as_ref();
     let focused = current.is_some_and(|current| current.id == item.id);
     if focused {
