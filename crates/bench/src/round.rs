@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, ProviderSpec, Transport};
+use holon_engine::Host;
 use holon_engine::ports::{ModelClient, Ports};
 use holon_llm::{Credential, Credentials, HttpLimits, Router};
 use holon_testkit::ports::{FixedModel, WIDE_POLICY};
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -29,13 +31,11 @@ const TURNS: usize = 20;
 /// Bytes of a short conversation.
 const SHORT: usize = 5 << 10;
 
-/// A turn of many rounds whose conversation has about this many bytes.
-pub(crate) async fn overhead(conversation_bytes: usize) -> Fallible<Value> {
-    let provider = Provider::start(conversation_bytes)?;
-    let dir = tempfile::tempdir()?;
+/// Starts a host in this directory whose model is asked over HTTP at a port of this machine.
+pub(crate) async fn host_over(port: u16, dir: &Path) -> Fallible<Host> {
     let model = Over(Router::new(
-        dir.path().to_owned(),
-        vec![spec(provider.port)],
+        dir.to_owned(),
+        vec![spec(port)],
         Arc::new(NoKeys),
         HttpLimits::default(),
     )?);
@@ -44,7 +44,14 @@ pub(crate) async fn overhead(conversation_bytes: usize) -> Fallible<Value> {
         ..world::ports(FixedModel::Text)
     };
     let chain = ModelChain::only(ModelRef::parse("bench/model")?);
-    let host = world::host_with(&dir.path().join("holon.sqlite3"), ports, chain).await?;
+    world::host_with(&dir.join("holon.sqlite3"), ports, chain).await
+}
+
+/// A turn of many rounds whose conversation has about this many bytes.
+pub(crate) async fn overhead(conversation_bytes: usize) -> Fallible<Value> {
+    let provider = Provider::start(conversation_bytes)?;
+    let dir = tempfile::tempdir()?;
+    let host = host_over(provider.port, dir.path()).await?;
     let agent_id = world::agent(&host, "worker").await?;
     for _ in 0..TURNS {
         crate::admission::turn(&host, &agent_id).await?;

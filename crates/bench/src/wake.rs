@@ -2,21 +2,16 @@
 //!
 //! The baseline is a message of an operator, which takes the same way without a tick.
 
-use crate::round::{self, NoKeys, Over};
+use crate::round;
 use crate::stats::{Sample, round};
 use crate::world;
 use holon_domain::AgentId;
-use holon_domain::model::{ModelChain, ModelRef};
 use holon_engine::Host;
-use holon_engine::ports::Ports;
 use holon_engine::request::Wake;
-use holon_llm::{HttpLimits, Router};
-use holon_testkit::ports::FixedModel;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -32,18 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) async fn to_first_byte() -> Fallible<Value> {
     let provider = Provider::start()?;
     let dir = tempfile::tempdir()?;
-    let model = Over(Router::new(
-        dir.path().to_owned(),
-        vec![round::spec(provider.port)],
-        Arc::new(NoKeys),
-        HttpLimits::default(),
-    )?);
-    let ports = Ports {
-        model: Arc::new(model),
-        ..world::ports(FixedModel::Text)
-    };
-    let chain = ModelChain::only(ModelRef::parse("bench/model")?);
-    let host = world::host_with(&dir.path().join("holon.sqlite3"), ports, chain).await?;
+    let host = round::host_over(provider.port, dir.path()).await?;
     let agent_id = world::agent(&host, "worker").await?;
     let (mut messages, mut wakes) = (Sample::default(), Sample::default());
     for turn in 0..UNMEASURED + TURNS {

@@ -2,7 +2,7 @@
 //!
 //! Deltas are provisional. The text of one attempt is shown as long as no piece of it is missing. If the round is asked
 //! again, what was shown is declared void. The recorded answer adds what was not shown, so that nothing is shown twice.
-//! Nothing here prints: the caller passes each `Shown` to the output.
+//! Nothing here prints: the caller passes each `LiveOutput` to the output.
 
 use crate::render;
 use holon_domain::delta::AssistantDelta;
@@ -10,7 +10,7 @@ use holon_domain::event::Event;
 
 /// One thing to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum LiveOutput {
     /// Text for standard output, without a line end.
     Text(String),
     /// End of the line on standard output.
@@ -82,7 +82,7 @@ impl LiveAnswer {
     }
 
     /// Takes a piece of text. A piece after a missing one is not shown; the recorded answer brings both.
-    pub(crate) fn delta(&mut self, delta: &AssistantDelta) -> Vec<Shown> {
+    pub(crate) fn delta(&mut self, delta: &AssistantDelta) -> Vec<LiveOutput> {
         let mut show = Vec::new();
         if !self.parts.text {
             return show;
@@ -102,13 +102,13 @@ impl LiveAnswer {
         if delta.offset == attempt.shown.len() as u64 && !delta.text.is_empty() {
             attempt.shown.push_str(&delta.text);
             self.in_line = !delta.text.ends_with('\n');
-            show.push(Shown::Text(delta.text.clone()));
+            show.push(LiveOutput::Text(delta.text.clone()));
         }
         show
     }
 
     /// Takes an event of the agent: retries, waits and fallbacks are shown, and void the text of their round.
-    pub(crate) fn event(&mut self, event: &Event) -> Vec<Shown> {
+    pub(crate) fn event(&mut self, event: &Event) -> Vec<LiveOutput> {
         let mut show = Vec::new();
         let voided = match event {
             Event::AssistantRoundRecorded(e) => {
@@ -133,13 +133,13 @@ impl LiveAnswer {
             && let Some(line) = render::run::wait(event)
         {
             self.end_line(&mut show);
-            show.push(Shown::Note(line));
+            show.push(LiveOutput::Note(line));
         }
         show
     }
 
     /// Takes the recorded answer of the run, and shows what was not shown yet.
-    pub(crate) fn finish(&mut self, answer: &str, completed: bool) -> Vec<Shown> {
+    pub(crate) fn finish(&mut self, answer: &str, completed: bool) -> Vec<LiveOutput> {
         let mut show = Vec::new();
         let last = self.attempt.as_ref();
         let rest = match last.map(|last| rest_after(&last.shown, answer)) {
@@ -156,32 +156,32 @@ impl LiveAnswer {
         };
         if !rest.trim().is_empty() {
             self.in_line = !rest.ends_with('\n');
-            show.push(Shown::Text(rest.to_owned()));
+            show.push(LiveOutput::Text(rest.to_owned()));
         }
         self.end_line(&mut show);
         show
     }
 
     /// Ends the line of a run that has failed without an answer.
-    pub(crate) fn give_up(&mut self) -> Vec<Shown> {
+    pub(crate) fn give_up(&mut self) -> Vec<LiveOutput> {
         let mut show = Vec::new();
         self.end_line(&mut show);
         show
     }
 
-    fn declare_void(&mut self, show: &mut Vec<Shown>) {
+    fn declare_void(&mut self, show: &mut Vec<LiveOutput>) {
         self.end_line(show);
         if let Some(last) = self.attempt.take()
             && !last.shown.trim().is_empty()
         {
             let words = "note: the answer above was cut off and is void; the model is asked again";
-            show.push(Shown::Note(words.to_owned()));
+            show.push(LiveOutput::Note(words.to_owned()));
         }
     }
 
-    fn end_line(&mut self, show: &mut Vec<Shown>) {
+    fn end_line(&mut self, show: &mut Vec<LiveOutput>) {
         if std::mem::take(&mut self.in_line) {
-            show.push(Shown::LineEnd);
+            show.push(LiveOutput::LineEnd);
         }
     }
 }

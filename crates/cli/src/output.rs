@@ -6,7 +6,7 @@
 //! is reported once and fails the command.
 
 use crate::exit::{Exit, Failure};
-use crate::live::{LiveParts, Shown};
+use crate::live::{LiveOutput, LiveParts};
 use crate::wrap;
 use holon_domain::text::is_display_control;
 use serde::Serialize;
@@ -95,15 +95,15 @@ impl Output {
     }
 
     /// Prints parts of an answer that is still arriving.
-    pub(crate) fn show(&self, parts: &[Shown]) {
+    pub(crate) fn show(&self, parts: &[LiveOutput]) {
         for part in parts {
             match part {
-                Shown::Text(text) if io::stdout().is_terminal() => {
+                LiveOutput::Text(text) if io::stdout().is_terminal() => {
                     self.put_part(&show_controls(text));
                 }
-                Shown::Text(text) => self.put_part(text),
-                Shown::LineEnd => self.put_part("\n"),
-                Shown::Note(words) => self.note(words),
+                LiveOutput::Text(text) => self.put_part(text),
+                LiveOutput::LineEnd => self.put_part("\n"),
+                LiveOutput::Note(words) => self.note(words),
             }
         }
     }

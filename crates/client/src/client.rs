@@ -6,14 +6,11 @@ use crate::error::Error;
 use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, send_request};
 use crate::run_stream::read_run;
 use crate::stream::{EventStream, StreamItem};
-use crate::view::{
-    Agent, AgentListEntry, Brief, Identity, ModelChange, Models, Run, TranscriptEntry,
-};
+use crate::view::{Agent, AgentListEntry, Brief, Identity, Run, TranscriptEntry};
 use holon_api::{
-    AdmittedResponse, ClearModelRequest, ControlAction, ControlRequest, ControlResponse,
-    CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health, InstallSkillRequest,
-    PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest, SetModelRequest,
-    ShutdownResponse, SkillChangeResponse, SkillsResponse, UninstallSkillRequest,
+    AdmittedResponse, ControlAction, ControlRequest, ControlResponse, CreateAgentRequest,
+    EnqueueRequest, EventsPage, Handshake, Health, PageOrder, Projection, PromptRequest,
+    ReloadResponse, Root, RunRequest, ShutdownResponse,
 };
 use holon_domain::AgentId;
 use holon_domain::limits::{ANSWER_IDLE_MS, GIT_WRITE_MS};
@@ -138,7 +135,7 @@ impl Client {
     /// Reads the id of the default agent.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn root(&self) -> Result<Root, Error> {
         self.get("/".into()).await
     }
@@ -146,7 +143,7 @@ impl Client {
     /// Lists every public agent of the host.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn agents(&self) -> Result<Vec<Answer<AgentListEntry>>, Error> {
         self.get("/agents/list".into()).await
     }
@@ -154,7 +151,7 @@ impl Client {
     /// Reads one agent's status; that of the default agent if `agent_id` is absent.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn status(&self, agent_id: Option<&AgentId>) -> Result<Answer<Agent>, Error> {
         self.get(agent_path(agent_id, "status")).await
     }
@@ -162,7 +159,7 @@ impl Client {
     /// Reads an agent's newest briefs, in ascending order.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn briefs(
         &self,
         agent_id: Option<&AgentId>,
@@ -178,7 +175,7 @@ impl Client {
     /// Reads an agent's newest transcript entries, in ascending order.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn transcript(
         &self,
         agent_id: Option<&AgentId>,
@@ -194,7 +191,7 @@ impl Client {
     /// Reads a page of an agent's events.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn events(
         &self,
         agent_id: &AgentId,
@@ -213,7 +210,7 @@ impl Client {
     /// Creates an agent. Idempotent: the same request again succeeds.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn create_agent(
         &self,
         agent_id: &AgentId,
@@ -222,44 +219,10 @@ impl Client {
         self.post(control_path(agent_id, "create"), request).await
     }
 
-    /// Lists the skills that an agent can use.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn skills(&self, agent_id: &AgentId) -> Result<SkillsResponse, Error> {
-        self.get(agent_path(Some(agent_id), "skills")).await
-    }
-
-    /// Installs a skill into an agent's home.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn install_skill(
-        &self,
-        agent_id: &AgentId,
-        request: &InstallSkillRequest,
-    ) -> Result<SkillChangeResponse, Error> {
-        self.post(control_path(agent_id, "skills/install"), request)
-            .await
-    }
-
-    /// Removes a skill from an agent's home.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn uninstall_skill(
-        &self,
-        agent_id: &AgentId,
-        request: &UninstallSkillRequest,
-    ) -> Result<SkillChangeResponse, Error> {
-        self.post(control_path(agent_id, "skills/uninstall"), request)
-            .await
-    }
-
     /// Sends an operator's prompt. The response means that it is stored.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn prompt(
         &self,
         agent_id: &AgentId,
@@ -271,7 +234,7 @@ impl Client {
     /// Sends an event from outside. The response means that it is stored.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn enqueue(
         &self,
         agent_id: Option<&AgentId>,
@@ -283,7 +246,7 @@ impl Client {
     /// Starts or stops an agent.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn control(
         &self,
         agent_id: &AgentId,
@@ -296,40 +259,10 @@ impl Client {
         .await
     }
 
-    /// Sets an agent's model override. It takes effect at the next turn.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn set_model(
-        &self,
-        agent_id: &AgentId,
-        request: &SetModelRequest,
-    ) -> Result<Answer<ModelChange>, Error> {
-        self.post(control_path(agent_id, "model"), request).await
-    }
-
-    /// Clears an agent's model override. The host's default model takes effect at the next turn.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn clear_model(&self, agent_id: &AgentId) -> Result<Answer<ModelChange>, Error> {
-        let request = ClearModelRequest::default();
-        self.post(control_path(agent_id, "model/clear"), &request)
-            .await
-    }
-
-    /// Reads the model catalog and the availability of its models.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn models(&self) -> Result<Answer<Models>, Error> {
-        self.get("/models".into()).await
-    }
-
     /// Runs one request to its outcome. There is no timeout, as the work may take any time.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn run(&self, request: &RunRequest) -> Result<Answer<Run>, Error> {
         self.send("/control/run".into(), request, ReadTimeout::Unlimited)
             .await
@@ -338,7 +271,7 @@ impl Client {
     /// Runs one request to its outcome like `run`, and passes its deltas and events to `news` while it goes on.
     ///
     /// # Errors
-    /// See [`Error`]. A host that is too old for this refuses the query before it does anything.
+    /// As [`Error`] lists. A host that is too old for this refuses the query before it does anything.
     pub async fn run_watched(
         &self,
         request: &RunRequest,
@@ -352,7 +285,7 @@ impl Client {
     /// Asks the host to read its settings and credentials again.
     ///
     /// # Errors
-    /// See [`Error`]. If a file is invalid, the host refuses and keeps the old settings.
+    /// As [`Error`] lists. If a file is invalid, the host refuses and keeps the old settings.
     pub async fn reload(&self) -> Result<ReloadResponse, Error> {
         self.post("/control/runtime/reload".into(), &serde_json::Map::new())
             .await
@@ -361,7 +294,7 @@ impl Client {
     /// Asks the host to shut down.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn shutdown(&self) -> Result<ShutdownResponse, Error> {
         self.post("/control/runtime/shutdown".into(), &serde_json::Map::new())
             .await
@@ -430,7 +363,7 @@ fn default_timeout() -> ReadTimeout {
 }
 
 /// Returns the path of an agent's resource, or that of the default agent if `agent_id` is absent.
-fn agent_path(agent_id: Option<&AgentId>, subject: &str) -> String {
+pub(crate) fn agent_path(agent_id: Option<&AgentId>, subject: &str) -> String {
     match agent_id {
         Some(agent_id) => format!("/agents/{agent_id}/{subject}"),
         None => format!("/{subject}"),

@@ -17,7 +17,7 @@ impl Client {
     /// Explains an agent's state: its cause, and the event that changes it next.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn explain(&self, agent_id: &AgentId) -> Result<Answer<Explanation>, Error> {
         self.get(format!("/agents/{agent_id}/explain")).await
     }
@@ -25,7 +25,7 @@ impl Client {
     /// Lists an agent's work items, most recently changed first.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn work_items(
         &self,
         agent_id: &AgentId,
@@ -39,7 +39,7 @@ impl Client {
     /// Reads one work item.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn work_item(
         &self,
         agent_id: &AgentId,
@@ -53,7 +53,7 @@ impl Client {
     /// Creates a work item.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn create_work_item(
         &self,
         agent_id: &AgentId,
@@ -66,7 +66,7 @@ impl Client {
     /// Changes fields of an open work item.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn update_work_item(
         &self,
         agent_id: &AgentId,
@@ -84,7 +84,7 @@ impl Client {
     /// Completes a work item.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn complete_work_item(
         &self,
         agent_id: &AgentId,
@@ -98,7 +98,7 @@ impl Client {
     /// Clears the stall of a work item, so that the scheduler takes it up again.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn resume_work_item(
         &self,
         agent_id: &AgentId,
@@ -112,7 +112,7 @@ impl Client {
     /// Lists the waits of an agent.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn waits(
         &self,
         agent_id: &AgentId,
@@ -125,7 +125,7 @@ impl Client {
     /// Cancels an active wait.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn cancel_wait(
         &self,
         agent_id: &AgentId,
@@ -139,7 +139,7 @@ impl Client {
     /// Lists the timers of an agent.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn timers(
         &self,
         agent_id: &AgentId,
@@ -153,7 +153,7 @@ impl Client {
     /// Creates a timer for an agent.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn create_timer(
         &self,
         agent_id: &AgentId,
@@ -165,7 +165,7 @@ impl Client {
     /// Cancels an active timer.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn cancel_timer(
         &self,
         agent_id: &AgentId,
@@ -179,7 +179,7 @@ impl Client {
     /// Wakes an agent with a reason that it reads.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn wake(
         &self,
         agent_id: &AgentId,

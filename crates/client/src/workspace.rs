@@ -14,7 +14,7 @@ impl Client {
     /// Attaches the workspace of a path.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn attach_workspace(
         &self,
         agent_id: &AgentId,
@@ -27,7 +27,7 @@ impl Client {
     /// Makes a workspace active.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn use_workspace(
         &self,
         agent_id: &AgentId,
@@ -40,7 +40,7 @@ impl Client {
     /// Leaves the active workspace for the agent's home.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn exit_workspace(
         &self,
         agent_id: &AgentId,
@@ -49,10 +49,10 @@ impl Client {
         self.post(target, &EmptyRequest::default()).await
     }
 
-    /// Detaches a workspace.
+    /// Removes a workspace from the set that an agent may use. Its directory stays.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn detach_workspace(
         &self,
         agent_id: &AgentId,
@@ -65,7 +65,7 @@ impl Client {
     /// Lists the managed worktrees, or removes those without work in them.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn worktrees(&self, request: &WorktreesRequest) -> Result<Answer<Worktrees>, Error> {
         self.post_long("/control/worktrees".to_owned(), request)
             .await

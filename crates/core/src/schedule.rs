@@ -114,7 +114,7 @@ fn is_paced(draft: &Draft<'_>, head: &QueueEntry) -> bool {
 fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -> bool {
     if must_be_held(draft, &head) {
         let why = "its run has no round left, or no model answered it".to_owned();
-        record_choice(draft, &head, ("kept for the next turn", false), vec![why]);
+        record_choice(draft, &head, "kept for the next turn", false, vec![why]);
         draft.hold_queued(&head);
         return true;
     }
@@ -124,7 +124,7 @@ fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -
     }
     if !timer::release_tick(draft, &head) {
         let why = "its timer was cancelled".to_owned();
-        record_choice(draft, &head, ("settled without a turn", false), vec![why]);
+        record_choice(draft, &head, "settled without a turn", false, vec![why]);
         draft.unqueue(&head, QueueStatus::Processed);
         return true;
     }
@@ -161,7 +161,7 @@ fn record(draft: &mut Draft<'_>, head: &QueueEntry, resolution: &ContinuationRes
         "a sign of life"
     };
     let evidence = queue_evidence(draft, head);
-    record_choice(draft, head, (reason, resolution.model_visible), evidence);
+    record_choice(draft, head, reason, resolution.model_visible, evidence);
     draft.event(Event::ContinuationResolved(ContinuationResolved {
         message_id: head.envelope.id.clone(),
         trigger_kind: resolution.trigger_kind,
@@ -200,7 +200,8 @@ fn queue_evidence(draft: &Draft<'_>, head: &QueueEntry) -> Vec<String> {
 fn record_choice(
     draft: &mut Draft<'_>,
     head: &QueueEntry,
-    (reason, model_reentry): (&str, bool),
+    reason: &str,
+    model_reentry: bool,
     evidence: Vec<String>,
 ) {
     let decision = if model_reentry {

@@ -43,7 +43,7 @@ pub struct TemplateSelectorError {
 }
 
 impl TemplateSelector {
-    /// Parses a selector.
+    /// Parses an id, an absolute path or the URL of a GitHub tree.
     ///
     /// # Errors
     /// When it has none of the three forms.

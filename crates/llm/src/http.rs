@@ -3,6 +3,7 @@
 //! Owns the transport of a request and its response. Codecs own their content; the caller owns retries and fallbacks.
 
 mod attempt;
+mod caller;
 mod cause;
 mod classify;
 mod clean;
@@ -25,7 +26,7 @@ mod statements;
 mod window;
 mod words;
 
-pub(crate) use attempt::Http;
+pub(crate) use caller::HttpCaller;
 pub use limits::HttpLimits;
 #[cfg(test)]
 pub(crate) use names::Lookup;

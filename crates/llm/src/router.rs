@@ -4,7 +4,7 @@
 
 use crate::credential::Credentials;
 use crate::error::Error;
-use crate::http::{Http, HttpLimits, Provider};
+use crate::http::{HttpCaller, HttpLimits, Provider};
 use crate::scripted::Scripted;
 use crate::secrets::{Secrets, TextScreen};
 use holon_domain::delta::TextSink;
@@ -24,7 +24,7 @@ const SCRIPTED: &str = "scripted";
 #[derive(Debug)]
 pub struct Router {
     scripted: Scripted,
-    http: Http,
+    http: HttpCaller,
     /// By id. A provider with an unusable base URL is kept with the description of the mistake: the others still work,
     /// and a call to it reports the mistake.
     providers: BTreeMap<String, Result<Provider, &'static str>>,
@@ -50,13 +50,13 @@ impl Router {
         credentials: Arc<dyn Credentials>,
         limits: HttpLimits,
     ) -> Result<Self, Error> {
-        Self::with_http(script_base, providers, Http::new(credentials, limits))
+        Self::with_http(script_base, providers, HttpCaller::new(credentials, limits))
     }
 
     fn with_http(
         script_base: PathBuf,
         providers: Vec<ProviderSpec>,
-        http: Http,
+        http: HttpCaller,
     ) -> Result<Self, Error> {
         let mut by_id = BTreeMap::new();
         for spec in providers {

@@ -4,7 +4,7 @@
 //! before turn-scoped; the current input is last; the cache key depends on nothing turn-scoped.
 
 use crate::context::HistoryItem;
-use crate::measured::Measured;
+use crate::measured::MeasuredText;
 use crate::work::{self, Work, WorkText};
 use crate::{context, digest, instructions, policy, scope, skills};
 use holon_domain::WorkItemId;
@@ -91,7 +91,7 @@ fn agent_scoped(input: &FrameInput<'_>) -> String {
 /// new build or a change of workspace or model during the turn does not alter what the model was told.
 #[must_use]
 pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> BuiltFrame {
-    let (stable, agent_scoped) = (policy::measure(stable), Measured::of(agent_scoped));
+    let (stable, agent_scoped) = (policy::measure(stable), MeasuredText::of(agent_scoped));
     let system_blocks = vec![
         cached_block(stable.text, Stability::Stable),
         cached_block(agent_scoped.text, Stability::AgentScoped),
@@ -166,7 +166,7 @@ fn cached_block(text: &str, stability: Stability) -> PromptBlock {
 
 fn cache(
     input: &FrameInput<'_>,
-    system: [&Measured<'_>; 2],
+    system: [&MeasuredText<'_>; 2],
     context: &[PromptBlock],
 ) -> PromptCache {
     let agent_id = input.agent.identity.agent_id.to_string();

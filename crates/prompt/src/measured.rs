@@ -6,14 +6,14 @@ use std::borrow::Cow;
 
 /// A text and its measures.
 #[derive(Debug, Clone)]
-pub(crate) struct Measured<'a> {
+pub(crate) struct MeasuredText<'a> {
     pub(crate) text: &'a str,
     /// Name under which the text is stored; see [`digest::hash`].
     pub(crate) hash: Cow<'a, str>,
     pub(crate) tokens: usize,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredText<'a> {
     /// Hashes a text and estimates its tokens.
     pub(crate) fn of(text: &'a str) -> Self {
         Self {
@@ -24,8 +24,8 @@ impl<'a> Measured<'a> {
     }
 
     /// Returns the same measures without a copy.
-    pub(crate) fn borrowed(&self) -> Measured<'_> {
-        Measured {
+    pub(crate) fn borrowed(&self) -> MeasuredText<'_> {
+        MeasuredText {
             text: self.text,
             hash: Cow::Borrowed(&self.hash),
             tokens: self.tokens,

@@ -4,7 +4,7 @@
 //! work items, reporting. It does not depend on an agent, a workspace or a turn, so a provider may cache it across all
 //! of these. The use of tools is in `tools.md`, because it follows the instruction files in the prompt.
 
-use crate::measured::Measured;
+use crate::measured::MeasuredText;
 use std::sync::OnceLock;
 
 /// Returns the policy text.
@@ -13,12 +13,12 @@ pub(crate) fn text() -> &'static str {
 }
 
 /// Measures the stable text of a frame. The text of this build is measured once; another build may have stored another.
-pub(crate) fn measure(stable: &str) -> Measured<'_> {
-    static OWN: OnceLock<Measured<'static>> = OnceLock::new();
+pub(crate) fn measure(stable: &str) -> MeasuredText<'_> {
+    static OWN: OnceLock<MeasuredText<'static>> = OnceLock::new();
     if stable == text() {
-        OWN.get_or_init(|| Measured::of(text())).borrowed()
+        OWN.get_or_init(|| MeasuredText::of(text())).borrowed()
     } else {
-        Measured::of(stable)
+        MeasuredText::of(stable)
     }
 }
 

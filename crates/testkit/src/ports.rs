@@ -25,6 +25,7 @@ pub use entropy::CountingEntropy;
 pub use file::{FinishRequest, ScriptedFiles, added_file};
 pub use guidance::MemoryGuidance;
 pub use home::ScriptedHomes;
+pub(crate) use home::refuse_template;
 pub use instant::InstantPorts;
 pub use model::{
     FixedModel, SMALL_POLICY, ScriptedModel, WIDE_POLICY, calls, failure, reply, says,

@@ -40,7 +40,7 @@ pub enum GitError {
     Failed {
         command: String,
         dir: PathBuf,
-        /// What git said, cut to a bound.
+        /// Standard error of git, cut to a bound.
         stderr: String,
     },
     #[error("{name:?} is not a name that git gets from the runtime")]

@@ -4,7 +4,7 @@
 use super::text;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
-use crate::live::{LiveAnswer, LiveParts, Shown};
+use crate::live::{LiveAnswer, LiveOutput, LiveParts};
 use crate::output::{Format, Output};
 use crate::render::run::RunHost;
 use crate::{host, path, render, settings};
@@ -189,7 +189,7 @@ impl Live<'_> {
         outcome
     }
 
-    fn show(&self, change: impl FnOnce(&mut LiveAnswer) -> Vec<Shown>) {
+    fn show(&self, change: impl FnOnce(&mut LiveAnswer) -> Vec<LiveOutput>) {
         // A panic cannot leave the state half-changed, so a poisoned lock is safe to use.
         let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         self.output.show(&change(&mut answer));

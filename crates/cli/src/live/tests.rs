@@ -34,11 +34,11 @@ fn retry(round: u32) -> Event {
 }
 
 /// Spells what is shown: text as it is, notes in brackets.
-fn spell(shown: Vec<Shown>) -> String {
+fn spell(shown: Vec<LiveOutput>) -> String {
     let spelled = shown.into_iter().map(|one| match one {
-        Shown::Text(text) => text,
-        Shown::LineEnd => "\n".to_owned(),
-        Shown::Note(_) => "[note]".to_owned(),
+        LiveOutput::Text(text) => text,
+        LiveOutput::LineEnd => "\n".to_owned(),
+        LiveOutput::Note(_) => "[note]".to_owned(),
     });
     spelled.collect()
 }
@@ -84,7 +84,7 @@ fn a_retry_voids_once_and_tells_the_wait() {
     let mut live = live();
     let mut seen = spell(live.delta(&delta(1, 7, 0, "Half a")));
     let told = live.event(&retry(1));
-    let Some(Shown::Note(wait)) = told.last() else {
+    let Some(LiveOutput::Note(wait)) = told.last() else {
         panic!("{told:?}");
     };
     assert_eq!(

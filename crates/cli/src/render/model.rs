@@ -2,7 +2,7 @@
 
 use holon_client::view::{Model, ModelChange, ModelLimits};
 
-/// Shown for an agent without a model.
+/// LiveOutput for an agent without a model.
 const NONE: &str = "none; run: holon init";
 
 /// Renders the model in use, one fact per line.

@@ -58,7 +58,7 @@ pub struct RetryPolicy {
     /// Failure kinds that are retried.
     pub retryable_failure_kinds: Vec<String>,
     pub fail_fast_failure_kinds: Vec<String>,
-    /// Longest time that a turn waits for the network, or for a named renewal, while somebody waits for its answer.
+    /// Longest time that a turn waits for the network, or for a named renewal, while a caller waits for its answer.
     pub attended_patience_ms: u64,
     /// Most waits for a named renewal in one such round.
     pub renewals_per_round: u32,

@@ -75,7 +75,7 @@ impl WorkspaceSet {
         true
     }
 
-    /// Removes a workspace.
+    /// Removes a workspace from the set, unless it is the active one or not in the set.
     ///
     /// # Errors
     /// The agent's home, the active workspace and a workspace that is not attached are refused.

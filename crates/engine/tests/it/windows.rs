@@ -68,6 +68,17 @@ impl ModelClient for StatingModel {
     }
 }
 
+/// Starts a host whose one model has an assumed window, with a server that states this one, and creates `main`.
+async fn stating_house(window: u32) -> (House, Arc<StatingModel>, Host) {
+    let house = House::asking(ModelChain::only(model("local/unknown")));
+    let stating = StatingModel::new(&house, window);
+    let host = house
+        .start_on(Conduct::default(), Arc::clone(&stating) as Arc<_>)
+        .await;
+    create(&host, "main").await;
+    (house, stating, host)
+}
+
 async fn window(host: &Host) -> (u32, PolicySource) {
     let status = host.reads().status(&agent("main")).await.expect("a status");
     let policy = status.model.resolved_policy.expect("a policy");
@@ -76,12 +87,7 @@ async fn window(host: &Host) -> (u32, PolicySource) {
 
 #[tokio::test]
 async fn a_window_that_the_server_states_beats_the_assumed_one_from_the_first_request_on() {
-    let house = House::asking(ModelChain::only(model("local/unknown")));
-    let stating = StatingModel::new(&house, 8_000);
-    let host = house
-        .start_on(Conduct::default(), Arc::clone(&stating) as Arc<_>)
-        .await;
-    create(&host, "main").await;
+    let (house, stating, host) = stating_house(8_000).await;
     prompt(&host, "main", &"words ".repeat(40_000)).await;
     let first = house.model.next().await;
     // The prompt is larger than the stated window, so the answer gets the least room there is.
@@ -100,12 +106,7 @@ async fn a_window_that_the_server_states_beats_the_assumed_one_from_the_first_re
 
 #[tokio::test]
 async fn an_error_that_contradicts_the_servers_statement_is_believed_instead() {
-    let house = House::asking(ModelChain::only(model("local/unknown")));
-    let stating = StatingModel::new(&house, 64_000);
-    let host = house
-        .start_on(Conduct::default(), Arc::clone(&stating) as Arc<_>)
-        .await;
-    create(&host, "main").await;
+    let (house, _, host) = stating_house(64_000).await;
     prompt(&host, "main", "hello").await;
     house.model.next().await.answer(Err(ModelFailure {
         learned: Some(LearnedLimits {
@@ -124,12 +125,7 @@ async fn an_error_that_contradicts_the_servers_statement_is_believed_instead() {
 
 #[tokio::test]
 async fn a_failed_round_keeps_what_the_server_stated() {
-    let house = House::asking(ModelChain::only(model("local/unknown")));
-    let stating = StatingModel::new(&house, 8_000);
-    let host = house
-        .start_on(Conduct::default(), Arc::clone(&stating) as Arc<_>)
-        .await;
-    create(&host, "main").await;
+    let (house, _stating, host) = stating_house(8_000).await;
     prompt(&host, "main", "hello").await;
     let refused = Err(failure(ModelFailureKind::ContextLengthExceeded));
     house.model.next().await.answer(refused);

@@ -1,281 +1,62 @@
 //! Runs one attempt at one provider: encode, send, decode, by its protocol.
-//!
-//! The only state between attempts is what providers have stored (`snapshot_cache`), what they refuse (`optional`) and
-//! what they state about themselves (`statements`).
 
+use super::caller::HttpCaller;
 use super::classify::is_about_previous;
-use super::client::Clients;
-use super::deadline::Deadline;
 use super::error_body::{ErrorBody, is_html};
 use super::exchange::{Answer, CompleteBody, Exchange, ExchangeError};
 use super::headers;
-use super::limits::HttpLimits;
-use super::listing;
-use super::names;
-use super::optional::{self, UnsupportedOptions};
-use super::provider::Provider;
-use super::report::{ErrorContext, Stage};
-use super::snapshot_cache::{Scope, SnapshotCache};
-use super::statements::Statements;
+use super::optional;
+use super::report::ErrorContext;
+use super::snapshot_cache::Scope;
 use crate::codec::responses::Snapshot;
 use crate::codec::stream::Assembler;
 use crate::codec::{self, Body, DecodedReply, Fault};
-use crate::credential::{Credential, Credentials};
-use crate::secrets::Secrets;
+use crate::credential::Credential;
 use holon_domain::delta::TextSink;
-use holon_domain::model::{
-    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, StopReason,
-};
-use holon_domain::provider::{PromptCapability, Transport};
-use reqwest::{Client, Method, Request, Url};
+use holon_domain::model::{ModelFailure, ModelRequest};
+use holon_domain::provider::PromptCapability;
+use reqwest::{Client, Method, Request};
 use serde_json::Value;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// State that all attempts share.
-#[derive(Debug)]
-pub(crate) struct Http {
-    clients: Clients,
-    credentials: Arc<dyn Credentials>,
-    pub(super) limits: HttpLimits,
-    snapshots: SnapshotCache,
-    /// Optional parts of requests that servers have refused.
-    unsupported: UnsupportedOptions,
-    /// What servers have stated about their models.
-    pub(super) statements: Statements,
-    secrets: Secrets,
-}
-
-impl Http {
-    pub(crate) fn new(credentials: Arc<dyn Credentials>, limits: HttpLimits) -> Self {
-        Self {
-            clients: Clients::new(&limits, Arc::new(names::SystemLookup)),
-            credentials,
-            limits,
-            snapshots: SnapshotCache::new(),
-            unsupported: UnsupportedOptions::default(),
-            statements: Statements::default(),
-            secrets: Secrets::default(),
-        }
-    }
-
-    /// The secrets that are removed from everything shown.
-    pub(crate) const fn secrets(&self) -> &Secrets {
-        &self.secrets
-    }
-
-    /// Replaces the set of secrets that are removed from everything shown; every fetched credential is added to it.
-    pub(crate) fn with_secrets(self, secrets: Secrets) -> Self {
-        Self { secrets, ..self }
-    }
-
-    /// Resolves names with `lookup` and disables the proxy.
-    #[cfg(test)]
-    pub(crate) fn with_lookup(
-        self,
-        lookup: Arc<dyn names::Lookup>,
-    ) -> Result<Self, reqwest::Error> {
-        Ok(Self {
-            clients: Clients::new(&self.limits, lookup).direct()?,
-            ..self
-        })
-    }
-
-    /// Runs one attempt at one round. Text of the answer goes to `text` while it arrives.
-    pub(crate) async fn call(
-        &self,
-        provider: &Provider,
-        request: &ModelRequest,
-        text: TextSink<'_>,
-    ) -> Result<ModelReply, ModelFailure> {
-        let mut deadline = Deadline::starting(self.limits.content);
-        let bare = self.context(provider, Some(&request.model));
-        let mut credential = self.credential(&bare, &mut deadline).await?;
-        let spoken = AtomicBool::new(false);
-        let note_and_pass = |piece: &str| {
-            spoken.store(true, Ordering::Relaxed);
-            text(piece);
-        };
-        let question = Question {
-            request,
-            text: &note_and_pass,
-        };
-        let mut answer = self
-            .attempt(bare, credential.as_ref(), &mut deadline)
-            .answer(question)
-            .await;
-        // Text that was passed on cannot be taken back, so an attempt that has spoken is not repeated.
-        if is_auth_refusal(&answer)
-            && !spoken.load(Ordering::Relaxed)
-            && let Some(renewed) = self
-                .renewed(&bare, credential.as_ref(), &mut deadline)
-                .await
-        {
-            credential = Some(renewed);
-            let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
-            answer = attempt.answer(question).await;
-        }
-        if is_auth_refusal(&answer) {
-            let id = &provider.spec.id;
-            self.credentials.note_refused(id, credential.as_ref());
-        }
-        let mut decoded = answer?;
-        if is_cut_silently(provider.spec.transport, request, &decoded.reply) {
-            decoded.reply.stop_reason = StopReason::MaxOutputTokens;
-        }
-        Ok(decoded.reply)
-    }
-
-    /// Fetches the ids of the models the provider lists.
-    pub(crate) async fn models(&self, provider: &Provider) -> Result<Vec<String>, ModelFailure> {
-        let mut deadline = Deadline::starting(self.limits.content);
-        let bare = ErrorContext {
-            url: &provider.list,
-            ..self.context(provider, None)
-        };
-        let credential = self.credential(&bare, &mut deadline).await?;
-        let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
-        let listed = match attempt.send(Method::GET, None).await {
-            Ok(whole) => attempt.decode(&whole, listing::ids),
-            Err(error) => Err(error),
-        };
-        listed.map_err(|error| error.failure(&attempt.exchange.context))
-    }
-
-    /// Sends one small request to another URL of the provider and reads the whole answer.
-    pub(super) async fn fetch(
-        &self,
-        provider: &Provider,
-        url: &Url,
-        method: Method,
-        body: Option<&Body>,
-    ) -> Result<Vec<u8>, ExchangeError> {
-        let mut deadline = Deadline::starting(self.limits.content);
-        let bare = ErrorContext {
-            url,
-            ..self.context(provider, None)
-        };
-        let credential = self.credential(&bare, &mut deadline).await?;
-        let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
-        let whole = attempt.send(method, body).await?;
-        Ok(whole.bytes)
-    }
-
-    /// Checks that a credential can be obtained, if the provider needs one.
-    pub(crate) async fn check(
-        &self,
-        provider: &Provider,
-        model: &ModelRef,
-    ) -> Result<(), ModelFailure> {
-        let mut deadline = Deadline::starting(self.limits.content);
-        let bare = self.context(provider, Some(model));
-        let credential = self.credential(&bare, &mut deadline).await?;
-        headers::build(&provider.spec, credential.as_ref())
-            .map_err(|_| invalid_credential(&bare))?;
-        Ok(())
-    }
-
-    fn attempt<'a>(
-        &'a self,
-        bare: ErrorContext<'a>,
-        credential: Option<&'a Credential>,
-        deadline: &'a mut Deadline,
-    ) -> Attempt<'a> {
-        Attempt {
-            http: self,
-            credential,
-            exchange: Exchange {
-                context: ErrorContext {
-                    secret: credential.map(|credential| &credential.secret),
-                    ..bare
-                },
-                limits: &self.limits,
-                deadline,
-            },
-        }
-    }
-
-    async fn credential(
-        &self,
-        context: &ErrorContext<'_>,
-        deadline: &mut Deadline,
-    ) -> Result<Option<Credential>, ModelFailure> {
-        let fetched = self.credentials.credential(&context.provider.id);
-        let credential = deadline
-            .step(self.limits.content, fetched)
-            .await
-            .map_err(|limit| context.timeout_failure(Stage::Credential, limit))?
-            .map_err(|sentence| context.credential_failure(&sentence))?;
-        if let Some(credential) = &credential {
-            self.secrets.learn(&credential.secret);
-        }
-        Ok(credential)
-    }
-
-    /// Reads a refused credential again. `None` if it is the same or cannot be read.
-    async fn renewed(
-        &self,
-        context: &ErrorContext<'_>,
-        refused: Option<&Credential>,
-        deadline: &mut Deadline,
-    ) -> Option<Credential> {
-        let read = self.credentials.renewed(&context.provider.id, refused?);
-        let renewed = deadline.step(self.limits.content, read).await.ok()??;
-        self.secrets.learn(&renewed.secret);
-        Some(renewed)
-    }
-
-    fn context<'a>(
-        &'a self,
-        provider: &'a Provider,
-        model: Option<&'a ModelRef>,
-    ) -> ErrorContext<'a> {
-        ErrorContext {
-            provider: &provider.spec,
-            model,
-            url: &provider.ask,
-            secret: None,
-            secrets: &self.secrets,
-        }
-    }
-}
 
 /// A request and the receiver of its answer's text.
 #[derive(Clone, Copy)]
-struct Question<'a> {
-    request: &'a ModelRequest,
-    text: TextSink<'a>,
+pub(super) struct Question<'a> {
+    pub(super) request: &'a ModelRequest,
+    pub(super) text: TextSink<'a>,
 }
 
 /// State of one attempt.
-struct Attempt<'a> {
-    http: &'a Http,
-    credential: Option<&'a Credential>,
-    exchange: Exchange<'a>,
+pub(super) struct Attempt<'a> {
+    pub(super) caller: &'a HttpCaller,
+    pub(super) credential: Option<&'a Credential>,
+    pub(super) exchange: Exchange<'a>,
 }
 
 impl<'a> Attempt<'a> {
     /// Asks the provider. A Responses provider is asked in short form if it has stored the rest, and in full if it turns
     /// out to have lost it.
-    async fn answer(&mut self, question: Question<'_>) -> Result<DecodedReply, ModelFailure> {
+    pub(super) async fn answer(
+        &mut self,
+        question: Question<'_>,
+    ) -> Result<DecodedReply, ModelFailure> {
         let provider = self.exchange.context.provider;
         let full = codec::encode(provider, question.request);
         if !provider.can(PromptCapability::IncrementalResponses) {
             return self.full(&full, question).await;
         }
         let scope = Scope::of(question.request);
-        let decoded = match self.http.snapshots.short_form(&scope, &full) {
+        let decoded = match self.caller.snapshots.short_form(&scope, &full) {
             Some(short) => match self.send_short(&short, question).await? {
                 Some(decoded) => decoded,
                 None => {
-                    self.http.snapshots.mark_lost(&scope);
+                    self.caller.snapshots.mark_lost(&scope);
                     self.full(&full, question).await?
                 }
             },
             None => self.full(&full, question).await?,
         };
         let snapshot = Snapshot::of(question.request, &full, &decoded);
-        self.http.snapshots.keep(scope, snapshot);
+        self.caller.snapshots.keep(scope, snapshot);
         Ok(decoded)
     }
 
@@ -318,7 +99,7 @@ impl<'a> Attempt<'a> {
         let model = &question.request.model;
         loop {
             let omitted = self
-                .http
+                .caller
                 .unsupported
                 .omitted(asked.provider, asked.url, model);
             let body = optional::without(body, &omitted);
@@ -333,7 +114,7 @@ impl<'a> Attempt<'a> {
                 return Err(error);
             };
             let option = optional::named(*status, error_body, &body);
-            let is_new = |option| self.http.unsupported.learn(asked.url, model, option);
+            let is_new = |option| self.caller.unsupported.learn(asked.url, model, option);
             let Some(option) = option.filter(|option| is_new(*option)) else {
                 return Err(error);
             };
@@ -360,7 +141,7 @@ impl<'a> Attempt<'a> {
         let mut request = self.request(Method::POST, Some(body))?;
         headers::accept_events(request.headers_mut());
         let client = self.client()?;
-        let mut assembler = Assembler::new(transport, self.http.limits.answer_bytes);
+        let mut assembler = Assembler::new(transport, self.caller.limits.answer_bytes);
         let take = |name: Option<&str>, data: &str| {
             assembler.event(name, data, &mut |piece| (question.text)(piece))
         };
@@ -373,7 +154,7 @@ impl<'a> Attempt<'a> {
         answer.map_err(|fault| ExchangeError::Faulty { fault, status })
     }
 
-    async fn send(
+    pub(super) async fn send(
         &mut self,
         method: Method,
         body: Option<&Body>,
@@ -395,11 +176,11 @@ impl<'a> Attempt<'a> {
 
     fn client(&self) -> Result<&'a Client, ModelFailure> {
         let context = &self.exchange.context;
-        let client = self.http.clients.for_url(context.url);
+        let client = self.caller.clients.for_url(context.url);
         client.map_err(|error| context.setup_failure(error))
     }
 
-    fn decode<T>(
+    pub(super) fn decode<T>(
         &self,
         whole: &CompleteBody,
         decode: impl Fn(&[u8]) -> Result<T, Fault>,
@@ -421,27 +202,14 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Returns true if the provider refused the credential.
-fn is_auth_refusal<T>(answer: &Result<T, ModelFailure>) -> bool {
-    let failure = answer.as_ref().err();
-    failure.is_some_and(|failure| failure.kind == ModelFailureKind::Auth)
-}
-
-/// Returns true if an answer used up its output limit although it claims to be complete, as some local servers do. More
-/// tokens than the limit prove that the server did not apply it. The Codex backend is sent no limit.
-fn is_cut_silently(transport: Transport, request: &ModelRequest, reply: &ModelReply) -> bool {
-    transport != Transport::OpenaiCodexResponses
-        && reply.stop_reason == StopReason::EndTurn
-        && reply.usage.output_tokens == u64::from(request.max_output_tokens)
-}
-
 /// Returns true if the bytes are the beginning of a JSON document.
 fn is_cut(bytes: &[u8]) -> bool {
     let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
     !bytes.trim_ascii().is_empty() && parsed.is_err_and(|error| error.is_eof())
 }
 
-fn invalid_credential(context: &ErrorContext<'_>) -> ModelFailure {
+/// Builds the failure for a credential that no header can hold.
+pub(super) fn invalid_credential(context: &ErrorContext<'_>) -> ModelFailure {
     context.credential_failure(&format!(
         "the credential of {} holds characters that cannot be sent; set it again",
         context.provider.id

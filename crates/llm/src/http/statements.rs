@@ -31,7 +31,7 @@ impl Statements {
 
 /// The outcome of one try to read a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum DescriptionOutcome {
     Window(u32),
     /// The window may be smaller once the model is loaded.
     AtMost(u32),
@@ -43,7 +43,7 @@ pub(super) enum Heard {
     Silence,
 }
 
-/// What a server has stated about one model so far.
+/// Statements of a server about one model so far.
 #[derive(Debug, Default)]
 pub(super) struct Statement {
     window: Option<u32>,
@@ -65,16 +65,16 @@ impl Statement {
     }
 
     /// Records the outcome of a try.
-    pub(super) const fn record(&mut self, heard: Heard) {
+    pub(super) const fn record(&mut self, heard: DescriptionOutcome) {
         self.tries += 1;
         match heard {
-            Heard::Window(window) => {
+            DescriptionOutcome::Window(window) => {
                 self.window = Some(window);
                 self.is_settled = true;
             }
-            Heard::AtMost(window) => self.window = Some(window),
-            Heard::Trouble => {}
-            Heard::Nothing | Heard::Silence => self.is_settled = true,
+            DescriptionOutcome::AtMost(window) => self.window = Some(window),
+            DescriptionOutcome::Trouble => {}
+            DescriptionOutcome::Nothing | DescriptionOutcome::Silence => self.is_settled = true,
         }
     }
 }
@@ -87,12 +87,19 @@ mod tests {
 
     #[test]
     fn a_statement_is_asked_for_until_it_is_made_and_within_a_bounded_time() {
-        for settled in [Heard::Window(4_096), Heard::Nothing, Heard::Silence] {
+        for settled in [
+            DescriptionOutcome::Window(4_096),
+            DescriptionOutcome::Nothing,
+            DescriptionOutcome::Silence,
+        ] {
             let mut statement = Statement::default();
             statement.record(settled);
             assert_eq!(statement.next_limit(FIRST), None, "{settled:?}");
         }
-        for open in [Heard::Trouble, Heard::AtMost(8_192)] {
+        for open in [
+            DescriptionOutcome::Trouble,
+            DescriptionOutcome::AtMost(8_192),
+        ] {
             let mut statement = Statement::default();
             let mut spent = Duration::ZERO;
             while let Some(limit) = statement.next_limit(FIRST) {
@@ -107,11 +114,11 @@ mod tests {
     #[test]
     fn a_later_statement_replaces_a_provisional_one() {
         let mut statement = Statement::default();
-        statement.record(Heard::AtMost(131_072));
+        statement.record(DescriptionOutcome::AtMost(131_072));
         assert_eq!(statement.window(), Some(131_072));
-        statement.record(Heard::Trouble);
+        statement.record(DescriptionOutcome::Trouble);
         assert_eq!(statement.window(), Some(131_072));
-        statement.record(Heard::Window(4_096));
+        statement.record(DescriptionOutcome::Window(4_096));
         assert_eq!(statement.window(), Some(4_096));
     }
 

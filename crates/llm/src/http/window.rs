@@ -5,11 +5,11 @@
 //! them if the server is on this machine or in a private network. A public server is asked for nothing but its list,
 //! unless the list names one of them.
 
-use super::attempt::Http;
+use super::caller::HttpCaller;
 use super::description;
 use super::exchange::ExchangeError;
 use super::provider::Provider;
-use super::statements::Heard;
+use super::statements::DescriptionOutcome;
 use crate::codec::Body;
 use crate::host::Proximity;
 use holon_domain::model::{ModelFailureKind, ModelRef};
@@ -28,7 +28,7 @@ impl Server {
     const ALL: [Self; 3] = [Self::LlamaCpp, Self::Ollama, Self::LmStudio];
 }
 
-impl Http {
+impl HttpCaller {
     /// Returns the context window that the server states for a model. Takes at most the time that `statements` allows,
     /// and none once the statement is settled.
     pub(crate) async fn stated_window(&self, provider: &Provider, model: &ModelRef) -> Option<u32> {
@@ -37,32 +37,37 @@ impl Http {
         if let Some(limit) = statement.next_limit(self.limits.description) {
             let asked = self.ask_window(provider, model.model());
             let heard = tokio::time::timeout(limit, asked).await;
-            let heard = heard.unwrap_or(Heard::Silence);
+            let heard = heard.unwrap_or(DescriptionOutcome::Silence);
             tracing::debug!(%model, ?heard, "the server was asked for the context window");
             statement.record(heard);
         }
         statement.window()
     }
 
-    async fn ask_window(&self, provider: &Provider, model: &str) -> Heard {
+    async fn ask_window(&self, provider: &Provider, model: &str) -> DescriptionOutcome {
         let listed = match self.read(provider, &provider.list).await {
             Ok(body) => description::listed(&body, model),
-            Err(Heard::Trouble) => return Heard::Trouble,
+            Err(DescriptionOutcome::Trouble) => return DescriptionOutcome::Trouble,
             Err(_) => description::ListedModel::default(),
         };
         if let Some(window) = listed.window {
-            return Heard::Window(window);
+            return DescriptionOutcome::Window(window);
         }
         for server in candidates(provider, listed.owned_by.as_deref()) {
             match self.ask_server(provider, *server, model).await {
-                Heard::Nothing => {}
+                DescriptionOutcome::Nothing => {}
                 heard => return heard,
             }
         }
-        Heard::Nothing
+        DescriptionOutcome::Nothing
     }
 
-    async fn ask_server(&self, provider: &Provider, server: Server, model: &str) -> Heard {
+    async fn ask_server(
+        &self,
+        provider: &Provider,
+        server: Server,
+        model: &str,
+    ) -> DescriptionOutcome {
         match server {
             Server::LlamaCpp => {
                 let read = |body: &[u8]| description::in_props(body);
@@ -77,9 +82,9 @@ impl Http {
     }
 
     /// A loaded model has the window it was loaded with; one that is not loaded gets the window that its parameters set.
-    async fn ask_ollama(&self, provider: &Provider, model: &str) -> Heard {
+    async fn ask_ollama(&self, provider: &Provider, model: &str) -> DescriptionOutcome {
         let Some(url) = provider.beside("api/show") else {
-            return Heard::Nothing;
+            return DescriptionOutcome::Nothing;
         };
         let body = Body::new(Map::from_iter([("model".to_owned(), json!(model))]));
         let shown = match self.post(provider, &url, &body).await {
@@ -87,13 +92,13 @@ impl Http {
             Err(heard) => return heard,
         };
         let Some(window) = shown.set.or(shown.longest) else {
-            return Heard::Nothing;
+            return DescriptionOutcome::Nothing;
         };
         let read = |body: &[u8]| description::loaded(body, model);
         match (self.ask_path(provider, "api/ps", read).await, shown.set) {
-            (Heard::Window(loaded), _) => Heard::Window(loaded),
-            (_, Some(set)) => Heard::Window(set),
-            (_, None) => Heard::AtMost(window),
+            (DescriptionOutcome::Window(loaded), _) => DescriptionOutcome::Window(loaded),
+            (_, Some(set)) => DescriptionOutcome::Window(set),
+            (_, None) => DescriptionOutcome::AtMost(window),
         }
     }
 
@@ -102,41 +107,48 @@ impl Http {
         provider: &Provider,
         path: &str,
         read: impl Fn(&[u8]) -> Option<u32>,
-    ) -> Heard {
+    ) -> DescriptionOutcome {
         let Some(url) = provider.beside(path) else {
-            return Heard::Nothing;
+            return DescriptionOutcome::Nothing;
         };
         match self.read(provider, &url).await {
-            Ok(body) => read(&body).map_or(Heard::Nothing, Heard::Window),
+            Ok(body) => read(&body).map_or(DescriptionOutcome::Nothing, DescriptionOutcome::Window),
             Err(heard) => heard,
         }
     }
 
-    async fn read(&self, provider: &Provider, url: &Url) -> Result<Vec<u8>, Heard> {
+    async fn read(&self, provider: &Provider, url: &Url) -> Result<Vec<u8>, DescriptionOutcome> {
         let answer = self.fetch(provider, url, Method::GET, None).await;
         answer.map_err(|error| judge(&error))
     }
 
-    async fn post(&self, provider: &Provider, url: &Url, body: &Body) -> Result<Vec<u8>, Heard> {
+    async fn post(
+        &self,
+        provider: &Provider,
+        url: &Url,
+        body: &Body,
+    ) -> Result<Vec<u8>, DescriptionOutcome> {
         let answer = self.fetch(provider, url, Method::POST, Some(body)).await;
         answer.map_err(|error| judge(&error))
     }
 }
 
 /// Judges whether the same request may succeed later.
-fn judge(error: &ExchangeError) -> Heard {
+fn judge(error: &ExchangeError) -> DescriptionOutcome {
     match error {
         ExchangeError::ErrorStatus { status, .. }
             if status.is_server_error() || matches!(status.as_u16(), 401 | 403 | 408 | 429) =>
         {
-            Heard::Trouble
+            DescriptionOutcome::Trouble
         }
-        ExchangeError::ErrorStatus { .. } | ExchangeError::Faulty { .. } => Heard::Nothing,
+        ExchangeError::ErrorStatus { .. } | ExchangeError::Faulty { .. } => {
+            DescriptionOutcome::Nothing
+        }
         ExchangeError::Failed(failure) => match failure.kind {
             ModelFailureKind::Connection
             | ModelFailureKind::Network
             | ModelFailureKind::Auth
-            | ModelFailureKind::Timeout => Heard::Trouble,
+            | ModelFailureKind::Timeout => DescriptionOutcome::Trouble,
             ModelFailureKind::RateLimited
             | ModelFailureKind::ServerError
             | ModelFailureKind::Quota
@@ -144,7 +156,7 @@ fn judge(error: &ExchangeError) -> Heard {
             | ModelFailureKind::InvalidResponse
             | ModelFailureKind::UnsupportedTransport
             | ModelFailureKind::ModelUnavailable
-            | ModelFailureKind::ContextLengthExceeded => Heard::Nothing,
+            | ModelFailureKind::ContextLengthExceeded => DescriptionOutcome::Nothing,
         },
     }
 }

@@ -47,7 +47,7 @@ async fn failure(lookup: impl Lookup + 'static, limits: HttpLimits) -> ModelFail
         Transport::OpenaiChatCompletions,
         "http://api.provider.invalid/v1",
     );
-    let http = Http::new(Arc::new(NoKey), limits)
+    let http = HttpCaller::new(Arc::new(NoKey), limits)
         .with_lookup(Arc::new(lookup))
         .unwrap();
     let router = Router::with_http("scripts".into(), vec![spec], http).unwrap();

@@ -1,6 +1,6 @@
 //! The ports of a test engine: a model that answers at once, and homes without other workspaces.
 
-use crate::ports::{SMALL_POLICY, says};
+use crate::ports::{SMALL_POLICY, refuse_template, says};
 use async_trait::async_trait;
 use holon_domain::AgentId;
 use holon_domain::delta::TextSink;
@@ -70,10 +70,7 @@ impl HomeHost for TrustedHomes {
         _agent_home: &str,
         choice: &HomeChoice,
     ) -> Result<(), String> {
-        match &choice.template {
-            Some(template) => Err(format!("there is no template {template:?}")),
-            None => Ok(()),
-        }
+        refuse_template(choice)
     }
 
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {

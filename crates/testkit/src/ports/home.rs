@@ -33,6 +33,14 @@ impl ScriptedHomes {
     }
 }
 
+/// Refuses every template: the fakes have none.
+pub(crate) fn refuse_template(choice: &HomeChoice) -> Result<(), String> {
+    match &choice.template {
+        Some(template) => Err(format!("there is no template {template:?}")),
+        None => Ok(()),
+    }
+}
+
 #[async_trait]
 impl HomeHost for ScriptedHomes {
     async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
@@ -52,10 +60,7 @@ impl HomeHost for ScriptedHomes {
         _agent_home: &str,
         choice: &HomeChoice,
     ) -> Result<(), String> {
-        match &choice.template {
-            Some(template) => Err(format!("there is no template {template:?}")),
-            None => Ok(()),
-        }
+        refuse_template(choice)
     }
 
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {

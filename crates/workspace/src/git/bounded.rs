@@ -13,9 +13,9 @@ const LOOK_PAUSE: Duration = Duration::from_millis(2);
 /// Bytes kept of the standard error. The rest is read and dropped.
 const STDERR_BYTES: usize = 4 << 10;
 
-/// What a process printed and how it ended.
+/// Output and exit status of a process that ran to its end.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct ProcessOutput {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
@@ -23,15 +23,15 @@ pub(super) struct Ended {
 
 /// Reason for which a process was not run to its end.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum ProcessError {
     Io(io::Error),
     TimedOut,
     TooMuchOutput,
 }
 
 /// One stream of the process, read to its end.
-enum Printed {
-    Stdout(Result<Vec<u8>, Broken>),
+enum StreamContent {
+    Stdout(Result<Vec<u8>, ProcessError>),
     Stderr(Vec<u8>),
 }
 
@@ -40,14 +40,14 @@ pub(super) fn run(
     command: &mut Command,
     limit: Duration,
     max_stdout: usize,
-) -> Result<Ended, Broken> {
+) -> Result<ProcessOutput, ProcessError> {
     let deadline = Instant::now() + limit;
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    let mut child = command.spawn().map_err(Broken::Io)?;
+    let mut child = command.spawn().map_err(ProcessError::Io)?;
     let ended = collect(&mut child, deadline, max_stdout);
     if ended.is_err() {
         kill(&mut child);
@@ -55,21 +55,27 @@ pub(super) fn run(
     ended
 }
 
-fn collect(child: &mut Child, deadline: Instant, max_stdout: usize) -> Result<Ended, Broken> {
+fn collect(
+    child: &mut Child,
+    deadline: Instant,
+    max_stdout: usize,
+) -> Result<ProcessOutput, ProcessError> {
     let (sender, printed) = mpsc::channel();
     read_streams(child, &sender, max_stdout);
     let (mut stdout, mut stderr) = (None, None);
     while stdout.is_none() || stderr.is_none() {
         match printed.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Printed::Stdout(read)) => stdout = Some(read?),
-            Ok(Printed::Stderr(read)) => stderr = Some(read),
-            Err(RecvTimeoutError::Timeout) => return Err(Broken::TimedOut),
+            Ok(StreamContent::Stdout(read)) => stdout = Some(read?),
+            Ok(StreamContent::Stderr(read)) => stderr = Some(read),
+            Err(RecvTimeoutError::Timeout) => return Err(ProcessError::TimedOut),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Broken::Io(io::Error::other("a reader thread ended early")));
+                return Err(ProcessError::Io(io::Error::other(
+                    "a reader thread ended early",
+                )));
             }
         }
     }
-    Ok(Ended {
+    Ok(ProcessOutput {
         status: wait(child, deadline, &printed)?,
         stdout: stdout.unwrap_or_default(),
         stderr: stderr.unwrap_or_default(),
@@ -77,29 +83,29 @@ fn collect(child: &mut Child, deadline: Instant, max_stdout: usize) -> Result<En
 }
 
 /// Reads both streams on threads of their own, which end when the streams do.
-fn read_streams(child: &mut Child, sender: &Sender<Printed>, max_stdout: usize) {
+fn read_streams(child: &mut Child, sender: &Sender<StreamContent>, max_stdout: usize) {
     if let Some(mut stream) = child.stdout.take() {
         let sender = sender.clone();
         thread::spawn(move || {
             // The receiver is gone if a bound was reached; then the text is not wanted.
-            drop(sender.send(Printed::Stdout(read_all(&mut stream, max_stdout))));
+            drop(sender.send(StreamContent::Stdout(read_all(&mut stream, max_stdout))));
         });
     }
     if let Some(mut stream) = child.stderr.take() {
         let sender = sender.clone();
         thread::spawn(move || {
-            drop(sender.send(Printed::Stderr(read_head(&mut stream, STDERR_BYTES))));
+            drop(sender.send(StreamContent::Stderr(read_head(&mut stream, STDERR_BYTES))));
         });
     }
 }
 
-fn read_all(stream: &mut impl Read, max: usize) -> Result<Vec<u8>, Broken> {
+fn read_all(stream: &mut impl Read, max: usize) -> Result<Vec<u8>, ProcessError> {
     let mut text = Vec::new();
     let bound = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
     let read = stream.take(bound).read_to_end(&mut text);
     match read {
-        Err(error) => Err(Broken::Io(error)),
-        Ok(_) if text.len() > max => Err(Broken::TooMuchOutput),
+        Err(error) => Err(ProcessError::Io(error)),
+        Ok(_) if text.len() > max => Err(ProcessError::TooMuchOutput),
         Ok(_) => Ok(text),
     }
 }
@@ -119,14 +125,14 @@ fn read_head(stream: &mut impl Read, max: usize) -> Vec<u8> {
 fn wait(
     child: &mut Child,
     deadline: Instant,
-    empty: &Receiver<Printed>,
-) -> Result<ExitStatus, Broken> {
+    empty: &Receiver<StreamContent>,
+) -> Result<ExitStatus, ProcessError> {
     loop {
-        if let Some(status) = child.try_wait().map_err(Broken::Io)? {
+        if let Some(status) = child.try_wait().map_err(ProcessError::Io)? {
             return Ok(status);
         }
         if Instant::now() >= deadline {
-            return Err(Broken::TimedOut);
+            return Err(ProcessError::TimedOut);
         }
         drop(empty.recv_timeout(LOOK_PAUSE));
     }
@@ -181,7 +187,7 @@ mod tests {
         .unwrap();
         let script = format!("cat {} & wait", pipe.display());
         let broken = run(&mut shell(&script), Duration::from_millis(50), 100);
-        assert!(matches!(broken, Err(Broken::TimedOut)), "{broken:?}");
+        assert!(matches!(broken, Err(ProcessError::TimedOut)), "{broken:?}");
     }
 
     #[test]
@@ -191,6 +197,9 @@ mod tests {
             Duration::from_secs(10),
             1_000,
         );
-        assert!(matches!(broken, Err(Broken::TooMuchOutput)), "{broken:?}");
+        assert!(
+            matches!(broken, Err(ProcessError::TooMuchOutput)),
+            "{broken:?}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// What a path turned out to be.
+/// Kind of a path, and the directories that follow from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detection {
     pub kind: DetectedKind,

@@ -80,7 +80,7 @@ const SETTINGS: &[(&str, &str)] = &[
 /// Keys that change which files git works on. A repository that sets one is refused.
 const REFUSED: &[&str] = &["core.worktree", "core.virtualfilesystem"];
 
-/// What the repository's own configuration asks for.
+/// Keys of the repository's own configuration that a command has to override.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct RepositoryKeys {
     /// Names of the filters that are configured.

@@ -18,7 +18,7 @@ pub(super) struct LinkedWorktree {
     pub(super) common_dir: PathBuf,
 }
 
-/// What the `.git` file of a directory leads to.
+/// Target of the `.git` file of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GitFile {
     /// A worktree of another directory's repository.

@@ -1,6 +1,6 @@
 //! One repository, opened for the runtime's git commands.
 
-use super::bounded::{self, Broken, Ended};
+use super::bounded::{self, ProcessError, ProcessOutput};
 use super::overrides::{ENVIRONMENT, RepositoryKeys};
 use super::{CommitId, GitError};
 use holon_domain::limits::{GIT_OUTPUT_BYTES, GIT_READ_MS, GIT_WRITE_MS};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Where the program is looked for if the host names no directories.
+/// Directories in which git is searched if the host names none.
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Characters of git's own message that an error shows.
 const STDERR_CHARS: usize = 600;
@@ -31,13 +31,13 @@ impl Default for Git {
     }
 }
 
-/// What a git command printed.
+/// Output of a git command that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitOutput {
     pub stdout: Vec<u8>,
     /// True if the command ended with code 0.
     pub success: bool,
-    /// What git said on its standard error, cut to a bound.
+    /// Standard error of git, cut to a bound.
     pub stderr: String,
 }
 
@@ -190,13 +190,13 @@ impl Repository {
             GIT_OUTPUT_BYTES,
         ) {
             Ok(ended) => Ok(output_of(ended)),
-            Err(Broken::Io(error)) => Err(GitError::NotStarted(error)),
-            Err(Broken::TimedOut) => Err(GitError::TimedOut {
+            Err(ProcessError::Io(error)) => Err(GitError::NotStarted(error)),
+            Err(ProcessError::TimedOut) => Err(GitError::TimedOut {
                 command: name(),
                 dir: dir(),
                 limit_ms,
             }),
-            Err(Broken::TooMuchOutput) => Err(GitError::TooMuchOutput {
+            Err(ProcessError::TooMuchOutput) => Err(GitError::TooMuchOutput {
                 command: name(),
                 dir: dir(),
                 limit: GIT_OUTPUT_BYTES,
@@ -221,7 +221,7 @@ impl Repository {
     }
 }
 
-fn output_of(ended: Ended) -> GitOutput {
+fn output_of(ended: ProcessOutput) -> GitOutput {
     let said = String::from_utf8_lossy(&ended.stderr);
     GitOutput {
         success: ended.status.success(),

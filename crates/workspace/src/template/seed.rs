@@ -21,7 +21,7 @@ use std::path::Path;
 /// Name of the marker.
 const MARKER: &str = ".holon-builtin-template.json";
 
-/// What the marker holds.
+/// Content of the marker file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Marker {
     sha256: String,

@@ -1,4 +1,4 @@
-//! What reaches git as arguments and as its environment, seen by a program in its place that writes both down.
+//! Tests of the arguments and the environment of git, as seen by a program in its place that writes both down.
 
 use super::fixture::{World, commit, git, make_repository};
 use holon_domain::workspace::{CleanVerdict, UseMode};

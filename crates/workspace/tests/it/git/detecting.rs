@@ -1,4 +1,4 @@
-//! What a path is found to be.
+//! Tests of the detection of repositories, worktrees and plain directories.
 
 use super::fixture::{World, git, make_repository};
 use holon_domain::workspace::{DetectedKind, ReservedDirs};

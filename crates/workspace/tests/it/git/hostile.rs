@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-/// What the runtime does with a hostile repository in isolated mode.
+/// Treatment of a hostile repository in isolated mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Isolation {
     /// The worktree is made and cleaned up.
