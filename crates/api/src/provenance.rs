@@ -236,6 +236,7 @@ impl Provenance {
             Event::ProviderFallbackSelected(e) => Self::run(e.run_id.as_ref()),
             Event::AssistantRoundRecorded(e) => Self::run(e.run_id.as_ref()),
             Event::MaxOutputTokensRecovery(e) => Self::run(e.run_id.as_ref()),
+            Event::TurnLocalCompactionApplied(e) => Self::run(Some(&e.run_id)),
             Event::ProcessExecutionRequested(e) => Self {
                 trust: Some(e.authority_class.into()),
                 authority_class: Some(e.authority_class),

@@ -64,6 +64,8 @@ pub struct AttemptState {
     pub without_network_ms: u64,
     /// Number of times the round has waited for an allowance.
     pub parks: u32,
+    /// True unless a request of this round was already refused for its length.
+    pub may_compact: bool,
 }
 
 /// The action that can resolve a kind of failure.
@@ -77,8 +79,8 @@ pub enum Remedy {
     Allowance,
     /// Only another model may accept the request.
     OtherModel,
-    /// No model may be asked again, because the request itself was refused.
-    None,
+    /// A shorter request may succeed. The same one is refused by every model.
+    Compaction,
 }
 
 /// Maps each kind of failure to its remedy.
@@ -96,7 +98,7 @@ pub const fn remedy(kind: ModelFailureKind) -> Remedy {
         | ModelFailureKind::InvalidResponse
         | ModelFailureKind::UnsupportedTransport
         | ModelFailureKind::ModelUnavailable => Remedy::OtherModel,
-        ModelFailureKind::ContextLengthExceeded => Remedy::None,
+        ModelFailureKind::ContextLengthExceeded => Remedy::Compaction,
     }
 }
 
@@ -105,7 +107,7 @@ pub const fn remedy(kind: ModelFailureKind) -> Remedy {
 pub const fn allows_fallback(kind: ModelFailureKind) -> bool {
     match remedy(kind) {
         Remedy::Retry | Remedy::Allowance | Remedy::OtherModel => true,
-        Remedy::Network | Remedy::None => false,
+        Remedy::Network | Remedy::Compaction => false,
     }
 }
 
@@ -119,7 +121,7 @@ pub fn renewal_ms(failure: &ModelFailure) -> Option<u64> {
         // A provider that asks for a longer pause than any retry waits has used up an allowance, even if it reports
         // another kind.
         Remedy::Retry if asked > limits::BACKOFF_MAX_MS => Some(asked),
-        Remedy::Retry | Remedy::Network | Remedy::OtherModel | Remedy::None => None,
+        Remedy::Retry | Remedy::Network | Remedy::OtherModel | Remedy::Compaction => None,
     }
 }
 
@@ -138,7 +140,8 @@ pub fn judge(failure: &ModelFailure, state: AttemptState, chance: u128) -> Dispo
         Remedy::OtherModel if is_worth_one_more_try(failure.kind, state) => {
             retry(failure.retry_after_ms, state, chance)
         }
-        Remedy::Allowance | Remedy::OtherModel | Remedy::None => Disposition::FailFast,
+        Remedy::Compaction if state.may_compact => Disposition::Retry { backoff_ms: 0 },
+        Remedy::Allowance | Remedy::OtherModel | Remedy::Compaction => Disposition::FailFast,
     }
 }
 

@@ -4,7 +4,7 @@
 mod round;
 
 pub(crate) use round::{CallIntent, CurrentRound};
-pub use round::{ContextSize, RoundAnswer, RoundTiming, StaleReminder, blocks};
+pub use round::{ContextSize, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
@@ -156,6 +156,8 @@ pub enum Input {
         timing: RoundTiming,
         /// Messages that the failed request contained. They are still queued.
         interjected: Vec<QueueEntry>,
+        /// Estimated tokens of the failed request; 0 if none was built.
+        request_tokens: u64,
     },
     /// The running tool call ended.
     ToolFinished {

@@ -79,11 +79,13 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             failure,
             timing,
             interjected,
+            request_tokens,
         } => {
             let failed = turn::FailedAttempt {
                 failure,
                 timing: *timing,
                 interjected,
+                request_tokens: *request_tokens,
             };
             Ok(turn::handle_failure(draft, *stamp, &failed))
         }

@@ -33,8 +33,8 @@ pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
     AssistantRoundRecorded, MaxOutputTokensRecovery, ProcessExecutionRequested, RuntimeError,
-    SuspensionEnd, ToolExecuted, ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted,
-    TurnSuspended, TurnSuspensionEnded, TurnTerminal,
+    SuspensionEnd, ToolExecuted, ToolExecutionFailed, TurnContextBuilt, TurnLocalCompactionApplied,
+    TurnResumed, TurnStarted, TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 
 pub use work::{
@@ -183,6 +183,9 @@ events! {
     AssistantRoundRecorded = "assistant_round_recorded", v 1;
     /// An answer was cut off by the output limit, and the model is asked to continue.
     MaxOutputTokensRecovery = "max_output_tokens_recovery", v 1;
+    /// A request of a long turn was shortened: older rounds gave way to a recap that the runtime wrote, or results in
+    /// the newest rounds were cut. The log and the transcript keep the whole.
+    TurnLocalCompactionApplied = "turn_local_compaction_applied", v 1;
     /// A call asks for a command. Recorded in the commit that begins the call, before the shell starts anything: once
     /// for each command of a batch, and not again when a restart finds the command. It does not prove that the command
     /// ran. The shell may refuse the command, skip it because an earlier one of its batch failed, or find it running

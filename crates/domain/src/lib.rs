@@ -11,6 +11,7 @@ pub mod block;
 pub mod brief;
 pub mod closure;
 pub mod command;
+pub mod compaction;
 pub mod consequence;
 pub mod continuation;
 pub mod decision;

@@ -5,6 +5,7 @@
 
 use crate::attempt::{AttemptTimeline, RoundAttempts, TokenUsage};
 use crate::block::Block;
+use crate::compaction::Recap;
 use crate::failure::FailureArtifact;
 use crate::id::{CallId, MessageId, TaskId};
 use crate::intent::Intent;
@@ -91,6 +92,8 @@ pub enum LogEntry {
         /// Milliseconds from the start of the call to its outcome.
         duration_ms: u64,
     },
+    /// Recap of older rounds of the turn. Written with the first answer whose request had it.
+    Recap(Recap),
     /// The runtime asked the model to continue.
     ContinuationPrompt { text: String, reason: String },
     RuntimeFailure {
@@ -131,6 +134,7 @@ impl LogEntry {
             | Self::AssistantRound { .. }
             | Self::ToolResult { .. }
             | Self::ContinuationPrompt { .. }
+            | Self::Recap(_)
             | Self::RuntimeFailure { .. } => None,
         }
     }

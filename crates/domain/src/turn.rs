@@ -244,6 +244,15 @@ pub struct ResumeMark {
     pub log_end: LogSeq,
 }
 
+/// Bound on the prompts of a turn after one was refused for its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptCeiling {
+    /// Most estimated tokens of a prompt.
+    pub tokens: u64,
+    /// Round whose request was refused, counted from 1. A second refusal of the same round ends the turn.
+    pub round: u32,
+}
+
 /// Open turn of an agent. An agent has at most one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenTurn {
@@ -299,6 +308,9 @@ pub struct OpenTurn {
     pub followups: u32,
     /// Tokens used so far.
     pub usage: TokenUsage,
+    /// Largest prompt that the turn still sends. Absent until a request was refused for its length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_ceiling: Option<PromptCeiling>,
     /// Stored failed attempts of the current round, each a row of its own.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub failed_attempts: u32,

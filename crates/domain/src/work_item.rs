@@ -227,3 +227,13 @@ impl WorkItemRecord {
         self.todo_list.iter().filter(in_state).count()
     }
 }
+
+/// A reminder in a long turn that the current work item was not updated for many rounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleReminder {
+    pub work_item_id: WorkItemId,
+    /// Model rounds since a work item was last updated.
+    pub rounds_since_update: u32,
+    /// True if the reminder was due and the request had no room for it.
+    pub skipped: bool,
+}

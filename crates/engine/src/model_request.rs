@@ -5,27 +5,27 @@
 //! same code as the round after a tool call. Invariant: the outcome names the messages that its request held, and only
 //! there are they consumed.
 
-mod reminder;
-
-pub use reminder::ReminderTerms;
-
 use crate::kernel::intents_of;
-use holon_core::input::{ContextSize, RoundTiming, StaleReminder, blocks};
+use holon_core::input::{ContextSize, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
+use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
-use holon_domain::message::MessageEnvelope;
-use holon_domain::model::{ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
-use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
+use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
+pub use holon_prompt::conversation::ReminderTerms;
+use holon_prompt::conversation::{BuiltConversation, ConversationInput};
 use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work};
 use holon_store::TurnRows;
-use reminder::Reminder;
+
+/// Largest error of a token estimate, as a divisor of the true size.
+const ESTIMATE_ERROR: u64 = 6;
 
 /// Files that the shell read for a request.
 #[derive(Debug, Clone)]
@@ -55,6 +55,9 @@ pub struct RoundRequest {
     boundary: InterjectionBoundary,
     plan: Option<(WorkItemId, PlanArtifact)>,
     reminder: Option<StaleReminder>,
+    compaction: Option<Compaction>,
+    /// Window of the model in tokens. Absent if it is assumed or learned.
+    window: Option<u32>,
 }
 
 impl RoundRequest {
@@ -74,7 +77,8 @@ impl RoundRequest {
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
         let tools = holon_tools::offered(preset, policy.freeform_tools);
-        let built = build_frame(&rows, &model, &tools, policy, &files)?;
+        let budget = turn_budget(&rows, policy);
+        let built = build_frame(&rows, &model, &tools, budget, &files)?;
         let (frame, context) = (frame_record(&built), context_size(&built));
         let mut request = ModelRequest {
             model,
@@ -91,8 +95,8 @@ impl RoundRequest {
                 .model_rounds
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
-        let mut reminder = conversation_reminder(&rows, &request, policy, terms);
-        request.conversation = conversation(&rows, &mut reminder);
+        let built_conversation = conversation(&rows, &request, budget, terms);
+        request.conversation = built_conversation.items;
         request.max_output_tokens = output_room(&request, policy);
         let kept = if rows.turn.rounds == 0 {
             vec![
@@ -114,7 +118,9 @@ impl RoundRequest {
             stated: None,
             preset,
             plan: changed_plan(rows.item.as_ref(), files.plan),
-            reminder: reminder.into_newest(),
+            reminder: built_conversation.reminder,
+            compaction: built_conversation.compaction,
+            window: known_window(policy),
         })
     }
 
@@ -122,6 +128,25 @@ impl RoundRequest {
     #[must_use]
     pub fn with_statement(self, stated: Option<LearnedLimits>) -> Self {
         Self { stated, ..self }
+    }
+
+    /// Returns a failure if the request cannot fit the model's window, even if its size was estimated too high. Such a
+    /// request is not sent.
+    #[must_use]
+    pub fn over_length(&self) -> Option<ModelFailure> {
+        let window = u64::from(self.window?);
+        let tokens = self.request.estimated_tokens();
+        (tokens > window + window / ESTIMATE_ERROR).then(|| {
+            ModelFailure::new(
+                ModelFailureKind::ContextLengthExceeded,
+                format!(
+                    "the prompt takes about {tokens} tokens after everything that may be left out was left out, and \
+                     {} takes {window}; choose a model with a larger window, or shorten the message or the \
+                     instruction files",
+                    self.request.model
+                ),
+            )
+        })
     }
 
     /// Maps the model's reply or failure to the outcome that is committed.
@@ -146,6 +171,7 @@ impl RoundRequest {
                 },
                 timing,
                 interjected: self.queued,
+                request_tokens: self.request.estimated_tokens(),
             },
         }
     }
@@ -171,6 +197,7 @@ impl RoundRequest {
             shown_items: self.shown_items,
             plan: self.plan,
             reminder: self.reminder,
+            compaction: self.compaction,
             kept: self.kept,
             blocks,
             stop_reason: reply.stop_reason,
@@ -205,7 +232,7 @@ fn build_frame(
     rows: &TurnRows,
     model: &ModelRef,
     tools: &ToolSet,
-    policy: ModelPolicy,
+    budget_tokens: u32,
     files: &RequestFiles,
 ) -> Option<BuiltFrame> {
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
@@ -228,7 +255,7 @@ fn build_frame(
         tasks: &tasks,
         now: rows.turn.started_at,
         tools,
-        budget_tokens: prompt_budget(policy),
+        budget_tokens,
     };
     Some(match &rows.frame {
         Some(kept) => holon_prompt::rebuild(&input, &kept.stable, &kept.agent_scoped),
@@ -278,6 +305,23 @@ fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListE
     ran
 }
 
+/// Token budget of this turn's prompts: that of the model, below the length that a provider refused in this turn.
+fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> u32 {
+    let ceiling = rows.turn.prompt_ceiling.map(|ceiling| ceiling.tokens);
+    let ceiling = ceiling.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+    prompt_budget(policy).min(ceiling)
+}
+
+/// Window of the model; `None` if it is assumed or learned. A request may prove such a window too small.
+const fn known_window(policy: ModelPolicy) -> Option<u32> {
+    match policy.source {
+        PolicySource::UnknownFallback | PolicySource::Learned => None,
+        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride => {
+            Some(policy.context_window_tokens)
+        }
+    }
+}
+
 /// Token budget of a prompt: its share of the window, less the room for the answer.
 fn prompt_budget(policy: ModelPolicy) -> u32 {
     let answer = policy
@@ -322,70 +366,29 @@ fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimit
     (took > window).then_some(LearnedLimits::window(took, LimitSource::Answer))
 }
 
-/// Creates the reminder with the token budget that the rest of the request leaves for the conversation.
-fn conversation_reminder(
+/// Smallest part of a prompt's budget that is left to the conversation, as a divisor. A frame that takes more leaves
+/// the excess to the room of the answer.
+const LEAST_CONVERSATION_SHARE: u64 = 8;
+
+/// Builds the conversation in the room that the rest of the request leaves.
+fn conversation(
     rows: &TurnRows,
     request: &ModelRequest,
-    policy: ModelPolicy,
-    terms: ReminderTerms,
-) -> Reminder {
-    let budget = u64::from(prompt_budget(policy));
+    budget: u32,
+    reminders: ReminderTerms,
+) -> BuiltConversation {
+    let budget = u64::from(budget);
     let room = budget.saturating_sub(request.estimated_tokens());
-    let room = usize::try_from(room).unwrap_or(usize::MAX);
-    Reminder::new(terms, &rows.turn, &rows.entries, room)
-}
-
-/// Builds the conversation since the frame, followed by the queued messages.
-fn conversation(rows: &TurnRows, reminder: &mut Reminder) -> Vec<ConversationItem> {
-    let mut said = Vec::new();
-    for entry in &rows.entries {
-        said.extend(reminder.take_before(entry));
-        if let Some(item) = to_conversation_item(rows, entry) {
-            reminder.subtract(&item);
-            said.push(item);
-        }
-    }
-    said.extend(reminder.take_at_end());
-    let waiting = rows
-        .queued
-        .iter()
-        .map(|entry| interjection_item(&entry.envelope));
-    said.extend(waiting);
-    said
-}
-
-/// Converts a log entry to its part of the conversation, if it has one.
-fn to_conversation_item(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
-    match entry {
-        // Providers refuse an assistant message without content.
-        LogEntry::AssistantRound { blocks, .. } if blocks.is_empty() => None,
-        LogEntry::AssistantRound { blocks, tries, .. } => Some(ConversationItem::Assistant {
-            model_ref: tries.model_ref.clone(),
-            blocks: blocks.to_vec(),
-        }),
-        LogEntry::ToolResult {
-            call_id, envelope, ..
-        } => Some(ConversationItem::ToolResult {
-            call_id: call_id.clone(),
-            content: holon_tools::receipt(envelope),
-            is_error: envelope.error().is_some(),
-        }),
-        LogEntry::Interjection { message_seq, .. } => {
-            rows.messages.get(message_seq).map(interjection_item)
-        }
-        LogEntry::ContinuationPrompt { text, .. } => {
-            Some(ConversationItem::User { text: text.clone() })
-        }
-        LogEntry::IncomingMessage { .. } | LogEntry::Frame(_) | LogEntry::RuntimeFailure { .. } => {
-            None
-        }
-    }
-}
-
-fn interjection_item(message: &MessageEnvelope) -> ConversationItem {
-    ConversationItem::User {
-        text: holon_prompt::interjection_text(message),
-    }
+    let room = room.max(budget / LEAST_CONVERSATION_SHARE);
+    holon_prompt::conversation::build(&ConversationInput {
+        turn: &rows.turn,
+        entries: &rows.entries,
+        messages: &rows.messages,
+        queued: &rows.queued,
+        receipt: holon_tools::receipt,
+        reminders,
+        room_tokens: usize::try_from(room).unwrap_or(usize::MAX),
+    })
 }
 
 fn boundary(entries: &[LogEntry], rounds: u32) -> InterjectionBoundary {

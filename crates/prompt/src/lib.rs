@@ -5,6 +5,7 @@
 //! byte. It reads no files and no clock, and knows neither a provider's wire format nor the tools' schemas.
 
 mod context;
+pub mod conversation;
 mod digest;
 mod fence;
 pub mod frame;

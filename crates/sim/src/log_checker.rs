@@ -135,6 +135,15 @@ impl LogChecker {
                 }
                 Ok(EntryMeaning::Other)
             }
+            LogEntry::Recap(recap) => {
+                let past = 0 < recap.first_round
+                    && recap.first_round <= recap.last_round
+                    && recap.last_round < turn.round;
+                ensure(past, "a recap stands for rounds before the newest", || {
+                    format!("{recap:?} after round {}", turn.round)
+                })?;
+                Ok(EntryMeaning::Other)
+            }
             LogEntry::ContinuationPrompt { .. } => {
                 turn.check_no_open_call("a prompt to go on")?;
                 ensure(turn.round > 0, "going on needs something said", String::new)?;

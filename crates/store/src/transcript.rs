@@ -1,6 +1,6 @@
 //! The transcript: the log as people and clients read it, with message bodies included.
 //!
-//! It is a projection; nothing here is stored. Frames are not entries of their own: their content is shown on the
+//! It is a projection; nothing here is stored. Frames and recaps are not entries of their own: their content is shown on the
 //! assistant rounds of their turn.
 
 use crate::error::Error;
@@ -76,6 +76,8 @@ fn collect(conn: &Connection, no: AgentNo, count: usize) -> Result<Page, Error> 
         let row = read_row(row)?;
         if let LogEntry::Frame(frame) = row.entry {
             page.frames.entry(row.turn_index).or_insert(frame);
+        } else if matches!(row.entry, LogEntry::Recap(_)) {
+            continue;
         } else if page.rows.len() < count {
             page.rows.push(row);
             continue;
@@ -126,7 +128,7 @@ fn project(
             set(&mut entry.data, "boundary", serde_json::to_value(boundary)?);
         }
         // Never collected as a row. If it were, it would be shown empty rather than lost.
-        LogEntry::Frame(_) => {}
+        LogEntry::Frame(_) | LogEntry::Recap(_) => {}
         said @ LogEntry::AssistantRound { .. } => fill_round(said, frame, &mut entry)?,
         LogEntry::ToolResult {
             round,

@@ -202,6 +202,7 @@ const fn frame_of(entry: &LogEntry) -> Option<&FrameRecord> {
         | LogEntry::Interjection { .. }
         | LogEntry::AssistantRound { .. }
         | LogEntry::ToolResult { .. }
+        | LogEntry::Recap(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => None,
     }

@@ -9,6 +9,7 @@ const FIRST: AttemptState = AttemptState {
     attended: false,
     without_network_ms: 0,
     parks: 0,
+    may_compact: false,
 };
 
 fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
@@ -51,6 +52,20 @@ fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model(
     unsupported_transport: fail_fast fail_fast fail_fast, then next model
     model_unavailable: fail_fast fail_fast fail_fast, then next model
     ");
+}
+
+#[test]
+fn a_request_that_is_too_long_is_repeated_at_once_if_it_may_be_compacted() {
+    let too_long = failure(ModelFailureKind::ContextLengthExceeded, None);
+    let compactable = AttemptState {
+        may_compact: true,
+        ..FIRST
+    };
+    assert_eq!(
+        judge(&too_long, compactable, 0),
+        Disposition::Retry { backoff_ms: 0 }
+    );
+    assert_eq!(judge(&too_long, FIRST, 0), Disposition::FailFast);
 }
 
 #[test]
@@ -138,6 +153,7 @@ fn without_a_network_pauses_grow_to_a_bound_use_up_no_try_and_end_at_last() {
             attended,
             without_network_ms,
             parks: 0,
+            ..FIRST
         };
         judge(&offline, state, 0)
     };

@@ -2,6 +2,7 @@
 
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, OpaqueData, ToolCall, calls_of, text_beginning};
+use holon_domain::compaction::Compaction;
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ReplyBlock, StopReason};
@@ -9,7 +10,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolError;
 use holon_domain::turn::LogSeq;
-use holon_domain::work_item::PlanArtifact;
+use holon_domain::work_item::{PlanArtifact, StaleReminder};
 use holon_domain::{CallId, Entropy, Timestamp, WorkItemId, limits, text};
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ impl CurrentRound {
             | LogEntry::Interjection { .. }
             | LogEntry::ToolResult { .. }
             | LogEntry::ContinuationPrompt { .. }
+            | LogEntry::Recap(_)
             | LogEntry::RuntimeFailure { .. } => None,
         }
     }
@@ -89,22 +91,14 @@ pub struct RoundAnswer {
     pub plan: Option<(WorkItemId, PlanArtifact)>,
     /// Reminder to update the current work item that this request was the first to hold; `None` if none was due.
     pub reminder: Option<StaleReminder>,
+    /// Compaction that this request was the first to have; `None` if it had none or only that of the log.
+    pub compaction: Option<Compaction>,
     /// Texts that the frame refers to, by hash. Sent on the turn's first round only.
     pub kept: Vec<(String, String)>,
     pub context: ContextSize,
     /// Limits learned from the answer, such as a context window that is wider than recorded.
     pub learned: Option<LearnedLimits>,
     pub timing: RoundTiming,
-}
-
-/// A reminder in a long turn that the current work item was not updated for many rounds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StaleReminder {
-    pub work_item_id: WorkItemId,
-    /// Model rounds since a work item was last updated.
-    pub rounds_since_update: u32,
-    /// True if the reminder was due and the request had no room for it.
-    pub skipped: bool,
 }
 
 impl RoundAnswer {

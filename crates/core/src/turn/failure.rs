@@ -18,7 +18,7 @@ use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueEntry;
 use holon_domain::timer::DueAction;
-use holon_domain::turn::{OpenTurn, PauseCause, Phase, ResumeMark, TerminalReason};
+use holon_domain::turn::{OpenTurn, PauseCause, Phase, PromptCeiling, ResumeMark, TerminalReason};
 use holon_domain::{limits, text};
 
 /// Returns the effect whose answer the turn waits for.
@@ -41,6 +41,8 @@ pub(crate) struct FailedAttempt<'a> {
     pub(crate) timing: RoundTiming,
     /// Messages that the request contained. They are still queued.
     pub(crate) interjected: &'a [QueueEntry],
+    /// Estimated tokens of the request; 0 if none was built.
+    pub(crate) request_tokens: u64,
 }
 
 /// Handles a failed request of the open turn.
@@ -78,6 +80,9 @@ pub(crate) fn handle_failure(
         ..attempt_record(&turn, failure, failed.timing, verdict)
     };
     keep(draft, &mut turn, record);
+    if failure.kind == ModelFailureKind::ContextLengthExceeded {
+        lower_ceiling(&mut turn, failed.request_tokens);
+    }
     // A prompt waits from the time its model was asked. The host is alive to record this, so earlier resumptions no
     // longer count.
     let since = &mut turn.patience.since;
@@ -93,6 +98,18 @@ pub(crate) fn handle_failure(
         FailureAction::Refused => handle_refusal(draft, turn, failed),
     }
     Reply::Done
+}
+
+/// Bounds the prompts of the rest of the turn by three quarters of the one that was refused. The estimate may be far
+/// from the provider's own count, so the refused size is all that is known for sure.
+fn lower_ceiling(turn: &mut OpenTurn, refused_tokens: u64) {
+    let known = turn
+        .prompt_ceiling
+        .map_or(u64::MAX, |ceiling| ceiling.tokens);
+    turn.prompt_ceiling = Some(PromptCeiling {
+        tokens: known.min(refused_tokens / 4 * 3),
+        round: turn.rounds + 1,
+    });
 }
 
 /// The action that follows a failed try.
@@ -129,7 +146,7 @@ fn choose_action(
             },
         },
         Disposition::Exhausted | Disposition::FailFast => match attempt::remedy(kind) {
-            Remedy::None => FailureAction::Refused,
+            Remedy::Compaction => FailureAction::Refused,
             // Without a network only a local model can answer.
             Remedy::Network => {
                 local_fallback(draft, turn).map_or(FailureAction::ChainFailed, FailureAction::Model)
@@ -270,6 +287,9 @@ fn attempt_state(turn: &OpenTurn) -> AttemptState {
         attended: turn.attended,
         without_network_ms: turn.offline_ms,
         parks: turn.parks,
+        may_compact: turn
+            .prompt_ceiling
+            .is_none_or(|ceiling| ceiling.round != turn.rounds + 1),
     }
 }
 

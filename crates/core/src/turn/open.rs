@@ -69,6 +69,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         output_limit_hits: 0,
         followups: 0,
         usage: Default::default(),
+        prompt_ceiling: None,
         failed_attempts: 0,
         tries: 0,
         offline_ms: 0,

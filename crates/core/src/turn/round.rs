@@ -18,6 +18,7 @@ use holon_domain::decision::Fact;
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, MessageProcessingStarted,
     OperatorInterjectionAdmitted, ProviderRoundCompleted, TurnContextBuilt,
+    TurnLocalCompactionApplied,
 };
 use holon_domain::intent::Intent;
 use holon_domain::log::{InterjectionBoundary, LogEntry};
@@ -42,6 +43,7 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     turn.patience = Patience::default();
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, answer);
+    record_compaction(draft, &turn, answer);
     work::handle_answered_request(draft, &mut turn, answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
     let tries = close_tries(draft, &mut turn, answer.timing);
@@ -217,6 +219,31 @@ fn record_frame(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
         run_id: Some(turn.run_id.clone()),
         message_seq: Some(turn.message_seq),
     }));
+}
+
+/// Writes the recap that the answered request was the first to have. Later requests repeat it.
+fn record_compaction(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
+    let Some(compaction) = &answer.compaction else {
+        return;
+    };
+    let recap = compaction.recap.as_ref();
+    draft.event(Event::TurnLocalCompactionApplied(
+        TurnLocalCompactionApplied {
+            turn_index: turn.turn_index,
+            round: turn.rounds,
+            compacted_rounds: recap.map_or(0, |recap| recap.last_round + 1 - recap.first_round),
+            exact_tail_rounds: compaction.exact_rounds,
+            projected_tokens: compaction.tokens_before,
+            effective_tokens: compaction.tokens_after,
+            room_tokens: compaction.room_tokens,
+            strict_fallback_applied: compaction.shortened_results,
+            run_id: turn.run_id.clone(),
+            message_seq: turn.message_seq,
+        },
+    ));
+    if let Some(recap) = recap {
+        draft.log(turn.turn_index, LogEntry::Recap(recap.clone()));
+    }
 }
 
 fn consume_interjections(

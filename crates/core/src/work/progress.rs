@@ -5,7 +5,7 @@
 
 use super::{no_idle_turns, store, write};
 use crate::draft::Draft;
-use crate::input::{RoundAnswer, StaleReminder};
+use crate::input::RoundAnswer;
 use crate::planted::{Fault, is_planted};
 use crate::subsystem::WORK_QUEUE;
 use crate::turn::notice;
@@ -17,6 +17,7 @@ use holon_domain::event::{
 };
 use holon_domain::message::MessageKind;
 use holon_domain::turn::{OpenTurn, TerminalReason};
+use holon_domain::work_item::StaleReminder;
 use holon_domain::work_item::{
     IdleTurns, PlanArtifact, STALLED_AFTER, WorkItemRecord, WorkItemSchedulingState, WorkItemState,
 };

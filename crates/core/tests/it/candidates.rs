@@ -47,6 +47,7 @@ fn fail(world: &mut World, failure: ModelFailure) {
         failure,
         timing,
         interjected: world.interjections(),
+        request_tokens: 0,
     });
 }
 
@@ -156,6 +157,9 @@ fn when_no_model_is_left_a_run_fails_once_and_the_chosen_model_speaks_first() {
 #[test]
 fn a_prompt_that_does_not_fit_is_put_to_nobody_else() {
     let mut world = unattended();
+    fail_as(&mut world, ModelFailureKind::ContextLengthExceeded);
+    world.let_due_come();
+    assert_eq!(asked(&world), "a/1", "asked again with a shorter prompt");
     fail_as(&mut world, ModelFailureKind::ContextLengthExceeded);
     assert_eq!(
         world.ended_as(),

@@ -59,6 +59,7 @@ fn an_interjection_waits_for_the_calls_in_hand() {
             LogEntry::AssistantRound { .. } => "round",
             LogEntry::ToolResult { .. } => "result",
             LogEntry::ContinuationPrompt { .. } => "go on",
+            LogEntry::Recap(_) => "recap",
             LogEntry::RuntimeFailure { .. } => "failure",
         })
         .collect();

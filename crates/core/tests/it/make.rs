@@ -3,13 +3,14 @@
 use crate::commands;
 use crate::world::World;
 use holon_core::Ingress;
-use holon_core::input::{ContextSize, NewAgent, RoundTiming, StaleReminder};
+use holon_core::input::{ContextSize, NewAgent, RoundTiming};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::{
     AgentIdentity, AgentKind, Ownership, ProfilePreset, RunTerms, Visibility,
 };
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, ToolCall};
+use holon_domain::compaction::Compaction;
 use holon_domain::consequence::Consequence;
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, InterjectionBoundary};
@@ -21,7 +22,7 @@ use holon_domain::model::{
 };
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::work_item::PlanArtifact;
+use holon_domain::work_item::{PlanArtifact, StaleReminder};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, Timestamp, WorkItemId, WorkspaceId};
 use serde_json::json;
@@ -132,6 +133,8 @@ pub(crate) struct ModelAnswer {
     pub(crate) plan: Option<(WorkItemId, PlanArtifact)>,
     /// Reminder that its request was the first to hold.
     pub(crate) reminder: Option<StaleReminder>,
+    /// Compaction that its request was the first to have.
+    pub(crate) compaction: Option<Compaction>,
 }
 
 impl ModelAnswer {
@@ -144,6 +147,7 @@ impl ModelAnswer {
             shown: Vec::new(),
             plan: None,
             reminder: None,
+            compaction: None,
         }
     }
 
@@ -201,6 +205,7 @@ impl ModelAnswer {
             shown_items: self.shown,
             plan: self.plan,
             reminder: self.reminder,
+            compaction: self.compaction,
             kept: vec![("s".to_owned(), "stable words".to_owned())],
             context: ContextSize::default(),
             timing: timing(at),
@@ -264,6 +269,7 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
         failure: ModelFailure::new(kind, "the provider said no"),
         timing: timing(at),
         interjected: Vec::new(),
+        request_tokens: 0,
     }
 }
 

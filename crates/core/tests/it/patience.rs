@@ -59,6 +59,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
         failure: ModelFailure::new(kind, "it failed."),
         timing,
         interjected,
+        request_tokens: 0,
     });
 }
 

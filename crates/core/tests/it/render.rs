@@ -229,6 +229,7 @@ fn entry_text(entry: &LogEntry) -> String {
             format!("tool_result {came_to}")
         }
         LogEntry::ContinuationPrompt { .. } => "continuation_prompt".to_owned(),
+        LogEntry::Recap(_) => "recap".to_owned(),
         LogEntry::RuntimeFailure {
             failure_artifact, ..
         } => format!("runtime_failure {}", failure_artifact.kind),

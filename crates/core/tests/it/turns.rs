@@ -2,7 +2,8 @@
 
 use crate::make::{self, ModelAnswer};
 use crate::states;
-use holon_core::Ingress;
+use crate::world::World;
+use holon_core::{Ingress, Input};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::BriefText;
 use holon_domain::event::Event;
@@ -24,11 +25,12 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
             ..ModelFailure::new(ModelFailureKind::ServerError, "overloaded")
         };
         let timing = make::timing(world.now);
-        world.send(holon_core::Input::AttemptFailed {
+        world.send(Input::AttemptFailed {
             stamp,
             failure,
             timing,
             interjected: Vec::new(),
+            request_tokens: 0,
         });
         if pause {
             world.let_due_come();
@@ -57,11 +59,31 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
 }
 
 #[test]
-fn a_prompt_that_does_not_fit_fails_at_once_and_is_not_tried_again() {
+fn a_prompt_that_does_not_fit_is_compacted_once_in_each_round_and_then_fails() {
     let mut world = states::calling_model();
-    let stamp = world.stamp().expect("a model is asked");
-    let failed = make::failed(ModelFailureKind::ContextLengthExceeded, stamp, world.now);
-    world.send(failed);
+    let too_long = |world: &mut World, request_tokens| {
+        world.send(Input::AttemptFailed {
+            stamp: world.stamp().expect("a model is asked"),
+            failure: ModelFailure::new(ModelFailureKind::ContextLengthExceeded, "too long"),
+            timing: make::timing(world.now),
+            interjected: Vec::new(),
+            request_tokens,
+        });
+    };
+    let ceiling = |world: &World| {
+        let turn = world.agent.open_turn.as_ref();
+        turn.and_then(|turn| turn.prompt_ceiling)
+            .map(|ceiling| ceiling.tokens)
+    };
+    too_long(&mut world, 40_000);
+    assert_eq!(ceiling(&world), Some(30_000));
+    world.let_due_come();
+    world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
+    assert_eq!(ceiling(&world), Some(30_000), "later rounds stay below");
+    too_long(&mut world, 28_000);
+    assert_eq!(ceiling(&world), Some(21_000));
+    world.let_due_come();
+    too_long(&mut world, 21_000);
     assert_eq!(
         world.ended_as(),
         Some(TerminalReason::ContextLengthExceeded)

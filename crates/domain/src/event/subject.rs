@@ -23,6 +23,7 @@ impl Event {
             Self::ProviderFallbackSelected(e) => e.message_seq,
             Self::AssistantRoundRecorded(e) => e.message_seq,
             Self::MaxOutputTokensRecovery(e) => e.message_seq,
+            Self::TurnLocalCompactionApplied(e) => Some(e.message_seq),
             Self::ProcessExecutionRequested(e) => e.message_seq,
             Self::ToolExecuted(e) => e.message_seq,
             Self::ToolExecutionFailed(e) => e.message_seq,

@@ -165,6 +165,29 @@ pub struct MaxOutputTokensRecovery {
     pub message_seq: Option<MessageSeq>,
 }
 
+/// A compaction of a long turn. See [`Event::TurnLocalCompactionApplied`](super::Event::TurnLocalCompactionApplied).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnLocalCompactionApplied {
+    pub turn_index: u64,
+    /// Round whose request was the first to be compacted, counted from 1.
+    pub round: u32,
+    /// Rounds that the recap stands for. 0 if only results were shortened.
+    pub compacted_rounds: u32,
+    /// Rounds after the recap that are shown as they were.
+    pub exact_tail_rounds: u32,
+    /// Estimated tokens of the conversation without this compaction.
+    pub projected_tokens: u64,
+    /// Estimated tokens of the conversation with it.
+    pub effective_tokens: u64,
+    /// Estimated tokens that the conversation may take.
+    pub room_tokens: u64,
+    /// True if results in the newest rounds were shortened as well.
+    pub strict_fallback_applied: bool,
+    pub run_id: RunId,
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message.
+    pub message_seq: MessageSeq,
+}
+
 /// A command that a call asks for. See [`Event::ProcessExecutionRequested`](super::Event::ProcessExecutionRequested).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessExecutionRequested {

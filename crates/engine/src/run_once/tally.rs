@@ -91,6 +91,7 @@ impl Tally {
                 | LogEntry::Frame(_)
                 | LogEntry::Interjection { .. }
                 | LogEntry::ToolResult { .. }
+                | LogEntry::Recap(_)
                 | LogEntry::ContinuationPrompt { .. } => {}
             }
         }
@@ -138,6 +139,7 @@ pub(super) fn completed_items(entries: &[(LogSeq, LogEntry)]) -> BTreeSet<WorkIt
         | LogEntry::Frame(_)
         | LogEntry::Interjection { .. }
         | LogEntry::AssistantRound { .. }
+        | LogEntry::Recap(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => None,
     });

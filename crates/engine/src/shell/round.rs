@@ -58,8 +58,14 @@ impl Shell {
             });
             holon_fault::hit("round.delta");
         };
+        let call = async {
+            match round.over_length() {
+                Some(failure) => Err(failure),
+                None => self.ports.model.call(request, &text, cancel.clone()).await,
+            }
+        };
         let reply = tokio::select! {
-            reply = self.ports.model.call(request, &text, cancel.clone()) => reply,
+            reply = call => reply,
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
@@ -130,6 +136,7 @@ impl Shell {
             failure,
             timing,
             interjected: Vec::new(),
+            request_tokens: 0,
         }
     }
 

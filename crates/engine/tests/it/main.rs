@@ -19,6 +19,7 @@ mod guidance;
 mod house;
 mod kernel;
 mod lifecycle;
+mod long_turns;
 mod models;
 mod patches;
 mod patience;

@@ -127,8 +127,10 @@ async fn an_error_that_contradicts_the_servers_statement_is_believed_instead() {
 async fn a_failed_round_keeps_what_the_server_stated() {
     let (house, _stating, host) = stating_house(8_000).await;
     prompt(&host, "main", "hello").await;
-    let refused = Err(failure(ModelFailureKind::ContextLengthExceeded));
-    house.model.next().await.answer(refused);
+    for _ in 0..2 {
+        let refused = Err(failure(ModelFailureKind::ContextLengthExceeded));
+        house.model.next().await.answer(refused);
+    }
     briefs(&host, "main", 1).await;
     assert_eq!(window(&host).await, (8_000, PolicySource::Learned));
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod cache;
+mod conversation;
 mod fixture;
 mod frame;
 mod hostile;

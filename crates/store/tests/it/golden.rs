@@ -113,10 +113,11 @@ fn every_kind_of_log_entry_that_was_stored_is_read() {
             LogEntry::AssistantRound { .. } => "assistant_round",
             LogEntry::ToolResult { .. } => "tool_result",
             LogEntry::ContinuationPrompt { .. } => "continuation_prompt",
+            LogEntry::Recap(_) => "recap",
             LogEntry::RuntimeFailure { .. } => "runtime_failure",
         },
     );
-    assert_eq!(found.len(), 7, "{found:?}");
+    assert_eq!(found.len(), 8, "{found:?}");
 }
 
 #[test]

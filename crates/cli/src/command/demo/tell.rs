@@ -135,6 +135,7 @@ fn words(event: &Event) -> Option<String> {
         | Event::AgentModelOverrideSet(_)
         | Event::AgentModelOverrideCleared(_)
         | Event::MaxOutputTokensRecovery(_)
+        | Event::TurnLocalCompactionApplied(_)
         | Event::TaskResultReceived(_)
         | Event::TurnTerminal(_)
         | Event::ClosureDecided(_)

@@ -115,6 +115,7 @@ fn a_renewed_credential_ends_a_long_pause_for_the_allowance_of_another_model() {
         },
         timing,
         interjected: Vec::new(),
+        request_tokens: 0,
     });
     assert!(is_suspended(&world) && world.due.len() == 1);
     world.send(renewed("a"));

@@ -187,6 +187,7 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
         failure,
         timing: make::timing(world.now),
         interjected,
+        request_tokens: 0,
     });
     assert!(world.agent.held.is_empty());
     world.send(ModelAnswer::words("without it").to(&world));

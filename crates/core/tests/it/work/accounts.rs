@@ -2,7 +2,7 @@
 //! scheduler's rests.
 
 use super::*;
-use holon_core::input::StaleReminder;
+use holon_domain::work_item::StaleReminder;
 
 /// Returns the new kinds of events among these, in order.
 fn kinds<'a>(world: &'a World, wanted: &[&str]) -> Vec<&'a str> {

@@ -302,6 +302,11 @@ fn a_request_that_is_too_long_stalls_the_item_at_once_whatever_began_the_turn() 
         let input = make::failed(ModelFailureKind::ContextLengthExceeded, stamp, world.now);
         world.send(input);
     };
+    let too_long = |world: &mut World| {
+        too_long(world);
+        world.let_due_come();
+        too_long(world);
+    };
     let (mut world, id) = ticked();
     too_long(&mut world);
     assert_eq!(state(&world, &id), State::Stalled, "after a tick");

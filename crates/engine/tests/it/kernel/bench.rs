@@ -178,6 +178,7 @@ impl KernelBench {
             shown_items: Vec::new(),
             plan: None,
             reminder: None,
+            compaction: None,
             kept: Vec::new(),
             context: ContextSize::default(),
             learned: None,

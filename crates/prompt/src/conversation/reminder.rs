@@ -3,13 +3,13 @@
 //! The places follow from the turn's log alone. Every later request of the turn has the reminders in the same places,
 //! and nothing is stored for them.
 
-use holon_core::input::StaleReminder;
 use holon_domain::WorkItemId;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ConversationItem;
 use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::turn::OpenTurn;
+use holon_domain::work_item::StaleReminder;
 use serde_json::Value;
 
 /// Conditions under which an agent is reminded.
@@ -85,6 +85,7 @@ impl Reminder {
             }
             LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
+            | LogEntry::Recap(_)
             | LogEntry::RuntimeFailure { .. } => None,
         }
     }
@@ -167,6 +168,7 @@ fn first_item(turn: &OpenTurn, entries: &[LogEntry]) -> Option<WorkItemId> {
         | LogEntry::Interjection { .. }
         | LogEntry::AssistantRound { .. }
         | LogEntry::ContinuationPrompt { .. }
+        | LogEntry::Recap(_)
         | LogEntry::RuntimeFailure { .. } => None,
     });
     match picks.next() {

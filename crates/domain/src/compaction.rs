@@ -1,0 +1,30 @@
+//! Compaction of a long turn: older rounds give way to a recap, so that later requests fit the model's window.
+
+use serde::{Deserialize, Serialize};
+
+/// A recap of consecutive rounds of a turn. It stands in every later request in place of these rounds. The rounds stay
+/// in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recap {
+    /// First round that the recap covers, counted from 1. A recap from round 1 on replaces every earlier recap.
+    pub first_round: u32,
+    /// Last round that it covers.
+    pub last_round: u32,
+    /// Text that the model reads. It is stored, so that every later request repeats it exactly.
+    pub text: String,
+}
+
+/// A compaction that a request was the first to have, with its sizes in estimated tokens of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compaction {
+    /// Absent if only results in the newest rounds were shortened.
+    pub recap: Option<Recap>,
+    /// Rounds after the recap, which are shown as they were.
+    pub exact_rounds: u32,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    /// Tokens that the conversation may take.
+    pub room_tokens: u64,
+    /// True if results in the newest rounds were shortened because the recap alone was not enough.
+    pub shortened_results: bool,
+}
