@@ -4,16 +4,16 @@
 mod round;
 
 pub(crate) use round::{CallIntent, CurrentRound};
-pub use round::{ContextSize, RoundAnswer, RoundTiming, blocks};
+pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
-use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelRef};
+use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
 use holon_domain::needs::LoadedRows;
-use holon_domain::queue::{MessageSeq, QueueEntry};
+use holon_domain::queue::MessageSeq;
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskReport;
 use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
@@ -152,12 +152,7 @@ pub enum Input {
     /// One attempt of the open round failed. The round goes on if a retry or another model may help.
     AttemptFailed {
         stamp: Stamp,
-        failure: ModelFailure,
-        timing: RoundTiming,
-        /// Messages that the failed request contained. They are still queued.
-        interjected: Vec<QueueEntry>,
-        /// Estimated tokens of the failed request; 0 if none was built.
-        request_tokens: u64,
+        attempt: Box<FailedAttempt>,
     },
     /// The running tool call ended.
     ToolFinished {

@@ -74,21 +74,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::HomePrepared { stamp, result } => Ok(home::handle_prepared(draft, *stamp, result)),
         Input::HomeRemoved { stamp, result } => Ok(home::handle_removed(draft, *stamp, result)),
         Input::RoundAnswered { stamp, answer } => Ok(turn::handle_answer(draft, *stamp, answer)),
-        Input::AttemptFailed {
-            stamp,
-            failure,
-            timing,
-            interjected,
-            request_tokens,
-        } => {
-            let failed = turn::FailedAttempt {
-                failure,
-                timing: *timing,
-                interjected,
-                request_tokens: *request_tokens,
-            };
-            Ok(turn::handle_failure(draft, *stamp, &failed))
-        }
+        Input::AttemptFailed { stamp, attempt } => Ok(turn::handle_failure(draft, *stamp, attempt)),
         Input::ToolFinished {
             stamp,
             consequence,

@@ -29,7 +29,7 @@ pub(crate) use calls::{
     can_repeat_call, conclude_call, handle_tool_end, handle_verdict, next_round, repeat_call,
 };
 pub(crate) use end::{abort, fail, give_up};
-pub(crate) use failure::{FailedAttempt, handle_failure};
+pub(crate) use failure::handle_failure;
 pub(crate) use open::{handle_caller_left, open, rounds_left};
 pub(crate) use round::handle_answer;
 pub(crate) use suspension::{

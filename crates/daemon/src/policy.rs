@@ -30,7 +30,7 @@ fn chain_kinds(wanted: fn(ChainVerdict) -> bool) -> Vec<String> {
 pub fn waiting_failure_kinds() -> Vec<String> {
     kinds(|remedy| match remedy {
         Remedy::Network | Remedy::Allowance => true,
-        Remedy::Retry | Remedy::OtherModel | Remedy::None => false,
+        Remedy::Retry | Remedy::OtherModel | Remedy::Compaction => false,
     })
 }
 
@@ -47,10 +47,10 @@ pub fn retry_policy() -> RetryPolicy {
         max_suspension_pause_ms: SUSPENSION_PAUSE_MAX_MS,
         retryable_failure_kinds: kinds(|remedy| match remedy {
             Remedy::Retry => true,
-            Remedy::Network | Remedy::Allowance | Remedy::OtherModel | Remedy::None => false,
+            Remedy::Network | Remedy::Allowance | Remedy::OtherModel | Remedy::Compaction => false,
         }),
         fail_fast_failure_kinds: kinds(|remedy| match remedy {
-            Remedy::OtherModel | Remedy::None => true,
+            Remedy::OtherModel | Remedy::Compaction => true,
             Remedy::Retry | Remedy::Network | Remedy::Allowance => false,
         }),
         attended_patience_ms: ATTENDED_PATIENCE_MS,

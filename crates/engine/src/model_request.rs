@@ -6,7 +6,7 @@
 //! there are they consumed.
 
 use crate::kernel::intents_of;
-use holon_core::input::{ContextSize, RoundTiming, blocks};
+use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::compaction::Compaction;
@@ -165,13 +165,15 @@ impl RoundRequest {
             },
             Err(failure) => Input::AttemptFailed {
                 stamp,
-                failure: ModelFailure {
-                    learned: merge(self.stated, failure.learned),
-                    ..failure
-                },
-                timing,
-                interjected: self.queued,
-                request_tokens: self.request.estimated_tokens(),
+                attempt: Box::new(FailedAttempt {
+                    failure: ModelFailure {
+                        learned: merge(self.stated, failure.learned),
+                        ..failure
+                    },
+                    timing,
+                    interjected: self.queued,
+                    request_tokens: self.request.estimated_tokens(),
+                }),
             },
         }
     }

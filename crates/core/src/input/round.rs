@@ -5,7 +5,7 @@ use holon_domain::block::{Block, OpaqueData, ToolCall, calls_of, text_beginning}
 use holon_domain::compaction::Compaction;
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
-use holon_domain::model::{ReplyBlock, StopReason};
+use holon_domain::model::{ModelFailure, ReplyBlock, StopReason};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolError;
@@ -137,6 +137,17 @@ pub fn blocks(lineage: &str, reply: Vec<ReplyBlock>, entropy: &mut dyn Entropy) 
         })),
     });
     Arc::new(blocks.collect())
+}
+
+/// A failed request and its circumstances.
+#[derive(Debug, Clone)]
+pub struct FailedAttempt {
+    pub failure: ModelFailure,
+    pub timing: RoundTiming,
+    /// Messages that the request contained. They are still queued.
+    pub interjected: Vec<QueueEntry>,
+    /// Estimated tokens of the request; 0 if none was built.
+    pub request_tokens: u64,
 }
 
 /// Size of the context of one request.

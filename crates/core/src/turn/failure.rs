@@ -6,7 +6,7 @@ use super::tries::{attempt_record, current_try, keep};
 use super::{end, notice, suspension};
 use crate::attempt::{self, AttemptState, Disposition, Remedy};
 use crate::draft::Draft;
-use crate::input::{Reply, RoundTiming, Stamp};
+use crate::input::{FailedAttempt, Reply, Stamp};
 use crate::patience::{self, ChainVerdict};
 use holon_domain::attempt::{AttemptRecord, AttemptTimeline};
 use holon_domain::decision::Fact;
@@ -16,7 +16,6 @@ use holon_domain::event::{
 };
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::LearnedLimits;
-use holon_domain::queue::QueueEntry;
 use holon_domain::timer::DueAction;
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, PromptCeiling, ResumeMark, TerminalReason};
 use holon_domain::{limits, text};
@@ -35,23 +34,9 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
     }
 }
 
-/// A failed request and its circumstances.
-pub(crate) struct FailedAttempt<'a> {
-    pub(crate) failure: &'a ModelFailure,
-    pub(crate) timing: RoundTiming,
-    /// Messages that the request contained. They are still queued.
-    pub(crate) interjected: &'a [QueueEntry],
-    /// Estimated tokens of the request; 0 if none was built.
-    pub(crate) request_tokens: u64,
-}
-
 /// Handles a failed request of the open turn.
-pub(crate) fn handle_failure(
-    draft: &mut Draft<'_>,
-    stamp: Stamp,
-    failed: &FailedAttempt<'_>,
-) -> Reply {
-    let failure = failed.failure;
+pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &FailedAttempt) -> Reply {
+    let failure = &failed.failure;
     let awaited = awaited_answer(draft);
     if !draft.accept(stamp, awaited) {
         return Reply::Unchanged;
@@ -163,7 +148,7 @@ fn choose_action(
 }
 
 /// Handles the failure of every model. A turn with a waiting caller ends, any other is suspended.
-fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedAttempt<'_>) {
+fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedAttempt) {
     let kinds = suspension::failure_kinds(draft);
     let refused_by_one = kinds.iter().any(|kind| kind.refuses_request());
     if refused_by_one && may_drop_interjected(&turn, failed) {
@@ -174,7 +159,7 @@ fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedAt
         ChainVerdict::MayPass(_) | ChainVerdict::NeedsOperator(_) if turn.attended => {
             match next_renewal(draft, &turn) {
                 Some((model, wait_ms)) => park(draft, turn, failed, model, wait_ms),
-                None => fail_turn(draft, &turn, failed.failure),
+                None => fail_turn(draft, &turn, &failed.failure),
             }
         }
         ChainVerdict::MayPass(reason) => match suspension::plan(draft, &turn) {
@@ -198,18 +183,18 @@ fn as_refusal(draft: &Draft<'_>, failure: &ModelFailure) -> ModelFailure {
 }
 
 /// Returns true if a refused request can be repeated without the messages that had joined it.
-const fn may_drop_interjected(turn: &OpenTurn, failed: &FailedAttempt<'_>) -> bool {
+const fn may_drop_interjected(turn: &OpenTurn, failed: &FailedAttempt) -> bool {
     !turn.closed_to_joining && !failed.interjected.is_empty()
 }
 
 /// Handles a request that no model accepts. It is repeated once without the messages that had joined it, which get
 /// turns of their own; without such messages the turn fails.
-fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedAttempt<'_>) {
+fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedAttempt) {
     if !may_drop_interjected(&turn, failed) {
-        return fail_turn(draft, &turn, &as_refusal(draft, failed.failure));
+        return fail_turn(draft, &turn, &as_refusal(draft, &failed.failure));
     }
     turn.closed_to_joining = true;
-    for entry in failed.interjected {
+    for entry in &failed.interjected {
         draft.queue_held(entry);
     }
     ask_chain_again(draft, turn);
@@ -242,7 +227,7 @@ fn next_renewal(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ModelRef, u64)> {
 fn park(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedAttempt<'_>,
+    failed: &FailedAttempt,
     model: ModelRef,
     wait_ms: u64,
 ) {
@@ -296,11 +281,11 @@ fn attempt_state(turn: &OpenTurn) -> AttemptState {
 fn back_off(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedAttempt<'_>,
+    failed: &FailedAttempt,
     backoff_ms: u64,
     cause: PauseCause,
 ) {
-    let failure = failed.failure;
+    let failure = &failed.failure;
     let until = draft.now.plus_millis(backoff_ms);
     draft.event(Event::ProviderRetryScheduled(ProviderRetryScheduled {
         turn_index: turn.turn_index,

@@ -2,9 +2,9 @@
 //!
 //! A notice settles nothing. Each prompt still gets its one outcome.
 
-use super::failure::FailedAttempt;
 use super::suspension::DecisiveFailure;
 use crate::draft::Draft;
+use crate::input::FailedAttempt;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
 use holon_domain::event::{BriefCreated, Event};
@@ -18,7 +18,7 @@ use holon_domain::{BriefId, MessageId, Timestamp, limits, text};
 pub(super) fn acknowledge(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
-    failed: &FailedAttempt<'_>,
+    failed: &FailedAttempt,
     until: Timestamp,
 ) {
     let waits_long = |since: Timestamp| until.millis_since(since) >= limits::ACKNOWLEDGE_AFTER_MS;
@@ -124,7 +124,7 @@ fn renewal_action(draft: &Draft<'_>, model: &str) -> ActionRequired {
 fn take_unacknowledged(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
-    failed: &FailedAttempt<'_>,
+    failed: &FailedAttempt,
     waits: impl Fn(Timestamp) -> bool,
 ) -> Vec<MessageId> {
     let since = turn.patience.since.unwrap_or(draft.now);

@@ -5,9 +5,9 @@
 //! messages stay queued, and the turn continues from its log.
 
 use super::ask::{ask, ask_from_first};
-use super::failure::FailedAttempt;
 use super::notice;
 use crate::draft::Draft;
+use crate::input::FailedAttempt;
 use crate::input::Reply;
 use crate::patience::{self, ChainVerdict, Outlook, PlannedPause};
 use holon_domain::attempt::{AttemptRecord, StoredWord};
@@ -73,7 +73,7 @@ pub(super) fn failure_kinds(draft: &Draft<'_>) -> Vec<ModelFailureKind> {
 fn decisive(
     draft: &Draft<'_>,
     turn: &OpenTurn,
-    failed: &FailedAttempt<'_>,
+    failed: &FailedAttempt,
     reason: SuspensionReason,
 ) -> DecisiveFailure {
     let last = DecisiveFailure {
@@ -113,7 +113,7 @@ pub(super) struct DecisiveFailure {
 pub(super) fn suspend(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failed: &FailedAttempt<'_>,
+    failed: &FailedAttempt,
     reason: SuspensionReason,
     planned: Option<PlannedPause>,
 ) {

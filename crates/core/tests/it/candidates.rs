@@ -5,6 +5,7 @@ use crate::states;
 use crate::world::World;
 use holon_core::Input;
 use holon_core::assess::{AssessmentInput, assess};
+use holon_core::input::FailedAttempt;
 use holon_domain::attempt::{AttemptOutcome, AttemptTimeline};
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
@@ -44,10 +45,12 @@ fn fail(world: &mut World, failure: ModelFailure) {
     let timing = make::timing(world.now);
     world.send(Input::AttemptFailed {
         stamp,
-        failure,
-        timing,
-        interjected: world.interjections(),
-        request_tokens: 0,
+        attempt: Box::new(FailedAttempt {
+            failure,
+            timing,
+            interjected: world.interjections(),
+            request_tokens: 0,
+        }),
     });
 }
 

@@ -3,7 +3,7 @@
 use crate::commands;
 use crate::world::World;
 use holon_core::Ingress;
-use holon_core::input::{ContextSize, NewAgent, RoundTiming};
+use holon_core::input::{ContextSize, FailedAttempt, NewAgent, RoundTiming};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::{
     AgentIdentity, AgentKind, Ownership, ProfilePreset, RunTerms, Visibility,
@@ -266,10 +266,12 @@ pub(crate) fn misunderstood() -> (&'static str, Result<Intent, ToolError>) {
 pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Input {
     Input::AttemptFailed {
         stamp,
-        failure: ModelFailure::new(kind, "the provider said no"),
-        timing: timing(at),
-        interjected: Vec::new(),
-        request_tokens: 0,
+        attempt: Box::new(FailedAttempt {
+            failure: ModelFailure::new(kind, "the provider said no"),
+            timing: timing(at),
+            interjected: Vec::new(),
+            request_tokens: 0,
+        }),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::states;
 use crate::world::World;
 use holon_core::Input;
 use holon_core::assess::{AssessmentInput, assess};
+use holon_core::input::FailedAttempt;
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{ActionCode, BriefKind, BriefRow};
 use holon_domain::closure::WaitingReason;
@@ -56,10 +57,12 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
     };
     world.send(Input::AttemptFailed {
         stamp,
-        failure: ModelFailure::new(kind, "it failed."),
-        timing,
-        interjected,
-        request_tokens: 0,
+        attempt: Box::new(FailedAttempt {
+            failure: ModelFailure::new(kind, "it failed."),
+            timing,
+            interjected,
+            request_tokens: 0,
+        }),
     });
 }
 

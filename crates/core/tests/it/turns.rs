@@ -3,6 +3,7 @@
 use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
+use holon_core::input::FailedAttempt;
 use holon_core::{Ingress, Input};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::BriefText;
@@ -27,10 +28,12 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
         let timing = make::timing(world.now);
         world.send(Input::AttemptFailed {
             stamp,
-            failure,
-            timing,
-            interjected: Vec::new(),
-            request_tokens: 0,
+            attempt: Box::new(FailedAttempt {
+                failure,
+                timing,
+                interjected: Vec::new(),
+                request_tokens: 0,
+            }),
         });
         if pause {
             world.let_due_come();
@@ -64,10 +67,12 @@ fn a_prompt_that_does_not_fit_is_compacted_once_in_each_round_and_then_fails() {
     let too_long = |world: &mut World, request_tokens| {
         world.send(Input::AttemptFailed {
             stamp: world.stamp().expect("a model is asked"),
-            failure: ModelFailure::new(ModelFailureKind::ContextLengthExceeded, "too long"),
-            timing: make::timing(world.now),
-            interjected: Vec::new(),
-            request_tokens,
+            attempt: Box::new(FailedAttempt {
+                failure: ModelFailure::new(ModelFailureKind::ContextLengthExceeded, "too long"),
+                timing: make::timing(world.now),
+                interjected: Vec::new(),
+                request_tokens,
+            }),
         });
     };
     let ceiling = |world: &World| {

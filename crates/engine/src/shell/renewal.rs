@@ -86,9 +86,10 @@ pub(super) struct FailedRequest {
 impl FailedRequest {
     /// Returns the failed request of which the input is the outcome, if it is one.
     pub(super) fn of(input: &Input) -> Option<Self> {
-        let Input::AttemptFailed { failure, .. } = input else {
+        let Input::AttemptFailed { attempt, .. } = input else {
             return None;
         };
+        let failure = &attempt.failure;
         let diagnostics = failure.diagnostics.as_ref();
         let provider = diagnostics.and_then(|diagnostics| diagnostics.provider.clone());
         let refused_by = provider.filter(|_| failure.kind == ModelFailureKind::Auth);

@@ -4,7 +4,7 @@
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::model_request::{self, RequestFiles, RoundRequest};
-use holon_core::input::RoundTiming;
+use holon_core::input::{FailedAttempt, RoundTiming};
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
@@ -133,10 +133,12 @@ impl Shell {
         };
         Input::AttemptFailed {
             stamp,
-            failure,
-            timing,
-            interjected: Vec::new(),
-            request_tokens: 0,
+            attempt: Box::new(FailedAttempt {
+                failure,
+                timing,
+                interjected: Vec::new(),
+                request_tokens: 0,
+            }),
         }
     }
 

@@ -4,6 +4,7 @@ use super::{asked, asked_over, ends, fail, is_suspended, turn};
 use crate::make::{self, ModelAnswer};
 use crate::world::World;
 use holon_core::Input;
+use holon_core::input::FailedAttempt;
 use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::event::SuspensionEnd;
 use holon_domain::message::{DeliverySurface, Priority};
@@ -109,13 +110,15 @@ fn a_renewed_credential_ends_a_long_pause_for_the_allowance_of_another_model() {
     );
     world.send(Input::AttemptFailed {
         stamp,
-        failure: ModelFailure {
-            retry_after_ms: Some(3 * 24 * 3_600_000),
-            ..ModelFailure::new(ModelFailureKind::Quota, "used up")
-        },
-        timing,
-        interjected: Vec::new(),
-        request_tokens: 0,
+        attempt: Box::new(FailedAttempt {
+            failure: ModelFailure {
+                retry_after_ms: Some(3 * 24 * 3_600_000),
+                ..ModelFailure::new(ModelFailureKind::Quota, "used up")
+            },
+            timing,
+            interjected: Vec::new(),
+            request_tokens: 0,
+        }),
     });
     assert!(is_suspended(&world) && world.due.len() == 1);
     world.send(renewed("a"));

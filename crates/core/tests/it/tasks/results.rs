@@ -7,6 +7,7 @@ use crate::states;
 use crate::world::World;
 use holon_core::Input;
 use holon_core::assess::{AssessmentInput, NextAction, assess};
+use holon_core::input::FailedAttempt;
 use holon_domain::decision::Fact;
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
@@ -184,10 +185,12 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
     let failure = ModelFailure::new(ModelFailureKind::InvalidRequest, "no");
     world.send(Input::AttemptFailed {
         stamp: world.stamp().expect("a model is asked"),
-        failure,
-        timing: make::timing(world.now),
-        interjected,
-        request_tokens: 0,
+        attempt: Box::new(FailedAttempt {
+            failure,
+            timing: make::timing(world.now),
+            interjected,
+            request_tokens: 0,
+        }),
     });
     assert!(world.agent.held.is_empty());
     world.send(ModelAnswer::words("without it").to(&world));
