@@ -132,7 +132,9 @@ fn spans<'a>(
     let mut spans = Vec::new();
     let mut span = Span::default();
     for entry in input.entries {
-        span.items.extend(reminder.take_before(entry));
+        let reminded = reminder.take_before(entry);
+        span.items
+            .extend(reminded.filter(|_| !span.is_covered(covered)));
         if let LogEntry::AssistantRound { round, .. } = entry {
             let next = Span {
                 round: *round,
@@ -140,18 +142,18 @@ fn spans<'a>(
             };
             spans.push(std::mem::replace(&mut span, next));
         }
-        let item = to_item(input, entry);
-        if let Some(item) = item.as_ref().filter(|_| !span.is_covered(covered)) {
-            reminder.subtract(item);
+        if !span.is_covered(covered)
+            && let Some(item) = to_item(input, entry)
+        {
+            reminder.subtract(&item);
+            span.items.push(item);
         }
-        span.items.extend(item);
         span.entries.push(entry);
     }
-    span.items.extend(reminder.take_at_end());
+    let reminded = reminder.take_at_end();
+    span.items
+        .extend(reminded.filter(|_| !span.is_covered(covered)));
     spans.push(span);
-    for span in spans.iter_mut().filter(|span| span.is_covered(covered)) {
-        span.items.clear();
-    }
     spans
 }
 
