@@ -59,10 +59,8 @@ fn mirror(world: &World) -> String {
     );
     git(&bare, &["symbolic-ref", "HEAD", "refs/heads/team/main"]);
     let base = format!("file://{}", world.path().join("mirror").display());
-    world.write(
-        "holon/config.toml",
-        &format!("github.base_url = \"{base}\"\n"),
-    );
+    let set = world.run(&["config", "set", "github.base_url", &base]);
+    assert_eq!(set.code, Some(0), "{set:?}");
     git(&work, &["rev-parse", "HEAD"])
 }
 

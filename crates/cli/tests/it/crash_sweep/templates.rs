@@ -38,7 +38,7 @@ pub(super) struct Templates {
 }
 
 impl Scenario for Templates {
-    const BEFORE: u64 = 28;
+    const BEFORE: u64 = 31;
 
     fn new(world: &World) -> Self {
         Self {
