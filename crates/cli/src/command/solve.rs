@@ -101,7 +101,7 @@ fn run_request(
 /// Finds the clone around the workspace, or around the current directory. One that cannot be read counts as none unless
 /// it was named.
 fn checkout_around(workspace: Option<&Path>) -> Result<Option<GitHubCheckout>, Failure> {
-    let dir = path::absolute("--workspace", workspace.unwrap_or(Path::new(".")))?;
+    let dir = path::absolute("--workspace", workspace.unwrap_or_else(|| Path::new(".")))?;
     match github_checkout(Path::new(&dir)) {
         Ok(found) => Ok(found),
         Err(reason) if workspace.is_some() => {

@@ -119,7 +119,7 @@ mod tests {
         let mut text = String::new();
         for path in paths {
             for (at, _) in path.match_indices('/') {
-                text.push_str(&format!("040000 tree {ID}\t{}\0", &path[..at]));
+                text.push_str(&format!("040000 tree {ID}\t{}\0", path.get(..at).unwrap()));
             }
             text.push_str(&format!("100644 blob {ID}\t{path}\0"));
         }

@@ -296,7 +296,7 @@ fn write(hub: &Hub, entries: Entries) -> String {
         raw.extend(format!("{mode} ").bytes());
         raw.extend(name);
         raw.push(0);
-        let byte = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).unwrap();
+        let byte = |at: usize| u8::from_str_radix(id.get(at..at + 2).unwrap(), 16).unwrap();
         raw.extend((0..40).step_by(2).map(byte));
     }
     hub.make_raw_tree(&raw)
@@ -460,7 +460,8 @@ fn an_object_that_the_server_does_not_have_is_an_error() {
     let hub = Hub::new();
     push(&hub, vec![file("x")]);
     let id = hub.make_blob(b"x");
-    let object = hub.bare().join("objects").join(&id[..2]).join(&id[2..]);
+    let (folder, name) = id.split_at(2);
+    let object = hub.bare().join("objects").join(folder).join(name);
     fs::remove_file(object).unwrap();
     let refused = install_with(&hub.home(), &source(PLACES[0]), &hub.fetcher());
     let refused = refused.unwrap_err().to_string();

@@ -10,7 +10,7 @@ use holon_domain::guidance::SkillSource;
 use holon_testkit::World;
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const AGENT: &str = "solver";
 const SKILLS: [&str; 4] = [
@@ -61,9 +61,9 @@ impl Scenario for Templates {
 
     fn judge(&self, world: &World, what: &str) {
         self.check_home(what);
-        let agents = names(world.home().join("agents"));
+        let agents = names(&world.home().join("agents"));
         assert_eq!(agents, ["main", AGENT], "{what}");
-        assert_eq!(names(self.home.join("skills")), SKILLS, "{what}");
+        assert_eq!(names(&self.home.join("skills")), SKILLS, "{what}");
     }
 }
 
@@ -129,7 +129,7 @@ async fn is_listed(client: &Client) -> Result<bool, Error> {
 }
 
 /// Lists a directory, also hidden names, sorted.
-fn names(dir: PathBuf) -> Vec<String> {
+fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).expect("a directory");
     let mut names: Vec<String> = entries
         .map(|entry| {
