@@ -20,7 +20,7 @@ pub struct GitHubRepo {
 }
 
 impl GitHubRepo {
-    /// Parses `OWNER/REPO`.
+    /// Parses `OWNER/REPO`; `None` if it has another form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         parse_repo(text).ok()
@@ -36,7 +36,7 @@ impl GitHubRepo {
         Self::parse(rest.strip_suffix(".git").unwrap_or(rest))
     }
 
-    /// Returns `OWNER/REPO`.
+    /// Returns the repository as `OWNER/REPO`.
     #[must_use]
     pub fn slug(&self) -> String {
         format!("{}/{}", self.owner, self.repo)
@@ -158,7 +158,7 @@ fn parse_place(package: &str) -> Result<RemoteSkill, &'static str> {
     })
 }
 
-/// Parses `OWNER/REPO@SKILL`.
+/// Parses `OWNER/REPO@SKILL`. The ref was split off before.
 fn parse_package(text: &str, reference: Option<String>) -> Result<RemoteSkill, &'static str> {
     let (repo, skill) = text.split_once('@').ok_or(FORMS)?;
     if !is_skill_name(skill) {

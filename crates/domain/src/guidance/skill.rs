@@ -150,7 +150,7 @@ pub struct SkillInstallation {
 /// Commit and directory that a fetched tree was read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FetchedFrom {
-    /// `https://github.com/OWNER/REPO`.
+    /// Address as `https://github.com/OWNER/REPO`, also if a mirror was used.
     pub repository: String,
     /// Full id of the commit.
     pub commit: String,

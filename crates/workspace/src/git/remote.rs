@@ -52,7 +52,7 @@ pub(crate) struct RemoteBounds {
 pub(crate) struct RemoteGit {
     git: Git,
     url: GitUrl,
-    /// The bare repository.
+    /// Directory of the bare repository.
     dir: PathBuf,
     deadline: Instant,
     bounds: RemoteBounds,

@@ -32,7 +32,7 @@ pub(super) enum Outcome<'a> {
     NotRun(&'a Failure),
 }
 
-/// Content of `manifest.json`.
+/// Content of `manifest.json`, which programs read first.
 #[derive(Debug, Serialize)]
 struct Manifest<'a> {
     provider: &'static str,

@@ -10,7 +10,7 @@ use std::path::Path;
 /// Everything that the operator asked for, as `solve.json` has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct SolveRequest {
-    /// `OWNER/REPO#N`.
+    /// The target as `OWNER/REPO#N`.
     pub(super) target_ref: String,
     pub(super) target: Target,
     /// Address of the target for people.

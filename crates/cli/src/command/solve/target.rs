@@ -13,7 +13,7 @@ const FORMS: &str = "REF is the URL of an issue or pull request on GitHub, OWNER
 pub(super) enum TargetKind {
     Issue,
     PullRequest,
-    /// `OWNER/REPO#N` names either.
+    /// `OWNER/REPO#N` names an issue or a pull request.
     Unknown,
 }
 
@@ -73,7 +73,7 @@ impl Target {
         }
     }
 
-    /// Returns `OWNER/REPO#N`.
+    /// Returns the target as `OWNER/REPO#N`.
     pub(super) fn reference(&self) -> String {
         format!("{}#{}", self.repo.slug(), self.number)
     }
