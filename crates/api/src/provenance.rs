@@ -249,6 +249,7 @@ impl Provenance {
             Event::ToolExecuted(e) => Self::run(Some(&e.run_id)),
             Event::ToolExecutionFailed(e) => Self::run(Some(&e.run_id)),
             Event::SkillActivated(e) => Self::run(Some(&e.run_id)),
+            Event::SkillChanged(e) => Self::run(Some(&e.run_id)),
             Event::TurnTerminal(e) => Self::run(Some(&e.run_id)),
             Event::CurrentRunAborted(e) => Self::run(Some(&e.run_id)),
             Event::ClosureDecided(e) => Self::run(e.run_id.as_ref()),
@@ -264,6 +265,8 @@ impl Provenance {
             | Event::AgentModelOverrideCleared(_)
             | Event::AgentStateChanged(_)
             | Event::WorkspaceUsed(_)
+            | Event::SkillInstalled(_)
+            | Event::SkillUninstalled(_)
             | Event::WorkspaceAttached(_)
             | Event::WorkspaceDetached(_)
             | Event::WorkspaceExited(_)

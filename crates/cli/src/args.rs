@@ -1,6 +1,7 @@
 //! The command line. The doc comments of options and subcommands are their help texts.
 
 mod config;
+mod solve;
 mod template;
 mod work;
 mod workspace;
@@ -9,6 +10,7 @@ pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand, SetModelArgs,
 };
+pub(crate) use solve::SolveArgs;
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Send one request and wait for the answer, through the running host if there is one.
     Run(RunArgs),
+    /// Let an agent work on a GitHub issue or pull request, and write what came of it to a directory.
+    Solve(SolveArgs),
     /// Put a message into an agent's queue, and return when it is stored.
     Prompt(PromptArgs),
     /// Show an agent's state and what will wake it.

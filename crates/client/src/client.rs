@@ -216,7 +216,8 @@ impl Client {
         agent_id: &AgentId,
         request: &CreateAgentRequest,
     ) -> Result<Answer<Identity>, Error> {
-        self.post(control_path(agent_id, "create"), request).await
+        self.post_long(control_path(agent_id, "create"), request)
+            .await
     }
 
     /// Sends an operator's prompt. The response means that it is stored.

@@ -23,7 +23,7 @@ impl Client {
         agent_id: &AgentId,
         request: &InstallSkillRequest,
     ) -> Result<SkillChangeResponse, Error> {
-        self.post(control_path(agent_id, "skills/install"), request)
+        self.post_long(control_path(agent_id, "skills/install"), request)
             .await
     }
 

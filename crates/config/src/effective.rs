@@ -127,6 +127,7 @@ impl Settings {
             "runtime.work_item_stale_reminder_max_tokens" => shown(&self.stale_reminder.max_tokens),
             "serve.http_addr" => shown(&self.http_addr),
             "agent.default_id" => shown(&self.default_agent),
+            "github.base_url" => shown(&self.github_base_url),
             "retention.event_budget_bytes" => shown(&self.event_budget_bytes),
             other => match self.unknown.iter().find(|(name, _)| *name == other) {
                 Some((_, sourced)) => shown(sourced),

@@ -12,6 +12,7 @@ use crate::layer::{Found, Layers, decide, flag, text};
 use crate::provider;
 use crate::settings::{Color, HttpSettings, Settings, StaleReminder};
 use crate::source::{Source, Sourced};
+use crate::url;
 use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
@@ -30,6 +31,8 @@ const DEFAULT_AGENT: &str = "main";
 const DEFAULT_PORT: u16 = 7878;
 /// The home's name under the user's.
 const HOME_NAME: &str = ".holon";
+/// The host of templates and skills when nothing names another.
+const GITHUB: &str = "https://github.com";
 /// Default filter of the log.
 const LOG_FILTER: &str = "info";
 
@@ -111,6 +114,16 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
                 "runtime.work_item_stale_reminder_max_tokens",
                 STALE_REMINDER_TOKENS,
             )?,
+        },
+        github_base_url: {
+            let found = layers.find("github.base_url")?;
+            match found {
+                Some(found) => found.judge_text(url::judge_mirror)?,
+                None => Sourced {
+                    value: GITHUB.to_owned(),
+                    source: Source::Builtin,
+                },
+            }
         },
         providers,
         catalog,

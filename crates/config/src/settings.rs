@@ -64,6 +64,8 @@ pub struct Settings {
     pub provider_patience: Sourced<Duration>,
     /// Rounds after which an agent in a long turn is reminded of its work item.
     pub stale_reminder: StaleReminder,
+    /// Address that stands for `https://github.com`, without a slash at the end.
+    pub github_base_url: Sourced<String>,
     pub providers: Providers,
     pub catalog: Catalog,
     /// Disk the audit events may take.

@@ -57,6 +57,29 @@ pub(crate) fn judge(text: &str) -> Result<BaseUrl, String> {
     })
 }
 
+/// Judges the address of a host of repositories: as that of a provider, or a directory on this machine.
+///
+/// # Errors
+/// What is wrong with it and what would be right.
+pub(crate) fn judge_mirror(text: &str) -> Result<String, String> {
+    if let Some(path) = text.strip_prefix("file://") {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
+        if path.starts_with('/') && path.chars().all(plain) && text.len() <= LONGEST {
+            return Ok(text.trim_end_matches('/').to_owned());
+        }
+        return Err(format!(
+            "{text:?} is not a directory; write it as file:///srv/mirror"
+        ));
+    }
+    let judged = judge(text)?;
+    match judged.in_the_clear {
+        Some(host) => Err(format!(
+            "what is fetched from {host} could be changed on its way; write it as https://{host}"
+        )),
+        None => Ok(judged.text),
+    }
+}
+
 /// The host of `host`, `host:port`, `[v6]` or `[v6]:port`.
 fn host(authority: &str) -> Option<&str> {
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
@@ -171,6 +194,28 @@ mod tests {
                 !problem.contains("sk-secret") && !problem.contains("pw"),
                 "{problem}"
             );
+        }
+    }
+
+    #[test]
+    fn a_mirror_is_on_this_machine_or_reached_safely() {
+        for (text, kept) in [
+            ("https://github.example.com/", "https://github.example.com"),
+            ("http://127.0.0.1:3000", "http://127.0.0.1:3000"),
+            ("file:///srv/mirror/", "file:///srv/mirror"),
+        ] {
+            assert_eq!(judge_mirror(text).as_deref(), Ok(kept));
+        }
+        for text in [
+            "http://github.example.com",
+            "file://host/share",
+            "file:///srv/%2e%2e",
+            "ssh://github.com",
+            "ext::sh",
+            "-x",
+            "",
+        ] {
+            assert!(judge_mirror(text).is_err(), "{text}");
         }
     }
 }

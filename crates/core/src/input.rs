@@ -10,6 +10,7 @@ use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::guidance::{SkillInstallation, SkillSourceKind};
 use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
 use holon_domain::needs::LoadedRows;
@@ -229,8 +230,21 @@ pub enum Input {
     Work(Box<WorkCommand>),
     /// An operator changes the workspaces of the agent.
     Workspace(Box<WorkspaceCommand>),
+    /// An operator changed the skills in the agent's home.
+    Skill(Box<SkillCommand>),
     /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
+}
+
+/// A change of an agent's skills. They are files of its home, and the shell has changed them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillCommand {
+    Installed(SkillInstallation),
+    Uninstalled {
+        name: String,
+        /// Absent if the runtime did not install it.
+        kind: Option<SkillSourceKind>,
+    },
 }
 
 /// A command of an operator about an agent's workspaces. The shell has looked at the directories.

@@ -20,6 +20,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::Admit(_) => needs.active_waits = agent.work.active_waits > 0,
         Input::Configure { .. }
         | Input::Workspace(_)
+        | Input::Skill(_)
         | Input::Deliver { .. }
         | Input::Defer { .. } => {}
         Input::WakeHint(_) => {

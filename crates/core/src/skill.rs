@@ -3,14 +3,46 @@
 //! Discovery makes no skill active. Invariant: an agent without an open turn has no skill that is active for a turn.
 
 use crate::draft::Draft;
-use holon_domain::event::{Event, SkillActivated};
+use crate::input::{Reply, SkillCommand};
+use crate::rejection::Rejection;
+use holon_domain::agent::Lifecycle;
+use holon_domain::event::{Event, SkillActivated, SkillChanged, SkillInstalled, SkillUninstalled};
 use holon_domain::guidance::{ActivationSource, ActivationState, ActiveSkill, SkillUse};
 use holon_domain::limits::ACTIVE_SKILLS;
 use holon_domain::turn::{OpenTurn, TerminalKind};
 
-/// Makes the skills active that a successful command referred to.
+/// Records a change of the agent's skills that the shell has made.
+pub(crate) fn handle(draft: &mut Draft<'_>, command: &SkillCommand) -> Result<Reply, Rejection> {
+    match draft.agent.lifecycle {
+        Lifecycle::Deleting => return Err(Rejection::deleting(&draft.agent)),
+        Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {}
+    }
+    let target_agent_id = draft.agent.identity.agent_id.clone();
+    let event = match command.clone() {
+        SkillCommand::Installed(skill) => Event::SkillInstalled(SkillInstalled {
+            target_agent_id,
+            skill_name: skill.name,
+            kind: skill.kind,
+            fetched_from: skill.fetched_from,
+        }),
+        SkillCommand::Uninstalled { name, kind } => Event::SkillUninstalled(SkillUninstalled {
+            target_agent_id,
+            skill_name: name,
+            kind,
+        }),
+    };
+    draft.event(event);
+    Ok(Reply::Done)
+}
+
+/// Makes the skills active that a successful command referred to. One whose files were changed since it was installed
+/// is named and does not become active.
 pub(crate) fn activate(draft: &mut Draft<'_>, turn: &OpenTurn, uses: &[SkillUse]) {
     for used in uses {
+        if let Some(change) = &used.change {
+            refuse_changed(draft, turn, used, change.clone());
+            continue;
+        }
         let active = &mut draft.agent.active_skills;
         let known = active
             .iter()
@@ -46,6 +78,24 @@ pub(crate) fn activate(draft: &mut Draft<'_>, turn: &OpenTurn, uses: &[SkillUse]
             message_seq: Some(turn.message_seq),
         }));
     }
+}
+
+/// Records that a skill is not the one that was installed. If it was active, it is so no more.
+fn refuse_changed(draft: &mut Draft<'_>, turn: &OpenTurn, used: &SkillUse, change: String) {
+    let active = &mut draft.agent.active_skills;
+    active.retain(|skill| skill.entrypoint_path != used.entrypoint_path);
+    draft.event(Event::SkillChanged(SkillChanged {
+        skill_id: used.skill_id.clone(),
+        skill_name: used.name.clone(),
+        scope: used.scope,
+        path: used.path.clone(),
+        entrypoint_path: used.entrypoint_path.clone(),
+        load_reason: used.load_reason,
+        change,
+        turn_index: turn.turn_index,
+        run_id: turn.run_id.clone(),
+        message_seq: Some(turn.message_seq),
+    }));
 }
 
 /// Keeps the skills of a completed turn active, and drops those of a failed one.

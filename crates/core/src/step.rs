@@ -10,7 +10,7 @@ use crate::input::{AgentView, HostConditions, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
     admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest,
-    schedule, task, tick, timer, turn, wait, work, workspace,
+    schedule, skill, task, tick, timer, turn, wait, work, workspace,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::{Event, SuspensionEnd, WakeHintCoalesced, WakeRequested};
@@ -120,6 +120,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         }
         Input::WakeHint(hint) => accept_hint(draft, hint),
         Input::Workspace(command) => workspace::handle(draft, command),
+        Input::Skill(command) => skill::handle(draft, command),
         Input::Work(command) => work::command(draft, command),
         Input::Continue => Ok(Reply::Unchanged),
     }

@@ -13,7 +13,9 @@ use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
-use holon_workspace::{ClaimFolders, Git, ManagedWorktrees, TemplateStore, WorkspaceSelection};
+use holon_workspace::{
+    ClaimFolders, Fetcher, Git, GitHost, ManagedWorktrees, TemplateStore, WorkspaceSelection,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -83,6 +85,13 @@ fn reserved(home: &Home) -> ReservedDirs {
     ReservedDirs::new([home.state_path(), home.run_dir()].map(canonical).to_vec())
 }
 
+/// Fetches templates and skills, with folders beside the other files of the running program.
+pub(crate) fn fetcher(settings: &Settings) -> Fetcher {
+    let host = GitHost::new(&settings.github_base_url.value);
+    let folders = settings.home.value.join("run").join("fetch");
+    Fetcher::new(Git::default(), host, folders)
+}
+
 fn selection(home: &Home) -> WorkspaceSelection {
     let worktrees = home.root().join("execution-roots").join("git-worktree");
     WorkspaceSelection {
@@ -96,13 +105,14 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
     let ReloadableAdapters { models, commands } = live.clone();
     let claims = ClaimFolders::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
-    let templates = TemplateStore::of_user(settings.user_home.as_deref());
+    let fetcher = fetcher(settings);
+    let templates = TemplateStore::of_user(settings.user_home.as_deref(), fetcher.clone());
     Ports {
         model: models,
         command: commands,
         file: Arc::new(Files::new(claims.clone(), attachments.clone())),
         plan: Arc::new(Plans),
-        guidance: Arc::new(GuidanceFiles::new(settings.user_home.as_deref())),
+        guidance: Arc::new(GuidanceFiles::new(settings.user_home.as_deref(), fetcher)),
         home: Arc::new(Homes::new(
             home.agents_dir(),
             claims,

@@ -3,6 +3,7 @@
 //! This crate owns start and end of a host process: locks, listeners, signals, logs, and the record by which other
 //! processes find it. It makes no decision about agents and prints nothing; messages go to a callback or to the log.
 
+pub mod checkout;
 mod compose;
 mod daemon_record;
 mod endpoint;

@@ -137,7 +137,7 @@ fn log_early_end(signal: &str) {
 
 /// Writes the built-in templates to the user's directory. They are in the program too, so a failure is only logged.
 async fn seed_templates(settings: &Settings) {
-    let store = TemplateStore::of_user(settings.user_home.as_deref());
+    let store = TemplateStore::of_user(settings.user_home.as_deref(), compose::fetcher(settings));
     match tokio::task::spawn_blocking(move || store.seed_builtins()).await {
         Ok(Ok(report)) => {
             let SeedReport {

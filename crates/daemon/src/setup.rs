@@ -20,8 +20,9 @@ use tokio::sync::Mutex;
 pub type SettingsReader = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
 /// Settings that need a restart.
-const NEEDS_RESTART: [&str; 8] = [
+const NEEDS_RESTART: [&str; 9] = [
     "agent.default_id",
+    "github.base_url",
     "serve.http_addr",
     "retention.event_budget_bytes",
     "runtime.default_tool_output_tokens",

@@ -1,5 +1,6 @@
 //! Templates of this user, for commands that need no host.
 
+use crate::compose;
 use holon_config::Settings;
 use holon_domain::template::TemplateSelector;
 use holon_workspace::TemplateStore;
@@ -45,5 +46,5 @@ pub fn read_template(settings: &Settings, selector: &str) -> Result<TemplateView
 }
 
 fn store(settings: &Settings) -> TemplateStore {
-    TemplateStore::of_user(settings.user_home.as_deref())
+    TemplateStore::of_user(settings.user_home.as_deref(), compose::fetcher(settings))
 }

@@ -28,7 +28,7 @@ pub use scheduling::{
     WakeRequested, WorkItemEnqueueRequested, WorkItemStaleReminderInjected,
     WorkItemStaleReminderSkipped, WorkItemTurnEndCommitSkipped, WorkItemTurnEndCommitted,
 };
-pub use skill::SkillActivated;
+pub use skill::{SkillActivated, SkillChanged, SkillInstalled, SkillUninstalled};
 pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
@@ -198,6 +198,13 @@ events! {
     /// A successful command referred to a skill's `SKILL.md` or to one of its scripts, so the skill is active.
     /// Discovery alone does not record it. Recorded once for each skill and call.
     SkillActivated = "skill_activated", v 1;
+    /// A successful command referred to an installed skill whose files were changed since it was installed. The skill is
+    /// not active.
+    SkillChanged = "skill_changed", v 1;
+    /// An operator installed a skill into the agent's home. The agent sees it from its next turn on.
+    SkillInstalled = "skill_installed", v 1;
+    /// An operator removed a skill from the agent's home.
+    SkillUninstalled = "skill_uninstalled", v 1;
     /// A task was created: a command outlived the call that started it and continues in the background, or a child
     /// agent was spawned.
     TaskCreated = "task_created", v 1;

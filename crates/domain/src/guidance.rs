@@ -12,9 +12,9 @@ pub use instruction::{
     InstructionScope, InstructionSource, Instructions, LoadedAgentsMd,
 };
 pub use skill::{
-    ActivationSource, ActivationState, ActiveSkill, ActiveSkillView, InstallMode, InstalledSkill,
-    SkillCatalog, SkillEntry, SkillFault, SkillLoadReason, SkillNote, SkillRoot, SkillScope,
-    SkillSource, SkillUse,
+    ActivationSource, ActivationState, ActiveSkill, ActiveSkillView, FetchedFrom, InstallMode,
+    InstalledSkill, SkillCatalog, SkillEntry, SkillFault, SkillInstallation, SkillLoadReason,
+    SkillNote, SkillRoot, SkillScope, SkillSource, SkillSourceKind, SkillUse,
 };
 
 use crate::agent::{AgentKind, AgentSettings};

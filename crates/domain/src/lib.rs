@@ -33,6 +33,7 @@ pub mod needs;
 pub mod provider;
 pub mod queue;
 pub mod refusal;
+pub mod remote;
 pub mod run;
 pub mod send;
 mod skip;

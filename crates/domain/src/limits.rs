@@ -414,6 +414,14 @@ pub const INSTALL_FILES: usize = 5_000;
 pub const INSTALL_BYTES: u64 = 50 << 20;
 /// Deepest directory of a skill that is installed. An installation of a deeper one fails and leaves nothing.
 pub const INSTALL_DEPTH: usize = 16;
+/// Milliseconds that fetching one template or skill from a remote repository may take. At the limit git is killed, the
+/// request fails and nothing is left.
+pub const FETCH_MS: u64 = 120_000;
+/// Most bytes that git may download for one template or skill. A partial fetch carries the directories of the
+/// repository and the files of the one that was asked for. At the limit git is killed and the request fails.
+pub const FETCH_BYTES: u64 = 96 << 20;
+/// Most bytes of the list of a repository's files, which is read to find a skill by its name. A longer one is refused.
+pub const FETCH_LIST_BYTES: usize = 32 << 20;
 /// Most skills that a template may name. A template with more is refused.
 pub const TEMPLATE_SKILLS: usize = 32;
 /// Largest `skills.json` of a template, in bytes. A larger one is refused.

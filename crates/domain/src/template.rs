@@ -62,7 +62,7 @@ impl TemplateSelector {
             return parse_path(text).map_err(refuse);
         }
         if let Some(rest) = text.strip_prefix(GITHUB) {
-            return parse_tree(rest).map(Self::GitHub).map_err(refuse);
+            return GitHubTree::parse(rest).map(Self::GitHub).map_err(refuse);
         }
         if text.contains("://") || text.contains('/') {
             return Err(refuse(
@@ -118,30 +118,35 @@ fn parse_path(text: &str) -> Result<TemplateSelector, &'static str> {
     ))
 }
 
-fn parse_tree(rest: &str) -> Result<GitHubTree, &'static str> {
-    let mut parts = rest.trim_end_matches('/').split('/');
-    let (owner, repo) = (parts.next(), parts.next());
-    let (Some(owner), Some(repo)) = (owner, repo) else {
-        return Err("a GitHub URL names an owner and a repository");
-    };
-    if !is_owner(owner) || !is_repo(repo) {
-        return Err("the owner or the repository has characters that GitHub does not allow");
+impl GitHubTree {
+    /// Parses what follows the host in the URL of a tree.
+    pub(crate) fn parse(rest: &str) -> Result<Self, &'static str> {
+        let mut parts = rest.trim_end_matches('/').split('/');
+        let (owner, repo) = (parts.next(), parts.next());
+        let (Some(owner), Some(repo)) = (owner, repo) else {
+            return Err("a GitHub URL names an owner and a repository");
+        };
+        if !is_owner(owner) || !is_repo(repo) {
+            return Err("the owner or the repository has characters that GitHub does not allow");
+        }
+        if parts.next() != Some("tree") {
+            return Err("a GitHub URL has the form https://github.com/OWNER/REPO/tree/REF/DIR");
+        }
+        let ref_and_path: Vec<String> = parts.map(str::to_owned).collect();
+        if ref_and_path.len() < 2 {
+            return Err(
+                "a GitHub URL names a ref and a directory; a whole repository is no template",
+            );
+        }
+        if !ref_and_path.iter().all(|part| is_tree_part(part)) {
+            return Err("the ref or the directory has a part that cannot be used");
+        }
+        Ok(Self {
+            owner: owner.to_owned(),
+            repo: repo.to_owned(),
+            ref_and_path,
+        })
     }
-    if parts.next() != Some("tree") {
-        return Err("a GitHub URL has the form https://github.com/OWNER/REPO/tree/REF/DIR");
-    }
-    let ref_and_path: Vec<String> = parts.map(str::to_owned).collect();
-    if ref_and_path.len() < 2 {
-        return Err("a GitHub URL names a ref and a directory; a whole repository is no template");
-    }
-    if !ref_and_path.iter().all(|part| is_ref_part(part)) {
-        return Err("the ref or the directory has a part that cannot be used");
-    }
-    Ok(GitHubTree {
-        owner: owner.to_owned(),
-        repo: repo.to_owned(),
-        ref_and_path,
-    })
 }
 
 /// Returns true if a text can be the owner of a repository on GitHub.
@@ -164,8 +169,13 @@ pub fn is_repo(text: &str) -> bool {
         && !text.ends_with(".git")
 }
 
+/// Returns true for one component of a ref, which does not begin with a dot.
+pub(crate) fn is_ref_part(text: &str) -> bool {
+    is_tree_part(text) && !text.starts_with('.')
+}
+
 /// Returns true for one component of a ref or a path. Git's own rules for refs forbid the listed characters.
-fn is_ref_part(text: &str) -> bool {
+fn is_tree_part(text: &str) -> bool {
     let allowed = |c: char| {
         !c.is_whitespace()
             && !matches!(
@@ -176,7 +186,8 @@ fn is_ref_part(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 255
         && text.chars().all(allowed)
-        && !text.starts_with(['-', '.'])
+        && !text.starts_with('-')
+        && !text.eq_ignore_ascii_case(".git")
         && !text.ends_with(".lock")
         && !text.ends_with('.')
         && !text.contains("..")
@@ -224,6 +235,7 @@ mod tests {
             "/srv/templates/reviewer",
             "https://github.com/acme/agents/tree/main/templates/reviewer",
             "https://github.com/acme/agents.rs/tree/release/2.0/x",
+            "https://github.com/acme/agents/tree/main/.agents/templates/x",
         ] {
             let parsed = TemplateSelector::parse(text).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(parsed.to_string(), text);
@@ -271,6 +283,8 @@ mod tests {
             "https://github.com/a/../tree/main/x",
             "https://github.com/a/b/tree/main/../x",
             "https://github.com/a/b/tree/main//x",
+            "https://github.com/a/b/tree/main/./x",
+            "https://github.com/a/b/tree/main/.GIT/x",
             "https://github.com/a/b/tree/--upload-pack=id/x",
             "https://github.com/a/b/tree/main/x?y",
             "https://github.com/a/b/tree/main/x#y",

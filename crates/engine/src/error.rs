@@ -57,6 +57,12 @@ pub enum Error {
     /// The directory is no skill, or cannot be copied or linked.
     #[error("{message}")]
     SkillInvalid { message: String },
+    /// The skill could not be fetched from its repository.
+    #[error("{message}")]
+    SkillUnreachable { message: String },
+    /// Fetching the skill took too long.
+    #[error("{message}")]
+    SkillTimedOut { message: String },
     /// The workspace holds or lies in a directory of the host.
     #[error("the workspace {workspace} reaches {reserved}, which belongs to the host")]
     WorkspaceReserved {
@@ -181,6 +187,16 @@ impl Error {
                 "the skill cannot be installed, and nothing was changed",
                 "the message says why",
             ),
+            Self::SkillUnreachable { .. } => RefusalText::without_hint(
+                "remote_skill_install_failed",
+                "the skill could not be fetched from its repository, and nothing was changed",
+                "the message says why; only public repositories are fetched",
+            ),
+            Self::SkillTimedOut { .. } => RefusalText::with_hint(
+                "remote_skill_install_timeout",
+                "fetching the skill took too long, and nothing was changed",
+                "try again, or clone the repository and install from its directory",
+            ),
             Self::WorkspaceReserved { .. } => RefusalText::with_hint(
                 "workspace_reserved",
                 "the workspace holds or lies in the host's own `state` or `run`, where a command that cleans its workspace would remove what proves that it ran",
@@ -255,6 +271,8 @@ impl Error {
             | Self::SkillInstalled { .. }
             | Self::SkillMissing { .. }
             | Self::SkillInvalid { .. }
+            | Self::SkillUnreachable { .. }
+            | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
             | Self::Overloaded
             | Self::DiskFull
@@ -280,6 +298,8 @@ impl Error {
             | Self::SkillInstalled { .. }
             | Self::SkillMissing { .. }
             | Self::SkillInvalid { .. }
+            | Self::SkillUnreachable { .. }
+            | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
             | Self::CursorTooOld { .. }
             | Self::Overloaded
@@ -324,6 +344,12 @@ impl Error {
             Self::SkillInvalid {
                 message: "/srv/x is no skill".to_owned(),
             },
+            Self::SkillUnreachable {
+                message: "https://github.com/a/b cannot be read".to_owned(),
+            },
+            Self::SkillTimedOut {
+                message: "fetching from https://github.com/a/b was given up".to_owned(),
+            },
             Self::WorkspaceReserved {
                 workspace: "/srv".to_owned(),
                 reserved: "/srv/holon/state".to_owned(),
@@ -359,6 +385,8 @@ impl From<SkillFault> for Error {
             SkillFault::AlreadyInstalled { message } => Self::SkillInstalled { message },
             SkillFault::NotInstalled { message } => Self::SkillMissing { message },
             SkillFault::Refused { message } => Self::SkillInvalid { message },
+            SkillFault::Unreachable { message } => Self::SkillUnreachable { message },
+            SkillFault::TimedOut { message } => Self::SkillTimedOut { message },
         }
     }
 }

@@ -7,7 +7,10 @@ use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, TaskStreams};
 use holon_domain::delta::TextSink;
 use holon_domain::file_change::PatchResult;
-use holon_domain::guidance::{Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillSource};
+use holon_domain::guidance::{
+    Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillInstallation, SkillSource,
+    SkillSourceKind,
+};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{LearnedLimits, ModelPolicy};
@@ -188,7 +191,7 @@ pub trait GuidanceHost: Send + Sync + std::fmt::Debug {
     /// Lists the skills in an agent's own root. Empty if they cannot be listed.
     async fn installed_skills(&self, agent_home: &str) -> Vec<InstalledSkill>;
 
-    /// Installs a skill into an agent's home, completely or not at all, and returns its name. Runs nothing of it.
+    /// Installs a skill into an agent's home, completely or not at all. Runs nothing of it.
     ///
     /// # Errors
     /// When it is no skill, or one of its name is there.
@@ -196,13 +199,21 @@ pub trait GuidanceHost: Send + Sync + std::fmt::Debug {
         &self,
         agent_home: &str,
         source: SkillSource,
-    ) -> Result<String, SkillFault>;
+    ) -> Result<SkillInstallation, SkillFault>;
 
-    /// Removes a skill from an agent's home.
+    /// Removes a skill from an agent's home, and returns the kind of its source if the runtime installed it.
     ///
     /// # Errors
     /// When there is none of this name.
-    async fn uninstall_skill(&self, agent_home: &str, name: &str) -> Result<(), SkillFault>;
+    async fn uninstall_skill(
+        &self,
+        agent_home: &str,
+        name: &str,
+    ) -> Result<Option<SkillSourceKind>, SkillFault>;
+
+    /// Says in which way the files of a skill differ from those that were installed. `None` if they do not, or the skill
+    /// was not installed as a copy. `entrypoint` is the path of its `SKILL.md`.
+    async fn skill_change(&self, entrypoint: &str) -> Option<String>;
 }
 
 /// Manages agents' homes. The command or patch that first needs a home creates it.

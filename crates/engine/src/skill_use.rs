@@ -39,6 +39,7 @@ fn use_of(skill: &SkillEntry, command: &ExecCommand, cwd: &str) -> Option<SkillU
         path,
         entrypoint_path: skill.path.clone(),
         load_reason,
+        change: None,
     };
     if spellings(entrypoint, &start).any(|path| refers_to(&command.cmd, &path).is_some()) {
         return Some(used(SkillLoadReason::ReadSkillMd, skill.path.clone()));

@@ -100,6 +100,8 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::Template { .. }
         | Error::SkillInvalid { .. }
         | Error::WorkspaceReserved { .. } => StatusCode::BAD_REQUEST,
+        Error::SkillUnreachable { .. } => StatusCode::BAD_GATEWAY,
+        Error::SkillTimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::CursorTooOld { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
@@ -160,6 +162,8 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::SkillInstalled { .. }
         | Error::SkillMissing { .. }
         | Error::SkillInvalid { .. }
+        | Error::SkillUnreachable { .. }
+        | Error::SkillTimedOut { .. }
         | Error::WorkspaceReserved { .. }
         | Error::CursorTooOld { .. }
         | Error::DiskFull

@@ -393,6 +393,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::WakeHint(_)
         | Input::Work(_)
         | Input::Workspace(_)
+        | Input::Skill(_)
         | Input::Continue => false,
     }
 }
@@ -403,6 +404,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Admit(_) => "admit",
         Input::Configure { .. } => "configure",
         Input::Workspace(_) => "workspace",
+        Input::Skill(_) => "skill",
         Input::HomePrepared { .. } => "home prepared",
         Input::HomeRemoved { .. } => "home removed",
         Input::RoundAnswered { .. } => "round answered",

@@ -9,11 +9,13 @@ mod detection;
 mod names;
 mod overrides;
 mod pointer;
+mod remote;
 mod repository;
 
 pub(crate) use detection::worktree_repository;
 pub use detection::{Detection, detect};
 pub use names::{BranchName, CommitId, slug};
+pub(crate) use remote::{GitUrl, RemoteBounds, RemoteGit};
 pub use repository::{Git, GitOutput, Repository};
 
 use std::io;

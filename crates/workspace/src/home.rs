@@ -187,8 +187,10 @@ pub(crate) fn build(new: &Path, agents_md: &str) -> Result<(), Error> {
     make_dir(new)?;
     make_dir(&new.join(MEMORY))?;
     write(&new.join(AGENTS_MD), agents_md)?;
+    holon_fault::hit("home.written");
     for (name, content) in MEMORY_FILES {
         write(&new.join(name), content)?;
+        holon_fault::hit("home.written");
     }
     sync(&new.join(MEMORY))?;
     sync(new)

@@ -10,9 +10,11 @@ mod attachment;
 mod choose;
 mod claims;
 mod error;
+mod fetch;
 mod git;
 mod home;
 mod instructions;
+mod origin;
 mod plan;
 mod root;
 mod scratch;
@@ -27,21 +29,23 @@ pub use attachment::{AttachedRoot, Attachment};
 pub use choose::choose;
 pub use claims::{ClaimFolders, make_private_dir};
 pub use error::Error;
+pub use fetch::{FetchError, FetchedTree, Fetcher, GitHost};
 pub use git::{
     BranchName, CommitId, Detection, Git, GitError, GitOutput, Repository, detect, slug,
 };
 pub use home::{check_home, ensure_guide, make_home, remove_home};
 pub use instructions::InstructionReader;
+pub use origin::{GitHubCheckout, github_checkout};
 pub use plan::{plan_folders, read_plan, remove_plan, write_plan};
 pub use root::ExecutionRoot;
 pub use select::WorkspaceSelection;
 pub use skill::{
-    BUILTIN_SKILLS, SkillError, SkillMetadata, SkillReader, install_skill, installed_skills,
-    parse_skill, uninstall_skill,
+    BUILTIN_SKILLS, ReadySkill, SkillError, SkillMetadata, SkillReader, install_skill,
+    installed_skills, parse_skill, skill_change, uninstall_skill,
 };
 pub use template::{
     BUILTIN_TEMPLATES, SeedReport, Template, TemplateError, TemplateListing, TemplateOrder,
-    TemplateOrigin, TemplateStore, apply_template, confirm_home,
+    TemplateOrigin, TemplateSkill, TemplateStore, apply_template, confirm_home,
 };
 pub use tree::{
     FileChange, FileContent, Leftover, NewContent, RootIdentity, SettleOutcome, Tree, TreeError,

@@ -1,13 +1,15 @@
 //! Templates of agents: a directory with an `AGENTS.md` and optionally a `skills.json`.
 //!
 //! Five are built into the program and can be written to the user's directory, where they may be changed. A template is
-//! read completely and checked before anything is made from it.
+//! read completely and checked before anything is made from it. One on GitHub is fetched first, and so are the skills on
+//! GitHub that it names.
 
 mod apply;
 mod builtin;
 mod error;
 mod read;
 mod seed;
+mod skills;
 
 pub use apply::{TemplateOrder, apply_template, confirm_home};
 pub use builtin::BUILTIN_TEMPLATES;
@@ -15,6 +17,7 @@ pub(crate) use builtin::DEFAULT;
 pub use error::TemplateError;
 pub use read::{Template, TemplateListing, TemplateOrigin, TemplateStore};
 pub use seed::SeedReport;
+pub use skills::TemplateSkill;
 
 /// List of the skills of a template.
 pub(crate) const SKILLS_JSON: &str = "skills.json";

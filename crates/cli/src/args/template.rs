@@ -27,11 +27,18 @@ pub(crate) enum SkillsCommand {
     List(AgentArg),
     /// Install a skill into an agent's home.
     Install {
-        /// Directory with a SKILL.md, or the name of a built-in skill with --builtin.
+        /// Directory with a SKILL.md, the name of a built-in skill with --builtin, or with --remote a place on GitHub: a
+        /// repository's URL with an optional #REF, the URL of a tree, or OWNER/REPO@SKILL.
         name_or_path: String,
         /// Install the built-in skill of this name.
         #[arg(long, conflicts_with = "copy")]
         builtin: bool,
+        /// Fetch the skill from GitHub and copy it. The copy is pinned to the commit.
+        #[arg(long, conflicts_with_all = ["builtin", "copy"])]
+        remote: bool,
+        /// Name of the skill in a repository that has several.
+        #[arg(long, value_name = "NAME", requires = "remote")]
+        skill: Option<String>,
         /// Copy the directory [default: link it, so that its changes show].
         #[arg(long)]
         copy: bool,

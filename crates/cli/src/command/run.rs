@@ -26,7 +26,27 @@ const UNKNOWN_QUERY: &str = "invalid_query";
 
 /// Runs the request and prints the answer.
 pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
-    let mut request = build_request(args)?;
+    let response = perform(home, build_request(args)?, output)?;
+    Ok(exit_of(&response))
+}
+
+/// Returns the exit code of a run.
+pub(super) fn exit_of(response: &Run) -> Exit {
+    match response.final_status.as_str() {
+        "completed" => Exit::Done,
+        "waiting" => Exit::Waiting,
+        // Any other status does not prove that the work is done.
+        _ => Exit::Failed,
+    }
+}
+
+/// Runs a request, prints the answer and returns it.
+pub(super) fn perform(
+    home: Option<PathBuf>,
+    request: RunRequest,
+    output: &Output,
+) -> Result<Answer<Run>, Failure> {
+    let mut request = request;
     let flags = Flags {
         home,
         ..Flags::default()
@@ -62,12 +82,7 @@ pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Resu
         add_hint(failure)
     })?;
     print_answer(&live, &response, &by.run_host(&settings), &settings, output);
-    Ok(match response.final_status.as_str() {
-        "completed" => Exit::Done,
-        "waiting" => Exit::Waiting,
-        // Any other status does not prove that the work is done.
-        _ => Exit::Failed,
-    })
+    Ok(response)
 }
 
 /// Decodes the response of a local run like that of a host.
@@ -109,7 +124,7 @@ fn build_request(args: RunArgs) -> Result<RunRequest, Failure> {
     })
 }
 
-fn parse_agent_id(id: &str) -> Result<AgentId, Failure> {
+pub(super) fn parse_agent_id(id: &str) -> Result<AgentId, Failure> {
     AgentId::parse(id).map_err(|error| Failure::usage(format!("--agent {id:?}: {error}")))
 }
 

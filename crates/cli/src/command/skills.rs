@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::path;
 use holon_api::{InstallSkillRequest, SkillsResponse, UninstallSkillRequest};
 use holon_domain::guidance::{InstallMode, SkillSource};
+use holon_domain::remote::RemoteSkill;
 use std::path::{Path, PathBuf};
 
 /// Runs a subcommand against the agent that it names, or the default one.
@@ -25,10 +26,16 @@ pub(super) async fn run(
         SkillsCommand::Install {
             name_or_path,
             builtin,
+            remote,
+            skill,
             copy,
             agent,
         } => {
-            let kind = source(name_or_path, builtin, copy)?;
+            let kind = if remote {
+                remote_source(name_or_path, skill)?
+            } else {
+                source(name_or_path, builtin, copy)?
+            };
             let host = Host::find(home, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let request = InstallSkillRequest { kind };
@@ -58,6 +65,13 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
+/// Checks the place on GitHub before any host is asked.
+fn remote_source(package: String, skill: Option<String>) -> Result<SkillSource, Failure> {
+    RemoteSkill::parse(&package, skill.as_deref())
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(SkillSource::Remote { package, skill })
+}
+
 fn source(name_or_path: String, builtin: bool, copy: bool) -> Result<SkillSource, Failure> {
     if builtin {
         return Ok(SkillSource::Builtin { name: name_or_path });
@@ -81,6 +95,14 @@ fn listing(listed: &SkillsResponse) -> String {
             )
         })
         .collect();
+    let pins = listed.skills.iter().filter_map(|skill| {
+        let from = skill.fetched_from.as_ref()?;
+        Some(format!(
+            "fetched  {}: {} {} at {}",
+            skill.name, from.repository, from.directory, from.commit
+        ))
+    });
+    lines.extend(pins);
     let warnings = listed.skills.iter().filter_map(|skill| {
         let warning = skill.warning.as_ref()?;
         Some(format!("warning  {}: {warning}", skill.name))

@@ -44,10 +44,13 @@ fn listing(templates: &[TemplateListing]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn place(origin: &TemplateOrigin) -> &str {
+fn place(origin: &TemplateOrigin) -> String {
     match origin {
-        TemplateOrigin::Builtin => "built in",
-        TemplateOrigin::Directory { path } => path,
+        TemplateOrigin::Builtin => "built in".to_owned(),
+        TemplateOrigin::Directory { path } => path.clone(),
+        TemplateOrigin::GitHub(from) => {
+            format!("{} {} at {}", from.repository, from.directory, from.commit)
+        }
     }
 }
 

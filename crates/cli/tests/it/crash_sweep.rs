@@ -18,6 +18,7 @@ mod host;
 mod judge;
 mod streams;
 mod tasks;
+mod templates;
 mod work;
 
 use crate::processes::ProcessCleanup;
@@ -29,6 +30,7 @@ use files::Files;
 use host::{Crash, Host};
 use streams::Streams;
 use tasks::Tasks;
+use templates::Templates;
 use work::Work;
 
 /// Number of parts of a sweep.
@@ -167,6 +169,11 @@ parts!(
     10
 );
 
+parts!(
+    killed_at_any_point_of_an_agent_from_a_template,
+    super::Templates,
+    6
+);
 parts!(killed_at_any_point_of_planned_work, super::Work, 10);
 parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
 

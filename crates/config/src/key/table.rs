@@ -327,6 +327,12 @@ pub const KEYS: &[Key] = &[
         "Agent that is meant when none is named.",
     ),
     with_default(
+        "github.base_url",
+        Kind::Text,
+        "https://github.com",
+        "Where templates and skills on GitHub are fetched from: `https://`, `http://` on this machine, or a `file://` directory with a mirror. The repository is `<owner>/<repo>.git` below it.",
+    ),
+    with_default(
         "retention.event_budget_bytes",
         EVENT_BYTES,
         "1073741824",

@@ -225,7 +225,7 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
             "model.default" => "ollama/b".to_owned(),
             "providers.<id>.omit" => "[\"streaming\"]".to_owned(),
             "serve.http_addr" => "127.0.0.1:9".to_owned(),
-            "providers.<id>.base_url" => "https://x.example".to_owned(),
+            "github.base_url" | "providers.<id>.base_url" => "https://x.example".to_owned(),
             _ => sample(key.kind),
         };
         // What belongs to a source needs that source; a key alone would not make sense and is refused.

@@ -32,6 +32,7 @@ mod recovery;
 mod render;
 mod rows;
 mod signals;
+mod skills;
 mod states;
 mod tasks;
 mod transitions;

@@ -2,9 +2,14 @@
 
 use super::clock::wall_clock;
 use async_trait::async_trait;
-use holon_domain::guidance::{Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillSource};
+use holon_domain::guidance::{
+    Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillInstallation, SkillSource,
+    SkillSourceKind,
+};
 use holon_engine::ports::GuidanceHost;
-use holon_workspace::{InstructionReader, SkillError, SkillReader};
+use holon_workspace::{
+    FetchError, Fetcher, InstructionReader, ReadySkill, SkillError, SkillReader,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +20,7 @@ const USER_DIR: &str = ".agents";
 #[derive(Debug)]
 pub(crate) struct GuidanceFiles {
     readers: Arc<Readers>,
+    fetcher: Fetcher,
 }
 
 /// What reads the files; kept for the life of the host, because each remembers what it has read.
@@ -25,8 +31,8 @@ struct Readers {
 }
 
 impl GuidanceFiles {
-    /// Creates the port for the guidance of a user.
-    pub(crate) fn new(user_home: Option<&Path>) -> Self {
+    /// Creates the port for the guidance of a user. `fetcher` serves skills on GitHub.
+    pub(crate) fn new(user_home: Option<&Path>, fetcher: Fetcher) -> Self {
         let user_dir = user_home.map(|home| home.join(USER_DIR));
         let readers = Readers {
             instructions: InstructionReader::new(user_dir),
@@ -34,6 +40,7 @@ impl GuidanceFiles {
         };
         Self {
             readers: Arc::new(readers),
+            fetcher,
         }
     }
 }
@@ -70,19 +77,38 @@ impl GuidanceHost for GuidanceFiles {
         &self,
         agent_home: &str,
         source: SkillSource,
-    ) -> Result<String, SkillFault> {
-        let home = PathBuf::from(agent_home);
+    ) -> Result<SkillInstallation, SkillFault> {
+        let (home, fetcher) = (PathBuf::from(agent_home), self.fetcher.clone());
         off_thread(move || {
+            let skill = ReadySkill::prepare(&source, &fetcher)?;
             // The skill may be the first file in the home.
             holon_workspace::make_home(&home, || true)?;
-            holon_workspace::install_skill(&home, &source)
+            holon_workspace::install_skill(&home, &skill)?;
+            Ok(SkillInstallation {
+                name: skill.name().to_owned(),
+                kind: source.kind(),
+                fetched_from: skill.fetched_from().cloned(),
+            })
         })
         .await
     }
 
-    async fn uninstall_skill(&self, agent_home: &str, name: &str) -> Result<(), SkillFault> {
+    async fn uninstall_skill(
+        &self,
+        agent_home: &str,
+        name: &str,
+    ) -> Result<Option<SkillSourceKind>, SkillFault> {
         let (home, name) = (PathBuf::from(agent_home), name.to_owned());
         off_thread(move || holon_workspace::uninstall_skill(&home, &name)).await
+    }
+
+    async fn skill_change(&self, entrypoint: &str) -> Option<String> {
+        let path = PathBuf::from(entrypoint);
+        let looked = tokio::task::spawn_blocking(move || holon_workspace::skill_change(&path));
+        match looked.await {
+            Ok(change) => change,
+            Err(stopped) => Some(format!("its files could not be compared: {stopped}")),
+        }
     }
 }
 
@@ -103,11 +129,17 @@ fn fault(error: &SkillError) -> SkillFault {
     match error {
         SkillError::AlreadyInstalled { .. } => SkillFault::AlreadyInstalled { message },
         SkillError::NotInstalled { .. } => SkillFault::NotInstalled { message },
+        SkillError::Fetch(error) if error.is_timeout() => SkillFault::TimedOut { message },
+        SkillError::Fetch(FetchError::Unreachable { .. } | FetchError::OutOfBounds { .. }) => {
+            SkillFault::Unreachable { message }
+        }
         SkillError::UnknownBuiltin { .. }
         | SkillError::Name { .. }
         | SkillError::NotASkill { .. }
         | SkillError::Refused { .. }
         | SkillError::TooLarge { .. }
+        | SkillError::Remote(_)
+        | SkillError::Fetch(_)
         | SkillError::Files(_) => SkillFault::Refused { message },
     }
 }

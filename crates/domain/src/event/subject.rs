@@ -28,6 +28,7 @@ impl Event {
             Self::ToolExecuted(e) => e.message_seq,
             Self::ToolExecutionFailed(e) => e.message_seq,
             Self::SkillActivated(e) => e.message_seq,
+            Self::SkillChanged(e) => e.message_seq,
             Self::TurnTerminal(e) => e.message_seq,
             Self::RuntimeError(e) => e.message_seq,
             Self::BriefCreated(e) => e.message_seq,
@@ -76,6 +77,8 @@ impl Event {
             | Self::WakeHintTriggered(_)
             | Self::ControlApplied(_)
             | Self::WorkspaceUsed(_)
+            | Self::SkillInstalled(_)
+            | Self::SkillUninstalled(_)
             | Self::WorkspaceAttached(_)
             | Self::WorkspaceDetached(_)
             | Self::WorkspaceExited(_)

@@ -43,6 +43,9 @@ pub struct SkillEntry {
     /// Path of its `SKILL.md`.
     pub path: String,
     pub scope: SkillScope,
+    /// True if the `SKILL.md` is not the one that was installed.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub changed_since_install: bool,
 }
 
 impl SkillEntry {
@@ -55,6 +58,7 @@ impl SkillEntry {
             description,
             path,
             scope,
+            changed_since_install: false,
         }
     }
 }
@@ -104,6 +108,54 @@ pub enum SkillSource {
         #[serde(default)]
         mode: InstallMode,
     },
+    /// A skill on GitHub, always copied. See [`RemoteSkill`](crate::remote::RemoteSkill).
+    Remote {
+        package: String,
+        /// Name of the skill, where `package` names a whole repository.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skill: Option<String>,
+    },
+}
+
+impl SkillSource {
+    /// Returns the kind of the source.
+    #[must_use]
+    pub const fn kind(&self) -> SkillSourceKind {
+        match self {
+            Self::Builtin { .. } => SkillSourceKind::Builtin,
+            Self::Local { .. } => SkillSourceKind::Local,
+            Self::Remote { .. } => SkillSourceKind::Remote,
+        }
+    }
+}
+
+/// Kind of a skill's source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillSourceKind {
+    Builtin,
+    Local,
+    Remote,
+}
+
+/// A skill that was installed, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillInstallation {
+    pub name: String,
+    pub kind: SkillSourceKind,
+    /// Absent for a skill of this machine.
+    pub fetched_from: Option<FetchedFrom>,
+}
+
+/// Commit and directory that a fetched tree was read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FetchedFrom {
+    /// Address as `https://github.com/OWNER/REPO`, also if a mirror was used.
+    pub repository: String,
+    /// Full id of the commit.
+    pub commit: String,
+    /// Directory in the repository; empty for its root.
+    pub directory: String,
 }
 
 /// A skill in an agent's own root.
@@ -116,6 +168,9 @@ pub struct InstalledSkill {
     /// Absent for a skill that the runtime did not install.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install_mode: Option<InstallMode>,
+    /// Commit that the copy was fetched from; absent for a skill of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched_from: Option<FetchedFrom>,
     /// A problem that the operator should know of: the skill was changed since, or its link leads nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
@@ -132,6 +187,14 @@ pub enum SkillFault {
     },
     /// It is no skill, or cannot be copied or linked.
     Refused {
+        message: String,
+    },
+    /// It could not be fetched.
+    Unreachable {
+        message: String,
+    },
+    /// The fetch took too long.
+    TimedOut {
         message: String,
     },
 }
@@ -159,6 +222,10 @@ pub struct SkillUse {
     /// Path of the skill's `SKILL.md`.
     pub entrypoint_path: String,
     pub load_reason: SkillLoadReason,
+    /// The way in which its files differ from those that were installed. Such a skill does not become active. Absent if
+    /// they are the same, or the runtime did not install the skill as a copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
 }
 
 /// Extent of an activation.

@@ -1,7 +1,10 @@
-//! Changes of an agent's skills. They are files of its home, so no decision and no commit is involved.
+//! Changes of an agent's skills. They are files of its home: the port changes them, completely or not at all, and the
+//! event is committed afterwards. A crash in between leaves the skill without the event.
 
 use super::ControlHandle;
 use crate::error::Error;
+use holon_core::Input;
+use holon_core::input::SkillCommand;
 use holon_domain::AgentId;
 use holon_domain::agent::Visibility;
 use holon_domain::guidance::SkillSource;
@@ -18,7 +21,12 @@ impl ControlHandle {
     ) -> Result<String, Error> {
         let home = self.home_of_public(agent_id).await?;
         let installed = self.shell.ports.guidance.install_skill(&home, source);
-        Ok(installed.await?)
+        let installed = installed.await?;
+        holon_fault::hit("skill.installed");
+        let name = installed.name.clone();
+        self.record(agent_id, SkillCommand::Installed(installed))
+            .await?;
+        Ok(name)
     }
 
     /// Removes a skill from an agent's home.
@@ -28,7 +36,16 @@ impl ControlHandle {
     pub async fn uninstall_skill(&self, agent_id: &AgentId, name: &str) -> Result<(), Error> {
         let home = self.home_of_public(agent_id).await?;
         let guidance = &self.shell.ports.guidance;
-        Ok(guidance.uninstall_skill(&home, name).await?)
+        let kind = guidance.uninstall_skill(&home, name).await?;
+        holon_fault::hit("skill.uninstalled");
+        let name = name.to_owned();
+        self.record(agent_id, SkillCommand::Uninstalled { name, kind })
+            .await
+    }
+
+    async fn record(&self, agent_id: &AgentId, command: SkillCommand) -> Result<(), Error> {
+        let input = Input::Skill(Box::new(command));
+        self.submit(agent_id, input).await.map(drop)
     }
 
     /// Returns the home of an agent that clients may see.

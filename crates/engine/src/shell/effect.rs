@@ -132,6 +132,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::WakeHint(_)
         | Input::Work(_)
         | Input::Workspace(_)
+        | Input::Skill(_)
         | Input::Continue => None,
     }
 }

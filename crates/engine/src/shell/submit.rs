@@ -193,6 +193,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::WakeHint(_)
         | Input::Work(_)
         | Input::Workspace(_)
+        | Input::Skill(_)
         | Input::Continue => OUTCOME_BYTES,
     }
 }

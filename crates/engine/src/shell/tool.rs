@@ -78,9 +78,13 @@ impl Shell {
         }
         let roots = run.guidance_roots.clone();
         let catalog = self.ports.guidance.read(roots).await.skills;
-        let skills = skill_use::find(&catalog, &outcome.succeeded, &run.workspace.cwd);
+        let mut skills = skill_use::find(&catalog, &outcome.succeeded, &run.workspace.cwd);
         if skills.is_empty() {
             return;
+        }
+        for skill in &mut skills {
+            let changed = self.ports.guidance.skill_change(&skill.entrypoint_path);
+            skill.change = changed.await;
         }
         outcome.consequence = match outcome.consequence.clone() {
             Consequence::Result(result) => Consequence::SkillUsed { result, skills },

@@ -152,3 +152,29 @@ async fn a_skill_is_active_once_a_successful_command_referred_to_it() {
     asked.answer(says("done"));
     briefs(&host, "main", 4).await;
 }
+
+#[tokio::test]
+async fn a_skill_whose_files_were_changed_since_its_installation_is_told_and_not_active() {
+    let house = House::new();
+    let host = house.with_main().await;
+    house.guidance.set(skill());
+    turn_with_command(&house, &host, "cat skills/pdf/SKILL.md", true).await;
+    briefs(&host, "main", 1).await;
+    assert_eq!(status(&host, "main").await.agent.active_skills.len(), 1);
+
+    house.guidance.set_change(Some("its files were changed"));
+    turn_with_command(&house, &host, "cat skills/pdf/SKILL.md", true).await;
+    briefs(&host, "main", 2).await;
+    assert!(status(&host, "main").await.agent.active_skills.is_empty());
+    let changed: Vec<_> = events(&host, "main")
+        .await
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::SkillChanged(changed) => Some(changed),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0].change, "its files were changed");
+    assert_eq!(changed[0].skill_id, "agent:pdf");
+}

@@ -187,6 +187,13 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 45] = [
         Some("`holon skills list` shows the skills of an agent"),
     ),
     ("invalid_skill", 400, None, None),
+    ("remote_skill_install_failed", 502, None, None),
+    (
+        "remote_skill_install_timeout",
+        504,
+        None,
+        Some("try again, or clone the repository and install from its directory"),
+    ),
     (
         "workspace_reserved",
         400,

@@ -1,7 +1,10 @@
 //! Guidance in memory.
 
 use async_trait::async_trait;
-use holon_domain::guidance::{Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillSource};
+use holon_domain::guidance::{
+    Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillInstallation, SkillSource,
+    SkillSourceKind,
+};
 use holon_engine::ports::GuidanceHost;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct MemoryGuidance {
     guidance: Mutex<Guidance>,
     reads: Mutex<Vec<GuidanceRoots>>,
+    change: Mutex<Option<String>>,
 }
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -20,6 +24,11 @@ impl MemoryGuidance {
     /// Replaces the guidance, as a writer of the files does.
     pub fn set(&self, guidance: Guidance) {
         *lock(&self.guidance) = guidance;
+    }
+
+    /// Lets every skill differ from what was installed, or none.
+    pub fn set_change(&self, change: Option<&str>) {
+        *lock(&self.change) = change.map(str::to_owned);
     }
 
     /// Returns the roots of all reads so far.
@@ -44,13 +53,21 @@ impl GuidanceHost for MemoryGuidance {
         &self,
         _agent_home: &str,
         _source: SkillSource,
-    ) -> Result<String, SkillFault> {
+    ) -> Result<SkillInstallation, SkillFault> {
         let message = "no skill can be installed here".to_owned();
         Err(SkillFault::Refused { message })
     }
 
-    async fn uninstall_skill(&self, _agent_home: &str, name: &str) -> Result<(), SkillFault> {
+    async fn uninstall_skill(
+        &self,
+        _agent_home: &str,
+        name: &str,
+    ) -> Result<Option<SkillSourceKind>, SkillFault> {
         let message = format!("skill {name:?} is not installed");
         Err(SkillFault::NotInstalled { message })
+    }
+
+    async fn skill_change(&self, _entrypoint: &str) -> Option<String> {
+        lock(&self.change).clone()
     }
 }

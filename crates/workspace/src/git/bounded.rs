@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Interval of the looks at a process that has closed its output and not ended yet.
 const LOOK_PAUSE: Duration = Duration::from_millis(2);
+/// Interval of the looks at what a process has written to disk.
+const WATCH_PAUSE: Duration = Duration::from_millis(20);
 /// Bytes kept of the standard error. The rest is read and dropped.
 const STDERR_BYTES: usize = 4 << 10;
 
@@ -35,20 +37,43 @@ enum StreamContent {
     Stderr(Vec<u8>),
 }
 
-/// Runs a command to its end.
+/// Bounds of one process.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds<'a> {
+    pub(super) limit: Duration,
+    pub(super) max_stdout: usize,
+    /// Asked at intervals; the process is killed as soon as it returns false.
+    pub(super) is_within: Option<&'a dyn Fn() -> bool>,
+}
+
+/// Runs a command to its end, without input.
 pub(super) fn run(
     command: &mut Command,
     limit: Duration,
     max_stdout: usize,
 ) -> Result<ProcessOutput, ProcessError> {
-    let deadline = Instant::now() + limit;
+    let bounds = Bounds {
+        limit,
+        max_stdout,
+        is_within: None,
+    };
+    run_within(command, Stdio::null(), bounds)
+}
+
+/// Runs a command to its end.
+pub(super) fn run_within(
+    command: &mut Command,
+    stdin: Stdio,
+    bounds: Bounds<'_>,
+) -> Result<ProcessOutput, ProcessError> {
+    let deadline = Instant::now() + bounds.limit;
     command
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
     let mut child = command.spawn().map_err(ProcessError::Io)?;
-    let ended = collect(&mut child, deadline, max_stdout);
+    let ended = collect(&mut child, deadline, bounds);
     if ended.is_err() {
         kill(&mut child);
     }
@@ -58,16 +83,23 @@ pub(super) fn run(
 fn collect(
     child: &mut Child,
     deadline: Instant,
-    max_stdout: usize,
+    bounds: Bounds<'_>,
 ) -> Result<ProcessOutput, ProcessError> {
     let (sender, printed) = mpsc::channel();
-    read_streams(child, &sender, max_stdout);
+    read_streams(child, &sender, bounds.max_stdout);
     let (mut stdout, mut stderr) = (None, None);
     while stdout.is_none() || stderr.is_none() {
-        match printed.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let pause = bounds.is_within.map_or(left, |_| left.min(WATCH_PAUSE));
+        match printed.recv_timeout(pause) {
             Ok(StreamContent::Stdout(read)) => stdout = Some(read?),
             Ok(StreamContent::Stderr(read)) => stderr = Some(read),
-            Err(RecvTimeoutError::Timeout) => return Err(ProcessError::TimedOut),
+            Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(ProcessError::TimedOut),
+            Err(RecvTimeoutError::Timeout) => {
+                if bounds.is_within.is_some_and(|is_within| !is_within()) {
+                    return Err(ProcessError::TooMuchOutput);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(ProcessError::Io(io::Error::other(
                     "a reader thread ended early",

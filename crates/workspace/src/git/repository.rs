@@ -17,9 +17,9 @@ const STDERR_CHARS: usize = 600;
 /// The git program of this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Git {
-    program: PathBuf,
+    pub(super) program: PathBuf,
     /// `PATH` of the program.
-    search_path: OsString,
+    pub(super) search_path: OsString,
 }
 
 impl Default for Git {
@@ -221,7 +221,7 @@ impl Repository {
     }
 }
 
-fn output_of(ended: ProcessOutput) -> GitOutput {
+pub(super) fn output_of(ended: ProcessOutput) -> GitOutput {
     let said = String::from_utf8_lossy(&ended.stderr);
     GitOutput {
         success: ended.status.success(),

@@ -1,11 +1,13 @@
 //! Discovers the skills of an agent: the first existing root of each scope, and the metadata of the skills in it.
 //!
-//! Discovery reads the frontmatter and nothing else. Roots and skills of a workspace are refused where a link is in
+//! Discovery uses the frontmatter and nothing else; of an installed skill it compares the whole `SKILL.md` with the one
+//! that was installed. Roots and skills of a workspace are refused where a link is in
 //! their place, because the author of a project may be a stranger; the user and the agent may link skills into their own
 //! roots.
 
 use super::SKILL_MD;
 use super::frontmatter::parse_skill;
+use super::record::InstallRecord;
 use crate::stamp::FileStamp;
 use holon_domain::guidance::{
     GuidanceRoots, SkillCatalog, SkillEntry, SkillNote, SkillRoot, SkillScope,
@@ -46,7 +48,15 @@ pub struct SkillReader {
 #[derive(Debug, Clone)]
 struct KeptSkill {
     stamp: FileStamp,
-    described: Result<String, String>,
+    described: Result<Described, String>,
+}
+
+/// What the catalogue says about a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Described {
+    description: String,
+    /// True if the `SKILL.md` is not the one that was installed.
+    is_changed: bool,
 }
 
 /// Treatment of links in a scope.
@@ -153,8 +163,13 @@ impl SkillReader {
             let file = path.join(&name).join(SKILL_MD);
             let shown = file.to_string_lossy().into_owned();
             match self.describe(root, &name, &file, scope.links, now) {
-                Ok(Some(description)) => {
-                    let entry = SkillEntry::new(scope.scope, &name, description, shown);
+                Ok(Some(described)) => {
+                    let Described {
+                        description,
+                        is_changed,
+                    } = described;
+                    let mut entry = SkillEntry::new(scope.scope, &name, description, shown);
+                    entry.changed_since_install = is_changed;
                     catalog.discoverable_skills.push(entry);
                 }
                 Ok(None) => {}
@@ -171,7 +186,7 @@ impl SkillReader {
         file: &Path,
         links: Links,
         now: Timestamp,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<Described>, String> {
         let dir = match open_dir(root, name, links) {
             Ok(dir) => dir,
             Err(Errno::NOTDIR | Errno::NOENT) if links == Links::Follow => return Ok(None),
@@ -193,20 +208,25 @@ impl SkillReader {
         if let Some(kept) = self.kept_description(file, &stamp) {
             return kept.map(Some);
         }
-        let (described, read) = read_description(&dir, name)?;
+        let installed = file.parent().and_then(InstallRecord::read);
+        let (described, read) = read_description(&dir, name, installed.as_ref())?;
         if read.is_settled_at(now) {
             self.keep(file, read, &described);
         }
         described.map(Some)
     }
 
-    fn kept_description(&self, file: &Path, stamp: &FileStamp) -> Option<Result<String, String>> {
+    fn kept_description(
+        &self,
+        file: &Path,
+        stamp: &FileStamp,
+    ) -> Option<Result<Described, String>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let skill = kept.get(file).filter(|skill| skill.stamp == *stamp)?;
         Some(skill.described.clone())
     }
 
-    fn keep(&self, file: &Path, stamp: FileStamp, described: &Result<String, String>) {
+    fn keep(&self, file: &Path, stamp: FileStamp, described: &Result<Described, String>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT {
             kept.clear();
@@ -217,7 +237,7 @@ impl SkillReader {
 }
 
 /// Names a link in the place of a skill; any other entry is no skill.
-fn refuse_link(root: &OwnedFd, name: &str) -> Result<Option<String>, String> {
+fn refuse_link(root: &OwnedFd, name: &str) -> Result<Option<Described>, String> {
     let found = statat(root, name, AtFlags::SYMLINK_NOFOLLOW);
     match found.map(|found| FileType::from_raw_mode(found.st_mode)) {
         Ok(FileType::Symlink) => Err("a skill of a workspace must not be a link".to_owned()),
@@ -266,7 +286,8 @@ fn list(root: &OwnedFd) -> Result<Vec<String>, Errno> {
 fn read_description(
     dir: &OwnedFd,
     name: &str,
-) -> Result<(Result<String, String>, FileStamp), String> {
+    installed: Option<&InstallRecord>,
+) -> Result<(Result<Described, String>, FileStamp), String> {
     // Without NONBLOCK, opening a pipe would wait for its writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = retry_on_intr(|| openat(dir, SKILL_MD, flags, Mode::empty())).map_err(words)?;
@@ -274,11 +295,21 @@ fn read_description(
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
         return Err("SKILL.md is not a regular file".to_owned());
     }
-    let mut head = Vec::new();
-    let mut bounded = File::from(file).take(SKILL_FRONTMATTER_BYTES);
+    let mut text = Vec::new();
+    // The whole text is read only to compare it with what was installed.
+    let most = match installed {
+        Some(_) => SKILL_FILE_BYTES,
+        None => SKILL_FRONTMATTER_BYTES,
+    };
+    let mut bounded = File::from(file).take(most);
     bounded
-        .read_to_end(&mut head)
+        .read_to_end(&mut text)
         .map_err(|error| error.to_string())?;
-    let described = parse_skill(&head, name).map(|skill| skill.description);
+    let head = usize::try_from(SKILL_FRONTMATTER_BYTES).unwrap_or(usize::MAX);
+    let described = parse_skill(text.get(..head).unwrap_or(&text), name);
+    let described = described.map(|skill| Described {
+        description: skill.description,
+        is_changed: installed.is_some_and(|record| record.has_other_skill_md(&text)),
+    });
     Ok((described, FileStamp::of(&found)))
 }

@@ -135,6 +135,7 @@ impl Copy {
                     if let Some(target) = target {
                         let written = write(target, &name, &content, is_executable);
                         written.map_err(at("write", &child.to))?;
+                        holon_fault::hit("skill.file");
                     }
                 }
             }

@@ -1,7 +1,9 @@
 //! Errors about skills, with the next step.
 
 use crate::error::Error;
+use crate::fetch::FetchError;
 use holon_domain::limits::{INSTALL_BYTES, INSTALL_DEPTH, INSTALL_FILES};
+use holon_domain::remote::RemoteSkillError;
 use std::path::PathBuf;
 
 /// A skill that cannot be installed or removed. Nothing was changed.
@@ -32,6 +34,12 @@ pub enum SkillError {
     /// The tree exceeds a bound.
     #[error("{} cannot be installed: a skill has at most {INSTALL_FILES} files, {INSTALL_BYTES} bytes and {INSTALL_DEPTH} levels", path.display())]
     TooLarge { path: PathBuf },
+    /// The text names no skill on GitHub.
+    #[error(transparent)]
+    Remote(#[from] RemoteSkillError),
+    /// A skill on GitHub was not fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     /// The filesystem refused to read the skill or to write the copy.
     #[error(transparent)]
     Files(#[from] Error),

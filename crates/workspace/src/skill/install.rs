@@ -7,14 +7,15 @@
 use super::copy::{copy_tree, hash_tree};
 use super::error::SkillError;
 use super::frontmatter::parse_skill;
-use super::{RECORD, SKILL_MD, builtin};
+use super::ready::{ReadySkill, SkillContent};
+use super::record::InstallRecord;
+use super::{RECORD, SKILL_MD};
 use crate::error::{Error, at};
 use crate::scratch;
-use holon_domain::guidance::{InstallMode, InstalledSkill, SkillSource};
+use holon_domain::guidance::{InstallMode, InstalledSkill, SkillSourceKind};
 use holon_domain::limits::{SKILL_FILE_BYTES, SKILL_FRONTMATTER_BYTES};
 use holon_domain::template::is_skill_name;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
@@ -23,55 +24,46 @@ use std::path::Path;
 /// The root in an agent's home that installed skills are in.
 const ROOT: &str = "skills";
 
-/// Record of an installation, in the directory of the copy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct InstallRecord {
-    source: SkillSource,
-    /// SHA-256 of the tree as it was installed.
-    sha256: String,
-}
-
-/// Installs a skill into an agent's home, which must exist, and returns the skill's name.
+/// Installs a skill into an agent's home, which must exist.
 ///
 /// # Errors
-/// Fails if the source is no skill, one of its name is installed, or the filesystem refuses. Then nothing is left.
-pub fn install_skill(agent_home: &Path, source: &SkillSource) -> Result<String, SkillError> {
+/// Fails if one of its name is installed, or the filesystem refuses. Then nothing is left.
+pub fn install_skill(agent_home: &Path, skill: &ReadySkill) -> Result<(), SkillError> {
     let root = agent_home.join(ROOT);
     make_root(&root)?;
-    let name = install_into(&root, source)?;
-    sync(&root)?;
-    Ok(name)
+    skill.install_into(&root)?;
+    sync(&root)
 }
 
-/// Installs a skill into a root, which must exist.
-pub(crate) fn install_into(root: &Path, source: &SkillSource) -> Result<String, SkillError> {
-    match source {
-        SkillSource::Builtin { name } => {
-            let found = builtin::find(name);
-            let skill = found.ok_or_else(|| SkillError::UnknownBuiltin {
-                name: name.clone(),
-                known: builtin::names(),
-            })?;
-            refuse_taken(root, name)?;
-            put(root, name, source, |new| write_builtin(new, skill.skill_md))
-        }
-        SkillSource::Local { path, mode } => {
-            let path = Path::new(path);
-            let name = check_skill(path)?;
-            refuse_taken(root, &name)?;
-            match mode {
-                InstallMode::Copied => put(root, &name, source, |new| copy_tree(path, new)),
-                InstallMode::Linked => link(root, name, path),
+impl ReadySkill {
+    /// Installs the skill into a root, which must exist.
+    pub(crate) fn install_into(&self, root: &Path) -> Result<(), SkillError> {
+        let name = self.name();
+        refuse_taken(root, name)?;
+        match self.content() {
+            SkillContent::Builtin(skill_md) => put(root, self, |new| write_builtin(new, skill_md)),
+            SkillContent::Link(path) => {
+                // It may have changed since it was made ready.
+                check_skill(path)?;
+                link(root, name, path)
+            }
+            SkillContent::Copy(path) => {
+                check_skill(path)?;
+                put(root, self, |new| copy_tree(path, new))
             }
         }
     }
 }
 
-/// Removes a skill from an agent's home: the copy, or the link and not its target.
+/// Removes a skill from an agent's home: the copy, or the link and not its target. Returns the kind of its source if
+/// the runtime installed it.
 ///
 /// # Errors
 /// Fails if there is none, or the filesystem refuses.
-pub fn uninstall_skill(agent_home: &Path, name: &str) -> Result<(), SkillError> {
+pub fn uninstall_skill(
+    agent_home: &Path,
+    name: &str,
+) -> Result<Option<SkillSourceKind>, SkillError> {
     if !is_skill_name(name) {
         return Err(SkillError::Name {
             name: name.to_owned(),
@@ -84,10 +76,21 @@ pub fn uninstall_skill(agent_home: &Path, name: &str) -> Result<(), SkillError> 
             name: name.to_owned(),
         });
     }
+    let kind = source_kind(&place);
+    scratch::sweep(&root, name)?;
     let gone = scratch::path(&root, name, scratch::Purpose::Gone)?;
     fs::rename(&place, &gone).map_err(at("remove", &place))?;
+    holon_fault::hit("skill.moved_away");
     sync(&root)?;
-    Ok(scratch::remove_tree(&gone)?)
+    scratch::remove_tree(&gone)?;
+    Ok(kind)
+}
+
+fn source_kind(place: &Path) -> Option<SkillSourceKind> {
+    match fs::read_link(place) {
+        Ok(_) => Some(SkillSourceKind::Local),
+        Err(_) => InstallRecord::read(place).map(|record| record.kind()),
+    }
 }
 
 /// Lists the skills in an agent's home by name, with the problems an operator should know of.
@@ -121,6 +124,7 @@ fn installed(place: &Path, name: &str) -> InstalledSkill {
         name: name.to_owned(),
         link_target: None,
         install_mode: None,
+        fetched_from: None,
         warning: None,
     };
     if let Ok(target) = fs::read_link(place) {
@@ -129,15 +133,10 @@ fn installed(place: &Path, name: &str) -> InstalledSkill {
         skill.warning = check_skill(&target).err().map(|error| error.to_string());
         return skill;
     }
-    let record = fs::read(place.join(RECORD)).ok();
-    let record = record.and_then(|text| serde_json::from_slice::<InstallRecord>(&text).ok());
-    if let Some(record) = record {
+    if let Some(record) = InstallRecord::read(place) {
         skill.install_mode = Some(InstallMode::Copied);
-        skill.warning = match hash_tree(place) {
-            Ok(now) if now == record.sha256 => None,
-            Ok(_) => Some("its files were changed since it was installed".to_owned()),
-            Err(error) => Some(error.to_string()),
-        };
+        skill.warning = record.change(place);
+        skill.fetched_from = record.fetched_from;
     }
     skill
 }
@@ -200,19 +199,20 @@ fn refuse_taken(root: &Path, name: &str) -> Result<(), SkillError> {
 /// Fills a fresh directory and puts it in place with its record. `fill` returns the hash of the tree.
 fn put(
     root: &Path,
-    name: &str,
-    source: &SkillSource,
+    skill: &ReadySkill,
     fill: impl FnOnce(&Path) -> Result<String, SkillError>,
-) -> Result<String, SkillError> {
+) -> Result<(), SkillError> {
+    let name = skill.name();
     scratch::sweep(root, name)?;
     let new = scratch::path(root, name, scratch::Purpose::New)?;
     let filled = fill(&new).and_then(|sha256| {
-        let source = source.clone();
-        write_record(&new, &InstallRecord { source, sha256 })?;
+        holon_fault::hit("skill.copied");
+        write_record(&new, &InstallRecord::of(skill, sha256, &new))?;
         let place = root.join(name);
         let renamed = renameat_with(CWD, &new, CWD, &place, RenameFlags::NOREPLACE);
         renamed.map_err(|errno| at("create", &place)(errno.into()))?;
-        Ok(name.to_owned())
+        holon_fault::hit("skill.placed");
+        Ok(())
     });
     if filled.is_err() {
         scratch::remove_tree(&new)?;
@@ -220,10 +220,10 @@ fn put(
     filled
 }
 
-fn link(root: &Path, name: String, path: &Path) -> Result<String, SkillError> {
-    let place = root.join(&name);
+fn link(root: &Path, name: &str, path: &Path) -> Result<(), SkillError> {
+    let place = root.join(name);
     symlink(path, &place).map_err(at("create", &place))?;
-    Ok(name)
+    Ok(())
 }
 
 fn write_builtin(new: &Path, skill_md: &str) -> Result<String, SkillError> {

@@ -6,11 +6,10 @@
 
 use super::error::TemplateError;
 use super::read::{Template, TemplateOrigin};
+use super::skills::TemplateSkill;
 use crate::error::{Error, at};
 use crate::home::{build, exists, initial_agents_md, lock_home, make_dir, place_home, sync, write};
 use crate::scratch;
-use crate::skill::install_into;
-use holon_domain::guidance::SkillSource;
 use holon_domain::time::Timestamp;
 use serde::Serialize;
 use std::fs;
@@ -42,7 +41,7 @@ struct Provenance<'a> {
     #[serde(flatten)]
     origin: &'a TemplateOrigin,
     sha256: &'a str,
-    skills: &'a [SkillSource],
+    skills: &'a [TemplateSkill],
     applied_at: Timestamp,
 }
 
@@ -58,7 +57,10 @@ pub fn apply_template(
 ) -> Result<(), TemplateError> {
     let _alone = lock_home(home);
     clear(home)?;
-    place_home(home, |new| fill(new, template, order))
+    holon_fault::hit("template.cleared");
+    place_home(home, |new| fill(new, template, order))?;
+    holon_fault::hit("template.placed");
+    Ok(())
 }
 
 /// Removes the mark of a home whose agent is stored. Idempotent.
@@ -68,7 +70,10 @@ pub fn apply_template(
 pub fn confirm_home(home: &Path) -> Result<(), Error> {
     let mark = home.join(UNCONFIRMED);
     match fs::remove_file(&mark) {
-        Ok(()) => sync(&home.join(STATE)),
+        Ok(()) => {
+            holon_fault::hit("template.confirmed");
+            sync(&home.join(STATE))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         // A home of an earlier build has no such folder, or the agent put something else there.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
@@ -98,11 +103,13 @@ fn clear(home: &Path) -> Result<(), TemplateError> {
 fn fill(new: &Path, template: &Template, order: &TemplateOrder) -> Result<(), TemplateError> {
     let agents_md = initial_agents_md(&template.agents_md, order.seed.as_deref());
     build(new, &agents_md)?;
+    holon_fault::hit("template.built");
     for folder in FOLDERS {
         make_dir(&new.join(folder))?;
+        holon_fault::hit("template.folder");
     }
     for skill in &template.skills {
-        let installed = install_into(&new.join("skills"), skill);
+        let installed = skill.ready.install_into(&new.join("skills"));
         installed.map_err(|source| TemplateError::Skill {
             shown: template.id.clone(),
             source,
@@ -120,7 +127,9 @@ fn fill(new: &Path, template: &Template, order: &TemplateOrder) -> Result<(), Te
     let text = serde_json::to_string_pretty(&provenance);
     let text = text.map_err(|error| at("write", &path)(io::Error::other(error)))?;
     write(&path, &text)?;
+    holon_fault::hit("template.recorded");
     write(&new.join(UNCONFIRMED), "")?;
+    holon_fault::hit("template.marked");
     for folder in ["skills", STATE, ".holon"] {
         sync(&new.join(folder))?;
     }

@@ -1,6 +1,7 @@
 //! Errors about templates, with the next step.
 
 use crate::error::Error;
+use crate::fetch::FetchError;
 use crate::skill::SkillError;
 use std::path::PathBuf;
 
@@ -21,11 +22,9 @@ pub enum TemplateError {
         shown: String,
         reason: String,
     },
-    /// Templates and skills on GitHub cannot be fetched.
-    #[error(
-        "{shown} is on GitHub, and this build does not fetch from there; clone it and name the directory"
-    )]
-    Remote { shown: String },
+    /// A template on GitHub, or a skill that a template names there, was not fetched.
+    #[error("template {shown} cannot be used: {source}")]
+    Fetch { shown: String, source: FetchError },
     /// The home of the new agent exists and is not empty.
     #[error("{} exists and is not empty; a template is applied to a new home only", path.display())]
     HomeInUse { path: PathBuf },

@@ -1,23 +1,24 @@
-//! Finds and reads templates, and checks everything that they name.
+//! Finds and reads templates. Their skills are checked in `skills`.
 
 use super::builtin::{self, BUILTIN_TEMPLATES, BuiltinTemplate};
 use super::error::TemplateError;
+use super::skills::{self, TemplateSkill};
 use super::{SKILLS_JSON, seed};
 use crate::error::{Error, at};
+use crate::fetch::Fetcher;
 use crate::home::AGENTS_MD;
-use crate::skill::{BUILTIN_SKILLS, check_skill};
-use holon_domain::guidance::{InstallMode, SkillSource};
-use holon_domain::limits::{INSTRUCTION_FILE_BYTES, TEMPLATE_SKILLS, TEMPLATE_SKILLS_BYTES};
-use holon_domain::template::{TemplateSelector, is_owner, is_repo, is_skill_name, is_template_id};
+use holon_domain::guidance::FetchedFrom;
+use holon_domain::limits::{INSTRUCTION_FILE_BYTES, TEMPLATE_SKILLS_BYTES};
+use holon_domain::template::{GitHubTree, TemplateSelector, is_template_id};
 use holon_domain::text;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::{Errno, retry_on_intr};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Source of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,16 +29,30 @@ pub enum TemplateOrigin {
     Directory {
         path: String,
     },
+    /// It was fetched from GitHub.
+    #[serde(rename = "github")]
+    GitHub(FetchedFrom),
+}
+
+impl TemplateOrigin {
+    /// Returns the place for messages. `id` is that of the template.
+    fn shown(&self, id: &str) -> String {
+        match self {
+            Self::Builtin => id.to_owned(),
+            Self::Directory { path } => path.clone(),
+            Self::GitHub(from) => format!("{}/{}", from.repository, from.directory),
+        }
+    }
 }
 
 /// A template that was read and checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Template {
     pub id: String,
     pub origin: TemplateOrigin,
     pub agents_md: String,
     /// Skills that a new agent gets, in the order of the template.
-    pub skills: Vec<SkillSource>,
+    pub skills: Vec<TemplateSkill>,
     /// SHA-256 of both files, in hex.
     pub sha256: String,
 }
@@ -58,63 +73,87 @@ pub struct TemplateListing {
 pub struct TemplateStore {
     /// `~/.agents/templates`. Absent if the user has no home.
     pub(super) dir: Option<PathBuf>,
+    fetcher: Fetcher,
 }
 
-/// Content of a `skills.json`; unknown fields are refused.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SkillList {
-    skill_refs: Vec<SkillRef>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-enum SkillRef {
-    Builtin { name: String },
-    Local { path: String },
-    Github { package: String },
+/// Files of a template, read and not checked further.
+struct TemplateFiles {
+    id: String,
+    origin: TemplateOrigin,
+    agents_md: String,
+    skills_json: Option<Vec<u8>>,
 }
 
 impl TemplateStore {
-    /// Creates the store of a user.
+    /// Creates the store of a user. `fetcher` serves templates and skills on GitHub.
     #[must_use]
-    pub fn of_user(user_home: Option<&Path>) -> Self {
+    pub fn of_user(user_home: Option<&Path>, fetcher: Fetcher) -> Self {
         Self {
             dir: user_home.map(|home| home.join(".agents/templates")),
+            fetcher,
         }
     }
 
-    /// Finds, reads and checks a template.
+    /// Finds, reads and checks a template. What it names on GitHub is fetched.
     ///
     /// # Errors
     /// Fails if there is none, or anything that it contains or names cannot be used.
     pub fn resolve(&self, selector: &TemplateSelector) -> Result<Template, TemplateError> {
-        match selector {
-            TemplateSelector::GitHub(_) => Err(TemplateError::Remote {
-                shown: selector.to_string(),
-            }),
+        let files = match selector {
+            TemplateSelector::GitHub(tree) => self.fetch(tree, &selector.to_string())?,
             TemplateSelector::Path(path) => {
                 let id = Path::new(path).file_name();
                 let id = id.and_then(|name| name.to_str()).unwrap_or_default();
-                read_directory(id, Path::new(path))
+                read_directory(id, Path::new(path))?
             }
-            TemplateSelector::Id(id) => self.find(id),
-        }
+            TemplateSelector::Id(id) => self.find(id)?,
+        };
+        let shown = files.origin.shown(&files.id);
+        let sources = skills::parse(&shown, files.skills_json.as_deref())?;
+        Ok(Template {
+            skills: skills::prepare(&shown, sources, &self.fetcher)?,
+            sha256: digest(files.agents_md.as_bytes(), files.skills_json.as_deref()),
+            id: files.id,
+            origin: files.origin,
+            agents_md: files.agents_md,
+        })
     }
 
-    fn find(&self, id: &str) -> Result<Template, TemplateError> {
+    /// Fetches a template and reads it like a local one.
+    fn fetch(&self, tree: &GitHubTree, shown: &str) -> Result<TemplateFiles, TemplateError> {
+        let fetched = self.fetcher.tree(tree);
+        let fetched = fetched.map_err(|source| TemplateError::Fetch {
+            shown: shown.to_owned(),
+            source,
+        })?;
+        let id = fetched.path().file_name().and_then(|name| name.to_str());
+        let mut files = read_directory(id.unwrap_or_default(), fetched.path())?;
+        files.origin = TemplateOrigin::GitHub(fetched.from().clone());
+        Ok(files)
+    }
+
+    fn find(&self, id: &str) -> Result<TemplateFiles, TemplateError> {
         let path = self.dir.as_ref().map(|dir| dir.join(id));
         match path {
             // What the user has under this id is meant, also if it cannot be used.
             Some(path) if fs::symlink_metadata(&path).is_ok() => read_directory(id, &path),
             Some(_) | None => match builtin::find(id) {
-                Some(template) => read_builtin(template),
+                Some(template) => Ok(read_builtin(template)),
                 None => Err(TemplateError::Unknown {
                     id: id.to_owned(),
                     known: self.ids().into_iter().collect::<Vec<_>>().join(", "),
                 }),
             },
         }
+    }
+
+    /// Returns the reason for which a template cannot be used. Nothing is fetched.
+    fn problem(&self, id: &str) -> Option<String> {
+        let checked = self.find(id).and_then(|files| {
+            let shown = files.origin.shown(&files.id);
+            skills::parse(&shown, files.skills_json.as_deref())
+        });
+        checked.err().map(|error| error.to_string())
     }
 
     /// Returns the ids of all templates, sorted.
@@ -137,11 +176,10 @@ impl TemplateStore {
             let origin = path.map_or(TemplateOrigin::Builtin, |path| TemplateOrigin::Directory {
                 path: path.to_string_lossy().into_owned(),
             });
-            let problem = self.find(&id).err().map(|error| error.to_string());
             TemplateListing {
+                problem: self.problem(&id),
                 id,
                 origin,
-                problem,
             }
         };
         self.ids().into_iter().map(listing).collect()
@@ -159,17 +197,16 @@ impl TemplateStore {
     }
 }
 
-fn read_builtin(template: &BuiltinTemplate) -> Result<Template, TemplateError> {
-    let skills = template.skills_json.map(str::as_bytes);
-    checked(
-        template.id,
-        TemplateOrigin::Builtin,
-        template.agents_md.to_owned(),
-        skills,
-    )
+fn read_builtin(template: &BuiltinTemplate) -> TemplateFiles {
+    TemplateFiles {
+        id: template.id.to_owned(),
+        origin: TemplateOrigin::Builtin,
+        agents_md: template.agents_md.to_owned(),
+        skills_json: template.skills_json.map(|text| text.as_bytes().to_vec()),
+    }
 }
 
-fn read_directory(id: &str, path: &Path) -> Result<Template, TemplateError> {
+fn read_directory(id: &str, path: &Path) -> Result<TemplateFiles, TemplateError> {
     let shown = path.to_string_lossy().into_owned();
     let refuse = |reason: String| TemplateError::Invalid {
         shown: shown.clone(),
@@ -181,46 +218,18 @@ fn read_directory(id: &str, path: &Path) -> Result<Template, TemplateError> {
     })?;
     let agents_md = read_file(&dir, AGENTS_MD, INSTRUCTION_FILE_BYTES).map_err(&refuse)?;
     let agents_md = agents_md.ok_or_else(|| refuse(format!("it has no {AGENTS_MD}")))?;
-    let skills = read_file(&dir, SKILLS_JSON, TEMPLATE_SKILLS_BYTES).map_err(&refuse)?;
+    let skills_json = read_file(&dir, SKILLS_JSON, TEMPLATE_SKILLS_BYTES).map_err(&refuse)?;
     let agents_md = String::from_utf8(agents_md).ok();
     let agents_md = agents_md.filter(|text| !text.contains('\0') && !text.trim().is_empty());
     let agents_md =
         agents_md.ok_or_else(|| refuse(format!("{AGENTS_MD} is empty or no UTF-8 text")))?;
-    let origin = TemplateOrigin::Directory {
-        path: shown.clone(),
-    };
-    checked(id, origin, agents_md, skills.as_deref())
-}
-
-/// Checks the skills of a template and puts it together.
-fn checked(
-    id: &str,
-    origin: TemplateOrigin,
-    agents_md: String,
-    skills: Option<&[u8]>,
-) -> Result<Template, TemplateError> {
-    let shown = match &origin {
-        TemplateOrigin::Builtin => id.to_owned(),
-        TemplateOrigin::Directory { path } => path.clone(),
-    };
-    let sha256 = digest(agents_md.as_bytes(), skills);
-    let sources = parse_skills(&shown, skills)?;
-    let mut names = BTreeSet::new();
-    for source in &sources {
-        let name = check_source(&shown, source)?;
-        if !names.insert(name.clone()) {
-            return Err(TemplateError::Invalid {
-                shown,
-                reason: format!("{SKILLS_JSON} names two skills {name:?}"),
-            });
-        }
-    }
-    Ok(Template {
+    Ok(TemplateFiles {
         id: id.to_owned(),
-        origin,
+        origin: TemplateOrigin::Directory {
+            path: shown.clone(),
+        },
         agents_md,
-        skills: sources,
-        sha256,
+        skills_json,
     })
 }
 
@@ -229,73 +238,6 @@ pub(super) fn digest(agents_md: &[u8], skills: Option<&[u8]>) -> String {
     let parts = [Some(agents_md), skills];
     let hashes = parts.map(|part| part.map(text::sha256_hex).unwrap_or_default());
     text::sha256_hex(hashes.join(" "))
-}
-
-fn parse_skills(shown: &str, content: Option<&[u8]>) -> Result<Vec<SkillSource>, TemplateError> {
-    let Some(content) = content else {
-        return Ok(Vec::new());
-    };
-    let refuse = |reason: String| TemplateError::Invalid {
-        shown: shown.to_owned(),
-        reason: format!("{SKILLS_JSON}: {reason}"),
-    };
-    let list: SkillList =
-        serde_json::from_slice(content).map_err(|error| refuse(error.to_string()))?;
-    if list.skill_refs.len() > TEMPLATE_SKILLS {
-        return Err(refuse(format!(
-            "at most {TEMPLATE_SKILLS} skills are allowed"
-        )));
-    }
-    let source = |reference: SkillRef| match reference {
-        SkillRef::Builtin { name } => Ok(SkillSource::Builtin { name }),
-        SkillRef::Local { path } => Ok(SkillSource::Local {
-            path,
-            mode: InstallMode::Linked,
-        }),
-        SkillRef::Github { package } if is_package(&package) => {
-            Err(TemplateError::Remote { shown: package })
-        }
-        SkillRef::Github { package } => Err(refuse(format!(
-            "{:?} is not of the form OWNER/REPO@SKILL",
-            text::preview(&package, 120)
-        ))),
-    };
-    list.skill_refs.into_iter().map(source).collect()
-}
-
-/// Checks the form of a package on GitHub.
-fn is_package(package: &str) -> bool {
-    let parts = package
-        .split_once('@')
-        .and_then(|(repo, skill)| Some((repo.split_once('/')?, skill)));
-    parts.is_some_and(|((owner, repo), skill)| {
-        is_owner(owner) && is_repo(repo) && is_skill_name(skill)
-    })
-}
-
-/// Checks that a skill exists and can be installed, and returns its name.
-fn check_source(shown: &str, source: &SkillSource) -> Result<String, TemplateError> {
-    let refuse = |reason: String| TemplateError::Invalid {
-        shown: shown.to_owned(),
-        reason: format!("{SKILLS_JSON}: {reason}"),
-    };
-    match source {
-        SkillSource::Builtin { name } => {
-            if BUILTIN_SKILLS.iter().any(|skill| skill.name == name) {
-                Ok(name.clone())
-            } else {
-                let name = text::preview(name, 120);
-                Err(refuse(format!("no skill {name:?} is built in")))
-            }
-        }
-        SkillSource::Local { path, .. } => {
-            let path = Path::new(path);
-            if path.components().any(|part| part == Component::ParentDir) {
-                return Err(refuse("a path must not contain '..'".to_owned()));
-            }
-            check_skill(path).map_err(|error| refuse(error.to_string()))
-        }
-    }
 }
 
 fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {

@@ -2,12 +2,13 @@
 //!
 //! Every tree is made in a directory that also holds a canary, a file that nothing may read or change.
 
+use crate::hub::{install, no_fetcher};
 use holon_domain::agent::AgentKind;
 use holon_domain::guidance::{GuidanceRoots, InstallMode, SkillSource};
 use holon_domain::limits::{INSTALL_BYTES, INSTALL_DEPTH, INSTALL_FILES, INSTRUCTION_FILE_BYTES};
 use holon_domain::template::TemplateSelector;
 use holon_domain::time::Timestamp;
-use holon_workspace::{SkillReader, TemplateOrder, TemplateStore, apply_template, install_skill};
+use holon_workspace::{SkillReader, TemplateOrder, TemplateStore, apply_template};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::OsStr;
 use std::fs;
@@ -420,7 +421,7 @@ fn no_hostile_skill_is_installed_or_leaves_anything_behind() {
             path: stage.tree().display().to_string(),
             mode: InstallMode::Copied,
         };
-        let installed = install_skill(&stage.home(), &source);
+        let installed = install(&stage.home(), &source);
         assert!(installed.is_err(), "{case}: {installed:?}");
         let left = stage.entries(&stage.home().join("skills"));
         assert_eq!(left, Vec::<String>::new(), "{case}");
@@ -452,7 +453,7 @@ fn no_hostile_template_is_applied_or_leaves_anything_behind() {
     for (case, make) in TEMPLATES {
         let stage = Stage::new(*make);
         let path = stage.tree().display().to_string();
-        let store = TemplateStore::of_user(Some(stage.0.path()));
+        let store = TemplateStore::of_user(Some(stage.0.path()), no_fetcher());
         let selector = TemplateSelector::parse(&path).expect("a path");
         let resolved = store.resolve(&selector);
         assert!(resolved.is_err(), "{case}: {resolved:?}");
@@ -470,7 +471,7 @@ fn a_skill_that_turns_bad_after_the_check_leaves_no_half_of_a_home() {
         stage.tree().display()
     );
     reference(&template, &refs);
-    let store = TemplateStore::of_user(None);
+    let store = TemplateStore::of_user(None, no_fetcher());
     let selector = TemplateSelector::parse(&template.display().to_string()).expect("a path");
     let resolved = store.resolve(&selector).expect("a template");
     fs::remove_file(stage.tree().join("SKILL.md")).expect("removed");
@@ -502,7 +503,7 @@ fn a_copy_keeps_no_more_than_the_execute_bit() {
         path: stage.tree().display().to_string(),
         mode: InstallMode::Copied,
     };
-    install_skill(&stage.home(), &source).expect("installed");
+    install(&stage.home(), &source).expect("installed");
     let place = stage.home().join("skills/tree");
     let mode = |name: &str| {
         let found = fs::metadata(place.join(name)).expect("a file");

@@ -1,11 +1,10 @@
 //! Skills: the first root of each scope, roles, and installation into a home.
 
+use crate::hub::install;
 use holon_domain::agent::AgentKind;
 use holon_domain::guidance::{GuidanceRoots, InstallMode, SkillCatalog, SkillScope, SkillSource};
 use holon_domain::time::Timestamp;
-use holon_workspace::{
-    BUILTIN_SKILLS, SkillError, SkillReader, install_skill, installed_skills, uninstall_skill,
-};
+use holon_workspace::{BUILTIN_SKILLS, SkillError, SkillReader, installed_skills, uninstall_skill};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -173,11 +172,8 @@ fn a_builtin_skill_is_installed_listed_and_removed() {
         let source = SkillSource::Builtin {
             name: builtin.name.to_owned(),
         };
-        assert_eq!(
-            install_skill(&home, &source).expect("installed"),
-            builtin.name
-        );
-        let again = install_skill(&home, &source);
+        assert_eq!(install(&home, &source).expect("installed"), builtin.name);
+        let again = install(&home, &source);
         assert!(matches!(again, Err(SkillError::AlreadyInstalled { .. })));
     }
     let names: Vec<String> = installed_skills(&home)
@@ -203,7 +199,7 @@ fn a_builtin_skill_is_installed_listed_and_removed() {
     let unknown = SkillSource::Builtin {
         name: "nope".to_owned(),
     };
-    let refused = install_skill(&home, &unknown).expect_err("refused");
+    let refused = install(&home, &unknown).expect_err("refused");
     assert!(refused.to_string().contains("ghx"), "{refused}");
 }
 
@@ -218,7 +214,7 @@ fn a_local_skill_is_linked_or_copied_and_a_changed_copy_is_told() {
         (&copied, InstallMode::Copied),
     ] {
         let path = path.display().to_string();
-        install_skill(&home, &SkillSource::Local { path, mode }).expect("installed");
+        install(&home, &SkillSource::Local { path, mode }).expect("installed");
     }
     skill(&roots.path("source"), "linked", "two");
     skill(&roots.path("source"), "copied", "two");

@@ -1,5 +1,6 @@
 //! Templates: found by selector, written to the user's directory, and made into homes.
 
+use crate::hub::no_fetcher;
 use holon_domain::template::TemplateSelector;
 use holon_domain::time::Timestamp;
 use holon_workspace::{
@@ -37,7 +38,7 @@ fn names(dir: &Path) -> BTreeSet<String> {
 }
 
 fn store(user: &TempDir) -> (TemplateStore, PathBuf) {
-    let store = TemplateStore::of_user(Some(user.path()));
+    let store = TemplateStore::of_user(Some(user.path()), no_fetcher());
     (store, user.path().join(".agents/templates"))
 }
 
@@ -58,7 +59,7 @@ fn the_builtin_templates_are_usable_without_being_written() {
     let remote = "https://github.com/acme/agents/tree/main/reviewer";
     assert!(matches!(
         store.resolve(&id(remote)),
-        Err(TemplateError::Remote { .. })
+        Err(TemplateError::Fetch { .. })
     ));
 }
 

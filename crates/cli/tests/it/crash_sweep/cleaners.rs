@@ -43,7 +43,7 @@ pub(super) struct Cleaners {
 
 impl Scenario for Cleaners {
     // The points of creating a home and an agent.
-    const BEFORE: u64 = 28;
+    const BEFORE: u64 = 31;
 
     fn new(world: &World) -> Self {
         let patch = "--- /dev/null\n+++ b/notes/after\n@@ -0,0 +1 @@\n+after\n";

@@ -38,7 +38,7 @@ pub(super) struct Files {
 
 impl Scenario for Files {
     // The points of creating a home and an agent.
-    const BEFORE: u64 = 28;
+    const BEFORE: u64 = 31;
 
     fn new(world: &World) -> Self {
         let script = world.path().join("writer.json");

@@ -41,7 +41,7 @@ pub(super) struct Streams {
 
 impl Scenario for Streams {
     // The points of creating a home and two agents.
-    const BEFORE: u64 = 40;
+    const BEFORE: u64 = 43;
 
     fn new(world: &World) -> Self {
         let attempts = Attempts::default();

@@ -53,7 +53,7 @@ pub(super) struct Tasks {
 
 impl Scenario for Tasks {
     // The points of creating a home and an agent.
-    const BEFORE: u64 = 28;
+    const BEFORE: u64 = 31;
 
     fn new(world: &World) -> Self {
         let scenario = Self {

@@ -52,7 +52,7 @@ pub(super) struct Work {
 
 impl Scenario for Work {
     // The points of creating a home and an agent.
-    const BEFORE: u64 = 28;
+    const BEFORE: u64 = 31;
 
     fn new(world: &World) -> Self {
         let script = |name: &str, rounds: Value| {

@@ -11,7 +11,10 @@ use async_trait::async_trait;
 use holon_domain::command::{CapturedStream, CommandFailure, RunningCommand, TaskStreams};
 use holon_domain::delta::TextSink;
 use holon_domain::file_change::PatchResult;
-use holon_domain::guidance::{Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillSource};
+use holon_domain::guidance::{
+    Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillInstallation, SkillSource,
+    SkillSourceKind,
+};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
@@ -243,14 +246,22 @@ impl GuidanceHost for QuietPorts {
         &self,
         _agent_home: &str,
         _source: SkillSource,
-    ) -> Result<String, SkillFault> {
+    ) -> Result<SkillInstallation, SkillFault> {
         let message = "no skill can be installed here".to_owned();
         Err(SkillFault::Refused { message })
     }
 
-    async fn uninstall_skill(&self, _agent_home: &str, name: &str) -> Result<(), SkillFault> {
+    async fn uninstall_skill(
+        &self,
+        _agent_home: &str,
+        name: &str,
+    ) -> Result<Option<SkillSourceKind>, SkillFault> {
         let message = format!("skill {name:?} is not installed");
         Err(SkillFault::NotInstalled { message })
+    }
+
+    async fn skill_change(&self, _entrypoint: &str) -> Option<String> {
+        None
     }
 }
 
