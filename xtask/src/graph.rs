@@ -30,7 +30,7 @@ const CRATES: &[(&str, Role)] = &[
     ("store", Role::Product(&["domain", "fault"])),
     ("llm", Role::Product(&["domain", "sse"])),
     ("process", Role::Product(&["domain"])),
-    ("workspace", Role::Product(&["domain"])),
+    ("workspace", Role::Product(&["domain", "fault"])),
     (
         "command",
         Role::Product(&["domain", "fault", "process", "workspace"]),

@@ -4,7 +4,7 @@ use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, delete, effects, events, generations, hints,
     interjections, log, mark, model_limits, queue, retention, tasks, timers, transcript, waits,
-    work_items,
+    work_items, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -84,6 +84,10 @@ const HOT: &[(&str, Option<&str>)] = &[
     (timers::FORGET, Some("timers_begun")),
     (hints::PENDING, None),
     (hints::CLEAR, None),
+    (workspaces::NEWEST, Some("workspaces_seen")),
+    (workspaces::RELEASE, None),
+    (workspaces::OF_AGENT, None),
+    (workspaces::OF_ROOT, Some("occupancies_of_root")),
     (retention::PREFIX, None),
     (retention::REMOVE, None),
     (retention::MOVE_BOUNDARY, None),

@@ -13,6 +13,7 @@ mod error;
 mod git;
 mod home;
 mod instructions;
+mod plain_file;
 mod plan;
 mod root;
 mod scratch;
@@ -47,4 +48,4 @@ pub use tree::{
     FileChange, FileContent, Leftover, NewContent, RootIdentity, SettleOutcome, Tree, TreeError,
     forget, settle, take_back,
 };
-pub use worktree::{MadeWorktree, ManagedWorktrees, NewWorktree};
+pub use worktree::{MadeWorktree, ManagedWorktrees, NewWorktree, WorktreeListing};

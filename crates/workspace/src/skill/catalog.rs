@@ -6,6 +6,7 @@
 
 use super::SKILL_MD;
 use super::frontmatter::parse_skill;
+use crate::plain_file::{PlainFile, ReadFailure};
 use crate::stamp::FileStamp;
 use holon_domain::guidance::{
     GuidanceRoots, SkillCatalog, SkillEntry, SkillNote, SkillRoot, SkillScope,
@@ -13,11 +14,9 @@ use holon_domain::guidance::{
 use holon_domain::limits::{SKILL_FILE_BYTES, SKILL_FRONTMATTER_BYTES, SKILLS_PER_ROOT};
 use holon_domain::template::is_skill_name;
 use holon_domain::time::Timestamp;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::{Errno, retry_on_intr};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -267,18 +266,10 @@ fn read_description(
     dir: &OwnedFd,
     name: &str,
 ) -> Result<(Result<String, String>, FileStamp), String> {
-    // Without NONBLOCK, opening a pipe would wait for its writer.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = retry_on_intr(|| openat(dir, SKILL_MD, flags, Mode::empty())).map_err(words)?;
-    let found = fstat(&file).map_err(words)?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err("SKILL.md is not a regular file".to_owned());
-    }
-    let mut head = Vec::new();
-    let mut bounded = File::from(file).take(SKILL_FRONTMATTER_BYTES);
-    bounded
-        .read_to_end(&mut head)
-        .map_err(|error| error.to_string())?;
+    let words = |failure: ReadFailure| format!("{SKILL_MD}: {failure}");
+    let file = PlainFile::open_at(dir, SKILL_MD).map_err(words)?;
+    let file = file.ok_or_else(|| format!("{SKILL_MD} is gone"))?;
+    let head = file.read_head(SKILL_FRONTMATTER_BYTES).map_err(words)?;
     let described = parse_skill(&head, name).map(|skill| skill.description);
-    Ok((described, FileStamp::of(&found)))
+    Ok((described, FileStamp::of(file.stat())))
 }

@@ -9,6 +9,7 @@ use super::error::SkillError;
 use super::frontmatter::parse_skill;
 use super::{RECORD, SKILL_MD, builtin};
 use crate::error::{Error, at};
+use crate::plain_file::{self, PlainFile, ReadFailure};
 use crate::scratch;
 use holon_domain::guidance::{InstallMode, InstalledSkill, SkillSource};
 use holon_domain::limits::{SKILL_FILE_BYTES, SKILL_FRONTMATTER_BYTES};
@@ -16,12 +17,14 @@ use holon_domain::template::is_skill_name;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
 use std::path::Path;
 
 /// The root in an agent's home that installed skills are in.
 const ROOT: &str = "skills";
+/// Largest record of an installation that is read, in bytes. The agent owns the file.
+const RECORD_BYTES: u64 = 64 << 10;
 
 /// Record of an installation, in the directory of the copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,8 +132,13 @@ fn installed(place: &Path, name: &str) -> InstalledSkill {
         skill.warning = check_skill(&target).err().map(|error| error.to_string());
         return skill;
     }
-    let record = fs::read(place.join(RECORD)).ok();
-    let record = record.and_then(|text| serde_json::from_slice::<InstallRecord>(&text).ok());
+    let record = match plain_file::read(&place.join(RECORD), RECORD_BYTES) {
+        Ok(text) => text.and_then(|text| serde_json::from_slice::<InstallRecord>(&text).ok()),
+        Err(failure) => {
+            skill.warning = Some(format!("{RECORD}: {failure}"));
+            return skill;
+        }
+    };
     if let Some(record) = record {
         skill.install_mode = Some(InstallMode::Copied);
         skill.warning = match hash_tree(place) {
@@ -169,22 +177,13 @@ pub(crate) fn check_skill(path: &Path) -> Result<String, SkillError> {
 
 /// Reads the beginning of a `SKILL.md` without following a link.
 fn read_head(path: &Path) -> Result<Vec<u8>, String> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).unwrap_or_default();
-    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let words = |error: io::Error| format!("{SKILL_MD}: {error}");
-    let file = opened.map_err(words)?;
-    let found = file.metadata().map_err(words)?;
-    if !found.is_file() {
-        return Err(format!("{SKILL_MD} is not a regular file"));
-    }
-    if found.len() > SKILL_FILE_BYTES {
+    let words = |failure: ReadFailure| format!("{SKILL_MD}: {failure}");
+    let file = PlainFile::open(path).map_err(words)?;
+    let file = file.ok_or_else(|| format!("it has no {SKILL_MD}"))?;
+    if file.bytes() > SKILL_FILE_BYTES {
         return Err(format!("{SKILL_MD} has more than {SKILL_FILE_BYTES} bytes"));
     }
-    let mut head = Vec::new();
-    let mut bounded = file.take(SKILL_FRONTMATTER_BYTES);
-    bounded.read_to_end(&mut head).map_err(words)?;
-    Ok(head)
+    file.read_head(SKILL_FRONTMATTER_BYTES).map_err(words)
 }
 
 fn refuse_taken(root: &Path, name: &str) -> Result<(), SkillError> {
