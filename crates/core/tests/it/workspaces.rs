@@ -414,3 +414,23 @@ fn every_workspace_that_an_agent_is_given_is_registered_for_the_host() {
     let exit = world.send(command(WorkspaceCommand::Exit));
     assert_eq!(registered(&exit.facts), [""; 0], "a home is not registered");
 }
+
+#[test]
+fn a_stopped_agent_that_is_moved_holds_the_directory_in_which_its_task_works() {
+    let mut world = states::with_task();
+    world.send(command(WorkspaceCommand::Use(isolated("one"))));
+    world.send(Input::Stop);
+    for moved in [
+        WorkspaceCommand::Use(selected("two")),
+        WorkspaceCommand::Exit,
+    ] {
+        world.send(command(moved));
+        let held = world.occupancy.clone().expect("an occupancy");
+        assert_eq!(held.execution_root, "/worktrees/one");
+        assert!(held.releasing);
+    }
+    let ended = commands::reported(&world, &world.tasks[0], commands::exited(0));
+    world.send(ended);
+    assert_eq!(world.occupancy, None);
+    assert_eq!(world.violations(), []);
+}

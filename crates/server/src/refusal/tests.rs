@@ -110,6 +110,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 45] = [
         None,
         Some("use a workspace that is attached, or ask the supervisor of the agent"),
     ),
+    ("execution_policy_denied", 403, None, None),
     ("empty_message", 400, None, None),
     (
         "too_large",
