@@ -5,6 +5,7 @@
 
 use crate::assess::{AssessmentInput, NextAction, assess, signal};
 use crate::input::{AgentView, HostConditions, Stamp};
+use crate::occupancy;
 use crate::planted::{Fault, is_planted};
 use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
@@ -145,6 +146,7 @@ impl<'a> Draft<'a> {
             NextAction::Take | NextAction::Tick(_)
         );
         let more = self.queue_is_stale && goes_on;
+        occupancy::settle(&mut self);
         self.signal_change(more);
         let missing = self.missing.into_inner();
         if !missing.is_empty() {

@@ -16,6 +16,7 @@ use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
 use holon_domain::needs::LoadedRows;
 use holon_domain::queue::MessageSeq;
 use holon_domain::send::AgentSend;
+use holon_domain::summary::ExecutionProfile;
 use holon_domain::task::TaskReport;
 use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
 use holon_domain::tool::ToolEnvelope;
@@ -38,14 +39,17 @@ pub struct HostConditions {
     pub started_at: Timestamp,
     /// Directories that a workspace of a new agent may neither contain nor be inside of.
     pub reserved: ReservedDirs,
+    /// Abilities of the backend that runs commands. The execution policy reads them.
+    pub execution: ExecutionProfile,
 }
 
 impl HostConditions {
     /// Builds the facts of a host with these models and defaults for everything else.
     #[must_use]
-    pub const fn new(models: ModelChain) -> Self {
+    pub fn new(models: ModelChain) -> Self {
         Self {
             models,
+            execution: ExecutionProfile::default(),
             provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
             started_at: Timestamp::from_millis(0),
             reserved: ReservedDirs::none(),

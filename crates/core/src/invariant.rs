@@ -5,10 +5,12 @@ mod work;
 
 pub use work::StoredWork;
 
+use crate::occupancy;
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::queue::QueueView;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::turn::Phase;
+use holon_domain::workspace::Occupancy;
 
 /// An invariant that the rows of an agent violate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +38,8 @@ pub struct StoredRows {
     pub work: StoredWork,
     /// Number of stored failed attempts.
     pub attempts: u32,
+    /// Execution root that the agent occupies.
+    pub occupancy: Option<Occupancy>,
 }
 
 /// Returns true if messages may wait for this agent: it may not run, has an open turn, or is paced. One commit settles
@@ -112,6 +116,17 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredRows) -> Vec
         queue.interjections <= queue.pending,
         "interjections are part of the queue",
         &|| format!("{} of {}", queue.interjections, queue.pending),
+    );
+    expect(
+        occupancy::is_settled(agent) && stored.occupancy == agent.occupancy,
+        "an agent occupies the execution root that its state calls for, or none",
+        &|| {
+            let held = &agent.occupancy;
+            format!(
+                "{held:?} as {:?}, stored {:?}",
+                agent.lifecycle, stored.occupancy
+            )
+        },
     );
     found.extend(check_attempts(agent, stored.attempts));
     found.extend(check_tasks(agent, &stored.tasks));

@@ -28,11 +28,13 @@ pub mod input;
 pub mod invariant;
 pub mod lifecycle;
 mod needs;
+mod occupancy;
 pub mod patience;
 #[cfg(feature = "planted")]
 pub mod planted;
 #[cfg(not(feature = "planted"))]
 mod planted;
+pub mod policy;
 mod recovery;
 mod rejection;
 mod rest;

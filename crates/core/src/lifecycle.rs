@@ -14,7 +14,7 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{HostConditions, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{detached, rest, task, turn, work, workspace};
+use crate::{detached, occupancy, rest, task, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -25,7 +25,7 @@ use holon_domain::needs::{LoadedRows, Part};
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
-use holon_domain::workspace::{WorkspaceEntry, WorkspaceSet};
+use holon_domain::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet};
 use holon_domain::{Entropy, RunId, Timestamp};
 
 /// Creates an agent: its row, its first event, and the effect that checks the path of its home. `newest_generation` is
@@ -89,6 +89,7 @@ pub fn create(
         last_wake_reason: None,
         last_brief_at: None,
         active_skills: Vec::new(),
+        occupancy: None,
     };
     let loaded = LoadedRows {
         queue: QueueView::of_length(0, 0),
@@ -98,7 +99,10 @@ pub fn create(
     let mut draft = Draft::new(crate::AgentView { agent, loaded }, host, now, entropy);
     draft.take_generation();
     draft.event(Event::AgentCreated(created));
+    let given = AttachedWorkspace::of(&draft.agent.workspace);
+    workspace::register(&mut draft, &given);
     home::prepare(&mut draft);
+    occupancy::settle(&mut draft);
     draft.decide_alone()
 }
 
@@ -210,7 +214,6 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
                 "stopped by an operator before the answer was complete",
             );
             draft.apply_control("stop", Lifecycle::Stopped, aborted);
-            workspace::release_occupancy(draft);
             let order = StopOrder {
                 force: false,
                 with_agent: true,

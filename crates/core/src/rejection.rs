@@ -86,6 +86,12 @@ pub enum Rejection {
     /// The profile of the agent does not let it attach directories by itself.
     #[error("the profile of this agent does not let it attach further directories")]
     AttachForbidden,
+    /// The execution policy of the host does not offer what was asked for.
+    #[error("the execution policy of this host offers no {missing}")]
+    PolicyDenied {
+        /// The ability that the host lacks.
+        missing: &'static str,
+    },
     /// An operator's prompt of nothing but white space. Events may be empty.
     #[error("the prompt is empty; say what the agent should do")]
     EmptyBody,
@@ -216,6 +222,11 @@ const ATTACH_FORBIDDEN: RefusalText = RefusalText::with_hint(
     "the profile of the agent withholds the tool family authority_expansion, to which attaching a directory belongs",
     "use a workspace that is attached, or ask the supervisor of the agent",
 );
+const POLICY_DENIED: RefusalText = RefusalText::without_hint(
+    "execution_policy_denied",
+    "the execution policy of the host does not offer what was asked for",
+    "`holon status` shows what it offers",
+);
 const EMPTY_BODY: RefusalText = RefusalText::without_hint(
     "empty_message",
     "an operator's prompt without words",
@@ -304,6 +315,7 @@ impl Rejection {
             Self::WorkspaceIsHome => WORKSPACE_IS_HOME,
             Self::TooManyWorkspaces => TOO_MANY_WORKSPACES,
             Self::AttachForbidden => ATTACH_FORBIDDEN,
+            Self::PolicyDenied { .. } => POLICY_DENIED,
             Self::EmptyBody => EMPTY_BODY,
             Self::TooLarge { .. } => TOO_LARGE,
             Self::NameTooLong { .. } => NAME_TOO_LONG,
@@ -354,6 +366,7 @@ impl Rejection {
             | Self::WorkspaceIsHome
             | Self::TooManyWorkspaces
             | Self::AttachForbidden
+            | Self::PolicyDenied { .. }
             | Self::EmptyBody
             | Self::TooLarge { .. }
             | Self::NameTooLong { .. }
@@ -412,6 +425,9 @@ impl Rejection {
             Self::WorkspaceIsHome,
             Self::TooManyWorkspaces,
             Self::AttachForbidden,
+            Self::PolicyDenied {
+                missing: "managed worktrees",
+            },
             Self::EmptyBody,
             Self::TooLarge {
                 what: "message body",

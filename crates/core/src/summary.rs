@@ -2,6 +2,7 @@
 
 use crate::assess::{Assessment, AssessmentInput, assess};
 use crate::input::HostConditions;
+use crate::policy;
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Lifecycle, Ownership,
@@ -14,14 +15,13 @@ use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
-    ExecutionProfile, ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture,
-    WorkSummary,
+    ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture, WorkSummary,
 };
 use holon_domain::task::TaskListEntry;
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::{ViewContext, WorkItemRecord, WorkItemView};
-use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::workspace::{Occupant, WorkspaceEntry};
 
 /// Builds the summary of one agent.
 #[must_use]
@@ -45,6 +45,8 @@ pub fn summarise(
         },
         closure: standing.closure,
         execution: ExecutionSnapshot {
+            policy: policy::boundaries_of(&policy::profile_of(agent, host)),
+            profile: policy::profile_of(agent, host),
             workspace_warning: workspace_warning(&agent.identity.agent_id, &agent.workspace, host),
             attached_workspaces: agent
                 .usable_workspaces()
@@ -81,6 +83,24 @@ pub fn workspace_warning(
         workspace.execution_root,
         dir.display(),
     ))
+}
+
+/// Adds a warning to the summary of an agent if others occupy its execution root too. Another warning stays before it.
+pub fn warn_of_occupants(summary: &mut AgentSummary, occupants: &[Occupant]) {
+    let others: Vec<&str> = occupants
+        .iter()
+        .map(|occupant| occupant.agent_id.as_str())
+        .filter(|name| *name != summary.agent.id.as_str())
+        .collect();
+    if others.is_empty() || summary.execution.workspace_warning.is_some() {
+        return;
+    }
+    summary.execution.workspace_warning = Some(format!(
+        "{} is also the directory of {}; give one of them a worktree of its own with: holon workspace use WORKSPACE_ID \
+         --mode isolated",
+        summary.execution.workspace.execution_root,
+        others.join(", "),
+    ));
 }
 
 /// Adds the rows about the agent's work to its summary.
@@ -212,7 +232,7 @@ fn state_view(
         total_model_rounds: totals.model_rounds,
         last_turn_token_usage: totals.last_turn,
         active_task_ids: tasks.iter().map(|task| task.id.clone()).collect(),
-        execution_profile: ExecutionProfile::default(),
+        execution_profile: policy::profile_of(agent, host),
         attached_workspaces: agent
             .usable_workspaces()
             .into_iter()

@@ -1,21 +1,24 @@
 //! Changes of an agent's workspaces: the attached set, and the one active entry.
 //!
 //! The agent's own calls take effect at once, also for the rest of the open turn; an operator's requests count from the
-//! next turn on. No change touches a file. An agent occupies its execution root while it is not stopped: the stop
-//! releases it in its own commit, and the binding stays.
+//! next turn on. No change touches a file. `occupancy` follows from the active entry.
 
 use crate::draft::Draft;
 use crate::input::{Reply, WorkspaceCommand};
+use crate::policy::{self, ExecutionAct, PolicyDenial};
 use crate::rejection::Rejection;
 use holon_domain::WorkspaceId;
 use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::decision::Fact;
 use holon_domain::event::{
-    Event, WorkspaceAttached, WorkspaceDetached, WorkspaceExited, WorkspaceOccupancyReleased,
-    WorkspaceUsed, WorktreeEntered, WorktreeExited,
+    Event, WorkspaceAttachRequested, WorkspaceAttached, WorkspaceDetachRequested,
+    WorkspaceDetached, WorkspaceEntered, WorkspaceExitRequested, WorkspaceExited, WorkspaceUsed,
+    WorktreeEntered, WorktreeExited,
 };
-use holon_domain::tool::ToolFamily;
+use holon_domain::summary::ExecutionProfile;
 use holon_domain::workspace::{
-    AttachedWorkspace, DetachRefusal, SelectedWorkspace, WorkspaceEntry, WorktreeSession,
+    AGENT_HOME, AttachedWorkspace, DetachRefusal, SelectedWorkspace, WorkspaceEntry,
+    WorktreeSession,
 };
 
 /// Authority by which a workspace is attached.
@@ -30,7 +33,27 @@ pub(crate) enum AttachAuthority {
 #[must_use]
 pub fn may_attach(agent: &AgentRecord) -> bool {
     let preset = agent.identity.profile_preset;
-    preset.grants(ToolFamily::AuthorityExpansion)
+    policy::check(
+        preset,
+        &ExecutionProfile::default(),
+        ExecutionAct::AttachWorkspace,
+    )
+    .is_ok()
+}
+
+/// Asks the execution policy about an act of an agent, or of an operator for it.
+fn ask_policy(
+    draft: &Draft<'_>,
+    authority: AttachAuthority,
+    act: ExecutionAct,
+) -> Result<(), Rejection> {
+    let host = &draft.host.execution;
+    let preset = draft.agent.identity.profile_preset;
+    let asked = match authority {
+        AttachAuthority::Agent => policy::check(preset, host, act),
+        AttachAuthority::Operator => policy::check_host(host, act),
+    };
+    asked.map_err(PolicyDenial::rejection)
 }
 
 /// Handles a request of an operator.
@@ -44,6 +67,10 @@ pub(crate) fn handle(
     }
     match command {
         WorkspaceCommand::Attach(workspace) => {
+            draft.event(Event::WorkspaceAttachRequested(WorkspaceAttachRequested {
+                workspace_id: workspace.workspace_id.clone(),
+                workspace_anchor: workspace.workspace_anchor.clone(),
+            }));
             attach(draft, workspace.clone(), AttachAuthority::Operator)?;
         }
         WorkspaceCommand::Use(selected) => enter(draft, selected, AttachAuthority::Operator)?,
@@ -64,6 +91,7 @@ pub(crate) fn enter(
     if !selected.by_path && !is_known && !selected.entry.is_agent_home() {
         return Err(Rejection::WorkspaceNotAttached);
     }
+    ask_policy(draft, authority, ExecutionAct::UseWorkspace(selected.mode))?;
     attach(draft, selected.attached(), authority)?;
     activate(draft, selected.entry.clone(), selected.worktree.clone());
     Ok(())
@@ -79,6 +107,16 @@ pub(crate) fn activate(
         return;
     }
     leave_worktree(draft, worktree.as_ref());
+    if entry.execution_root != draft.agent.workspace.execution_root {
+        draft.event(Event::WorkspaceEntered(WorkspaceEntered {
+            workspace_id: entry.workspace_id.clone(),
+            workspace_anchor: entry.workspace_anchor.clone(),
+            execution_root: entry.execution_root.clone(),
+            execution_root_id: entry.execution_root_id(),
+            projection_kind: entry.projection_kind,
+            cwd: entry.cwd.clone(),
+        }));
+    }
     draft.event(Event::WorkspaceUsed(WorkspaceUsed {
         workspace_id: entry.workspace_id.clone(),
         execution_root: entry.execution_root.clone(),
@@ -96,9 +134,18 @@ pub(crate) fn activate(
             base_commit: session.base_commit.clone(),
         }));
     }
+    let workspace = AttachedWorkspace::of(&entry);
+    if draft
+        .agent
+        .attached_workspaces()
+        .find(&workspace.workspace_id)
+        != Some(&workspace)
+    {
+        register(draft, &workspace);
+    }
     draft.change_settings(|settings| {
         settings.attached = settings.attached_workspaces();
-        settings.attached.attach(AttachedWorkspace::of(&entry));
+        settings.attached.attach(workspace);
         settings.workspace = entry;
         settings.worktree_session = worktree;
     });
@@ -114,9 +161,7 @@ fn attach(
     if !known.clone().attach(workspace.clone()) {
         return Ok(());
     }
-    if authority == AttachAuthority::Agent && !may_attach(&draft.agent) {
-        return Err(Rejection::AttachForbidden);
-    }
+    ask_policy(draft, authority, ExecutionAct::AttachWorkspace)?;
     if !known.has_room() {
         return Err(Rejection::TooManyWorkspaces);
     }
@@ -124,11 +169,23 @@ fn attach(
         workspace_id: workspace.workspace_id.clone(),
         workspace_anchor: workspace.workspace_anchor.clone(),
     }));
+    register(draft, &workspace);
     draft.change_settings(|settings| {
         settings.attached = known;
         settings.attached.attach(workspace);
     });
     Ok(())
+}
+
+/// Writes a workspace to the host's registry. An agent's home is not registered.
+pub(crate) fn register(draft: &mut Draft<'_>, workspace: &AttachedWorkspace) {
+    if workspace.workspace_id.as_str() == AGENT_HOME {
+        return;
+    }
+    draft.fact(Fact::WorkspaceRegistered {
+        workspace: workspace.clone(),
+        at: draft.now,
+    });
 }
 
 /// Leaves the active workspace for the agent's home.
@@ -137,6 +194,10 @@ fn exit(draft: &mut Draft<'_>) -> Result<(), Rejection> {
     if left.is_agent_home() {
         return Err(Rejection::WorkspaceIsHome);
     }
+    draft.event(Event::WorkspaceExitRequested(WorkspaceExitRequested {
+        workspace_id: left.workspace_id.clone(),
+        execution_root: left.execution_root.clone(),
+    }));
     draft.event(Event::WorkspaceExited(WorkspaceExited {
         workspace_id: left.workspace_id,
         execution_root: left.execution_root,
@@ -155,6 +216,10 @@ fn detach(draft: &mut Draft<'_>, id: &WorkspaceId) -> Result<(), Rejection> {
             DetachRefusal::Active => Rejection::WorkspaceActive,
             DetachRefusal::NotAttached => Rejection::WorkspaceNotAttached,
         })?;
+    draft.event(Event::WorkspaceDetachRequested(WorkspaceDetachRequested {
+        workspace_id: removed.workspace_id.clone(),
+        workspace_anchor: removed.workspace_anchor.clone(),
+    }));
     draft.event(Event::WorkspaceDetached(WorkspaceDetached {
         workspace_id: removed.workspace_id,
         workspace_anchor: removed.workspace_anchor,
@@ -176,19 +241,4 @@ fn leave_worktree(draft: &mut Draft<'_>, next: Option<&WorktreeSession>) {
         worktree_path: session.worktree_path,
         worktree_branch: session.worktree_branch,
     }));
-}
-
-/// Records that a stopped agent occupies its execution root no longer. Its own home is never shared.
-pub(crate) fn release_occupancy(draft: &mut Draft<'_>) {
-    let workspace = draft.agent.workspace.clone();
-    if workspace.is_agent_home() {
-        return;
-    }
-    draft.event(Event::WorkspaceOccupancyReleased(
-        WorkspaceOccupancyReleased {
-            execution_root_id: workspace.execution_root_id(),
-            workspace_id: workspace.workspace_id,
-            execution_root: workspace.execution_root,
-        },
-    ));
 }

@@ -79,10 +79,15 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
     }
 }
 
-/// Directories that no workspace may contain: the state that proves which commands ran, the token and the socket.
+/// Directory of the execution roots that the runtime makes, in the host's home.
+const EXECUTION_ROOTS: &str = "execution-roots";
+
+/// Directories that no workspace may contain: the state that proves which commands ran, the token and the socket, and
+/// the worktrees of all agents.
 fn reserved(home: &Home) -> ReservedDirs {
     let canonical = |dir: PathBuf| dir.canonicalize().unwrap_or(dir);
     ReservedDirs::new([home.state_path(), home.run_dir()].map(canonical).to_vec())
+        .with_execution_roots(canonical(home.root().to_owned()).join(EXECUTION_ROOTS))
 }
 
 /// Fetches templates and skills, with folders beside the other files of the running program.
@@ -93,7 +98,7 @@ pub(crate) fn fetcher(settings: &Settings) -> Fetcher {
 }
 
 fn selection(home: &Home) -> WorkspaceSelection {
-    let worktrees = home.root().join("execution-roots").join("git-worktree");
+    let worktrees = home.root().join(EXECUTION_ROOTS).join("git-worktree");
     WorkspaceSelection {
         worktrees: ManagedWorktrees::new(worktrees, Git::default()),
         reserved: reserved(home),
@@ -118,6 +123,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
             claims,
             attachments.clone(),
             templates,
+            reserved(home),
         )),
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         clock: Arc::new(SystemClock::new()),

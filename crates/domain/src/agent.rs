@@ -28,6 +28,7 @@ use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::tool::ToolFamily;
 use crate::turn::{OpenTurn, TerminalRecord};
+use crate::workspace::Occupancy;
 use serde::{Deserialize, Serialize};
 
 /// Role of an agent on its host.
@@ -291,6 +292,10 @@ pub struct AgentRecord {
     /// Skills that the agent has opened, in the order of their last use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub active_skills: Vec<ActiveSkill>,
+    /// Execution root that the agent occupies. Absent in its own home and once a stopped agent has released it, and in
+    /// rows of earlier builds until their next decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<Occupancy>,
     /// Outcome of the last turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,

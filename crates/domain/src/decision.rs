@@ -16,6 +16,7 @@ use crate::trigger::WakeHint;
 use crate::turn::LogSeq;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemRecord;
+use crate::workspace::{AttachedWorkspace, Occupancy};
 
 /// Position of a brief among its agent's briefs. Dense, the first is 1.
 pub type BriefSeq = u64;
@@ -104,6 +105,16 @@ pub enum Fact {
     HintWritten(Box<WakeHint>),
     /// All pending wake hints became one tick.
     HintsCleared,
+    /// The agent was given a workspace. There is one row per workspace for the host; a later one replaces an earlier
+    /// one.
+    WorkspaceRegistered {
+        workspace: AttachedWorkspace,
+        at: Timestamp,
+    },
+    /// The agent occupies an execution root. It replaces the one that it occupied before.
+    OccupancyTaken(Box<Occupancy>),
+    /// The agent occupies no execution root any more.
+    OccupancyReleased,
     /// A provider revealed limits of a model. There is one row per model for the host; a later limit replaces an
     /// earlier one.
     LimitLearned {

@@ -44,7 +44,8 @@ pub use work::{
     WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed, WorkItemWritten,
 };
 pub use workspace::{
-    WorkspaceAttached, WorkspaceDetached, WorkspaceExited, WorkspaceOccupancyReleased,
+    WorkspaceAttachRequested, WorkspaceAttached, WorkspaceDetachRequested, WorkspaceDetached,
+    WorkspaceEntered, WorkspaceExitRequested, WorkspaceExited, WorkspaceOccupancyReleased,
     WorkspaceUsed, WorktreeEntered, WorktreeExited,
 };
 
@@ -290,6 +291,16 @@ events! {
     ControlApplied = "control_applied", v 1;
     /// A run was aborted by an operator, by a stop or by a deletion. Its turn ends with it.
     CurrentRunAborted = "current_run_aborted", v 1;
+    /// An operator asked that a workspace be attached. Recorded before `workspace_attached`, and alone if it was
+    /// attached already.
+    WorkspaceAttachRequested = "workspace_attach_requested", v 1;
+    /// An operator asked that the agent leave its workspace. Followed by `workspace_exited`.
+    WorkspaceExitRequested = "workspace_exit_requested", v 1;
+    /// An operator asked that a workspace be detached. Followed by `workspace_detached`.
+    WorkspaceDetachRequested = "workspace_detach_requested", v 1;
+    /// The agent works in another execution root from now on. Followed by `workspace_used`, which also reports a change
+    /// of the current directory alone.
+    WorkspaceEntered = "workspace_entered", v 1;
     /// Another workspace became active: by a call of the agent, for the rest of its turn too, or by an operator, from
     /// the next turn on.
     WorkspaceUsed = "workspace_used", v 1;
@@ -299,8 +310,8 @@ events! {
     WorkspaceDetached = "workspace_detached", v 1;
     /// An operator made the agent leave its workspace for its home. Followed by the `workspace_used` of the home.
     WorkspaceExited = "workspace_exited", v 1;
-    /// A stop released the directory in which the agent worked. The agent keeps its workspace and works there again
-    /// once it is started.
+    /// The agent occupies an execution root no longer: it left for another one, or it was stopped and the last of its
+    /// tasks and patches there is over. A stopped agent keeps its workspace and works there again once it is started.
     WorkspaceOccupancyReleased = "workspace_occupancy_released", v 1;
     /// The agent works in a worktree that the runtime made.
     WorktreeEntered = "worktree_entered", v 1;

@@ -381,6 +381,11 @@ pub const GIT_OUTPUT_BYTES: usize = 32 << 20;
 pub const GIT_POINTER_BYTES: u64 = 8 << 10;
 /// Longest label in the name of a worktree, in bytes. A longer one is cut.
 pub const ISOLATION_LABEL_BYTES: usize = 40;
+/// Most workspaces in the host's registry. At the limit the one that an agent was given longest ago is forgotten;
+/// agents keep their own attached workspaces.
+pub const WORKSPACES_REGISTERED: usize = 4_096;
+/// Most agents of one execution root that a status looks at. Further ones are not named.
+pub const OCCUPANTS_LISTED: usize = 16;
 /// Largest record of a managed worktree, in bytes. A larger file is no record.
 pub const WORKTREE_RECORD_BYTES: u64 = 64 << 10;
 /// Most managed worktrees that one clean-up or list looks at, of one host. Further ones are left for the next call,

@@ -168,6 +168,8 @@ pub enum ToolErrorKind {
     SleepNotAlone,
     /// A durable limit would be exceeded.
     LimitReached,
+    /// The execution policy of the host does not offer what the call asks for.
+    ExecutionPolicyDenied,
     /// A patch lacks a `---` and `+++` pair where one is needed.
     MissingFileHeader,
     /// A patch has a `@@` line that cannot be parsed.

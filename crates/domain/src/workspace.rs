@@ -13,17 +13,19 @@
 //! No act removes a directory, and a worktree that is left stays on disk.
 
 mod attached;
+mod registry;
 mod selection;
 mod worktree;
 
 pub use attached::{AttachedWorkspace, DetachRefusal, WorkspaceSet};
+pub use registry::{Occupancy, Occupant, RegisteredWorkspace, WorkspaceKind};
 pub use selection::{
     DetectedKind, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceErrorKind, WorkspaceFailure,
     WorkspaceOrder, WorkspaceSelector,
 };
 pub use worktree::{
-    CleanVerdict, KeepReason, WorktreeOwner, WorktreeRecord, WorktreeReport, WorktreeSession,
-    WorktreeStage, WorktreeUser, WorktreeView,
+    CleanVerdict, KeepReason, UnreadableRecord, WorktreeOwner, WorktreeRecord, WorktreeReport,
+    WorktreeSession, WorktreeStage, WorktreeTask, WorktreeUser, WorktreeView,
 };
 
 use crate::id::WorkspaceId;
@@ -67,6 +69,10 @@ pub struct WorkspaceEntry {
     /// Owner of the execution root. Left out if it is `external`.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub ownership: RootOwnership,
+    /// Directory of the git repository that the execution root belongs to. Absent for a plain directory, and in rows
+    /// of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
 }
 
 /// Id of the fallback workspace.
@@ -83,6 +89,7 @@ impl WorkspaceEntry {
             cwd: path.to_owned(),
             projection_kind: ProjectionKind::CanonicalRoot,
             ownership: RootOwnership::External,
+            repository: None,
         }
     }
 
@@ -108,30 +115,64 @@ impl WorkspaceEntry {
     }
 }
 
+/// Levels below the directory of execution roots at which worktrees lie: backend, workspace, name.
+const WORKTREE_LEVEL: usize = 3;
+
 /// The host's own directories. No workspace of a new agent may contain one or lie inside one, because the files there
 /// prove which commands ran. The paths are canonical, as those of workspaces are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ReservedDirs(Vec<PathBuf>);
+pub struct ReservedDirs {
+    closed: Vec<PathBuf>,
+    /// Directory of the execution roots that the runtime makes. A workspace may be one of these and hold no other.
+    execution_roots: Option<PathBuf>,
+}
 
 impl ReservedDirs {
     /// Reserves the given directories, which must be canonical.
     #[must_use]
     pub const fn new(paths: Vec<PathBuf>) -> Self {
-        Self(paths)
+        Self {
+            closed: paths,
+            execution_roots: None,
+        }
+    }
+
+    /// Reserves the directory of execution roots too. It must be canonical.
+    #[must_use]
+    pub fn with_execution_roots(self, path: PathBuf) -> Self {
+        Self {
+            execution_roots: Some(path),
+            ..self
+        }
     }
 
     /// Reserves no directory at all.
     #[must_use]
     pub const fn none() -> Self {
-        Self(Vec::new())
+        Self::new(Vec::new())
     }
 
-    /// Returns the first reserved directory that the execution root of a workspace contains or lies in.
+    /// Returns the first reserved directory that the execution root or the anchor of a workspace contains or lies in.
     #[must_use]
     pub fn find_overlap(&self, workspace: &WorkspaceEntry) -> Option<&Path> {
-        let root = Path::new(&workspace.execution_root);
+        let dirs = [&workspace.execution_root, &workspace.workspace_anchor];
+        dirs.into_iter()
+            .find_map(|dir| self.find_reached(Path::new(dir)))
+    }
+
+    /// Returns the first reserved directory that a directory contains or lies in. A worktree of the runtime lies in
+    /// none.
+    #[must_use]
+    pub fn find_reached(&self, root: &Path) -> Option<&Path> {
         let reaches = |dir: &&PathBuf| dir.starts_with(root) || root.starts_with(dir);
-        self.0.iter().find(reaches).map(PathBuf::as_path)
+        let holds_worktrees = |dir: &&PathBuf| {
+            let level = root.strip_prefix(dir).map(|path| path.components().count());
+            dir.starts_with(root) || level.is_ok_and(|level| level < WORKTREE_LEVEL)
+        };
+        let closed = self.closed.iter().find(reaches);
+        closed
+            .or_else(|| self.execution_roots.as_ref().filter(holds_worktrees))
+            .map(PathBuf::as_path)
     }
 }
 
@@ -141,7 +182,9 @@ mod tests {
 
     #[test]
     fn a_workspace_reaches_what_it_holds_and_what_it_lies_in_and_nothing_beside_it() {
-        let reserved = ReservedDirs::new(vec!["/u/holon/state".into(), "/u/holon/run".into()]);
+        let reserved = ReservedDirs::new(vec!["/u/holon/state".into(), "/u/holon/run".into()])
+            .with_execution_roots("/u/holon/execution-roots".into());
+        let roots = Some("/u/holon/execution-roots");
         for (root, reached) in [
             ("/", Some("/u/holon/state")),
             ("/u", Some("/u/holon/state")),
@@ -150,6 +193,12 @@ mod tests {
             ("/u/holon/state/tasks/main", Some("/u/holon/state")),
             ("/u/holon/run", Some("/u/holon/run")),
             ("/u/holon/run/x", Some("/u/holon/run")),
+            ("/u/holon/execution-roots", roots),
+            ("/u/holon/execution-roots/git-worktree", roots),
+            ("/u/holon/execution-roots/git-worktree/ws-1", roots),
+            ("/u/holon/execution-roots/git-worktree/ws-1/fix-1", None),
+            ("/u/holon/execution-roots/git-worktree/ws-1/fix-1/src", None),
+            ("/u/holon/execution-roots-of-mine", None),
             ("/u/holon/agents", None),
             ("/u/holon/agents/main", None),
             ("/u/holon/state-of-affairs", None),

@@ -33,6 +33,9 @@ pub struct ControlHandle {
     default_agent: AgentId,
     /// Held while an agent is created from a template, so that its home and its row are made together.
     creating: Arc<Mutex<()>>,
+    /// Held from the look at a workspace that an operator names to the commit that makes it active, and during a
+    /// clean-up of worktrees.
+    entering: Arc<Mutex<()>>,
 }
 
 impl ControlHandle {
@@ -48,6 +51,7 @@ impl ControlHandle {
             agents_dir,
             default_agent,
             creating: Arc::default(),
+            entering: Arc::default(),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::shell::{ClockWatch, Shell};
 use holon_core::{HostConditions, Input};
 use holon_domain::AgentId;
 use holon_domain::model::ModelChain;
+use holon_domain::summary::ExecutionProfile;
 use holon_store::{Db, LastExit, Readers, SqliteStore, StoreLost};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,6 +65,7 @@ impl Host {
             provider_patience_ms: config.conduct.provider_patience_ms,
             started_at: ports.clock.now(),
             reserved: config.conduct.reserved.clone(),
+            execution: ExecutionProfile::default(),
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -240,6 +240,13 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
     ) -> Result<WorkspaceEntry, String>;
 }
 
+/// Lists the agents of the host, with the directories in which they and their tasks work.
+#[async_trait]
+pub trait WorktreeUsers: Send + Sync + std::fmt::Debug {
+    /// Lists every agent. An agent that cannot be read is an error: it may work in any directory.
+    async fn list(&self) -> Result<Vec<WorktreeUser>, String>;
+}
+
 /// Looks at directories that are to become workspaces, and keeps the worktrees that the runtime makes.
 #[async_trait]
 pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
@@ -250,11 +257,11 @@ pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
     /// Looks at the directory that an order names by its path.
     async fn attach(&self, order: WorkspaceOrder) -> Result<AttachedWorkspace, WorkspaceFailure>;
 
-    /// Looks at every managed worktree, and unless it is a dry run removes those without work in them. `users` are the
-    /// agents of the host.
+    /// Looks at every managed worktree, and unless it is a dry run removes those without work in them. `users` are
+    /// asked once no worktree can be made until the end.
     async fn clean(
         &self,
-        users: Vec<WorktreeUser>,
+        users: &dyn WorktreeUsers,
         dry_run: bool,
     ) -> Result<WorktreeReport, String>;
 }

@@ -129,14 +129,19 @@ impl ReadHandle {
                 let tasks = or_default_if_unreadable(reader.active_tasks(no))?;
                 let work = work::status_rows(reader, no, &agent)?;
                 let queue = reader.queue_lengths(no)?;
-                Ok((agent, queue, policy, (tasks, work), aside))
+                let occupants = match &agent.occupancy {
+                    Some(held) => or_default_if_unreadable(reader.occupants(&held.execution_root))?,
+                    None => Vec::new(),
+                };
+                Ok((agent, queue, policy, (tasks, work, occupants), aside))
             })
             .await?;
-        let (tasks, (work, hints)) = rows;
+        let (tasks, (work, hints), occupants) = rows;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
         summary::add_work(&mut summary, work, hints);
+        summary::warn_of_occupants(&mut summary, &occupants);
         let roots = GuidanceRoots::of(&agent, &agent.workspace);
         let guidance = self.guidance.read(roots).await;
         summary.loaded_agents_md = guidance.instructions.sources();

@@ -142,7 +142,8 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::OriginNotPublic
         | Rejection::PriorityNotPublic
         | Rejection::BodyNotPublic
-        | Rejection::AttachForbidden => StatusCode::FORBIDDEN,
+        | Rejection::AttachForbidden
+        | Rejection::PolicyDenied { .. } => StatusCode::FORBIDDEN,
     }
 }
 

@@ -21,6 +21,7 @@ enum Act {
     Late,
     StopStart,
     Configure,
+    Workspace,
     Temporary,
     Delete,
     Crash,
@@ -41,7 +42,7 @@ enum Act {
     Down,
 }
 
-const ACTS: [(Act, u64); 25] = [
+const ACTS: [(Act, u64); 26] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -49,6 +50,7 @@ const ACTS: [(Act, u64); 25] = [
     (Act::Late, 6),
     (Act::StopStart, 4),
     (Act::Configure, 2),
+    (Act::Workspace, 3),
     (Act::Temporary, 2),
     (Act::Delete, 2),
     (Act::Crash, 3),
@@ -89,6 +91,7 @@ impl World {
             Act::Late => self.deliver_late(),
             Act::StopStart if self.plan.has(Fault::StopStart) => self.stop_or_start(),
             Act::Configure => self.configure(),
+            Act::Workspace => self.command_workspace(),
             Act::Temporary => self.make_temporary(),
             Act::Delete if self.plan.has(Fault::Delete) => self.delete_any(),
             Act::Crash if self.plan.has(Fault::Crash) => {

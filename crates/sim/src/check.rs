@@ -25,6 +25,7 @@ pub(crate) fn agent(
             timers: outstanding.timers.clone(),
             hints: outstanding.hints.len(),
         },
+        occupancy: outstanding.occupancy.clone(),
     };
     if let Some(broken) = invariant::check(agent, queue, &facts).into_iter().next() {
         return violation(broken.rule, format!("{}: {agent:?}", broken.found));

@@ -14,6 +14,7 @@ use holon_domain::timer::{DueId, TimerRecord, TimerStatus};
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::WorkItemRecord;
+use holon_domain::workspace::Occupancy;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,6 +61,8 @@ pub struct OutstandingWork {
     /// Active timers, in the order they were created.
     pub timers: Vec<TimerRecord>,
     pub hints: Vec<WakeHint>,
+    /// Execution root that the agent occupies.
+    pub occupancy: Option<Occupancy>,
 }
 
 impl Reader<'_> {
@@ -91,6 +94,7 @@ impl Reader<'_> {
             waits,
             timers,
             hints: self.records(no, HINTS, "hints")?,
+            occupancy: crate::workspaces::of_agent(self.conn(), no)?,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
-//! Invariant: every table except those of the host (`meta`, `model_limits`) is in the list, and `agents` is last, so
-//! that an interrupted deletion can always be found and resumed.
+//! Invariant: every table except those of the host (`meta`, `model_limits`, `workspaces`) is in the list, and `agents`
+//! is last, so that an interrupted deletion can always be found and resumed.
 
 use crate::error::Error;
 use crate::row::{AgentNo, limit, run};
@@ -56,6 +56,10 @@ pub(crate) const RULES: &[(&str, &str)] = &[
         "timers",
         "DELETE FROM timers WHERE timer_no IN \
          (SELECT timer_no FROM timers WHERE agent_no = ?1 ORDER BY timer_no LIMIT ?2)",
+    ),
+    (
+        "occupancies",
+        "DELETE FROM occupancies WHERE agent_no = ?1 AND ?2 > 0",
     ),
     (
         "hints",

@@ -59,6 +59,7 @@ mod waits;
 mod work_items;
 mod work_reader;
 mod work_rows;
+mod workspaces;
 mod writer;
 
 pub use agents::ListedAgent;

@@ -4,7 +4,7 @@ use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, delete, effects, events, generations, hints,
     interjections, log, mark, model_limits, queue, retention, tasks, timers, transcript, waits,
-    work_items,
+    work_items, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -84,17 +84,21 @@ const HOT: &[(&str, Option<&str>)] = &[
     (timers::FORGET, Some("timers_begun")),
     (hints::PENDING, None),
     (hints::CLEAR, None),
+    (workspaces::RELEASE, None),
+    (workspaces::OF_AGENT, None),
+    (workspaces::OF_ROOT, Some("occupancies_of_root")),
     (retention::PREFIX, None),
     (retention::REMOVE, None),
     (retention::MOVE_BOUNDARY, None),
 ];
 
-/// Statements of boot and background work, which may scan a partial index.
+/// Statements of boot, background work and lists for operators, which may walk an index.
 const BY_PARTIAL_INDEX: &[(&str, &str)] = &[
     (agents::ATTENTION, "agents_attention"),
     (agents::ASIDE_PRIVATE, "agents_attention"),
     (retention::HELD, "agents_holding"),
     (retention::HOLDERS, "agents_holding"),
+    (workspaces::NEWEST, "workspaces_seen"),
 ];
 
 fn plan(db: &Db, sql: &str) -> Vec<String> {
@@ -158,7 +162,7 @@ fn deletion_finds_its_rows_by_key() {
 fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     let db = Db::in_memory().expect("opens");
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' \
-         AND name NOT IN ('meta', 'model_limits') ORDER BY name";
+         AND name NOT IN ('meta', 'model_limits', 'workspaces') ORDER BY name";
     let mut statement = db.conn.prepare(sql).expect("prepares");
     let tables: Vec<String> = statement
         .query_map([], |row| row.get(0))

@@ -11,7 +11,7 @@ use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{
     aside, attempts, blobs, briefs, delete, effects, events, generations, hints, interjections,
-    log, model_limits, queue, retention, tasks, timers, waits, work_items,
+    log, model_limits, queue, retention, tasks, timers, waits, work_items, workspaces,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -182,6 +182,11 @@ impl<'a> Tx<'a> {
                 limits,
                 at,
             } => model_limits::learn(conn, model_ref, *limits, *at),
+            Fact::WorkspaceRegistered { workspace, at } => {
+                workspaces::register(conn, workspace, *at)
+            }
+            Fact::OccupancyTaken(occupancy) => workspaces::occupy(conn, no, occupancy),
+            Fact::OccupancyReleased => workspaces::release(conn, no),
             Fact::BlobKept { hash, body } => blobs::keep(conn, no, hash, body),
         }
     }
@@ -296,6 +301,9 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::HintWritten(_)
             | Fact::HintsCleared
             | Fact::LimitLearned { .. }
+            | Fact::WorkspaceRegistered { .. }
+            | Fact::OccupancyTaken(_)
+            | Fact::OccupancyReleased
             | Fact::BlobKept { .. } => continue,
         };
         if last.is_some_and(|last| seq != last + 1) {

@@ -1,15 +1,16 @@
-//! Reads of work items, waits, timers and wake hints. Reading changes nothing.
+//! Reads of work items, waits, timers, wake hints and workspaces. Reading changes nothing.
 
 use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::AgentNo;
-use crate::{hints, timers, waits, work_items, work_rows};
+use crate::{hints, timers, waits, work_items, work_rows, workspaces};
 use holon_domain::agent::AgentRecord;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::TimerRecord;
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
+use holon_domain::workspace::{Occupancy, Occupant, RegisteredWorkspace};
 use holon_domain::{TimerId, WaitId, WorkItemId};
 
 impl Reader<'_> {
@@ -104,6 +105,30 @@ impl Reader<'_> {
     /// When the database fails or a row cannot be read.
     pub fn newest_timers(&self, no: AgentNo, limit: usize) -> Result<Vec<TimerRecord>, Error> {
         timers::newest(self.conn(), no, limit)
+    }
+
+    /// Lists the workspaces of the host, the one that an agent was given last first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn workspaces(&self, limit: usize) -> Result<Vec<RegisteredWorkspace>, Error> {
+        workspaces::newest(self.conn(), limit)
+    }
+
+    /// Reads the execution root that an agent occupies.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn occupancy(&self, no: AgentNo) -> Result<Option<Occupancy>, Error> {
+        workspaces::of_agent(self.conn(), no)
+    }
+
+    /// Lists the agents that occupy an execution root, a bounded number, in no order.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn occupants(&self, execution_root: &str) -> Result<Vec<Occupant>, Error> {
+        workspaces::occupants(self.conn(), execution_root)
     }
 
     /// Lists the pending wake hints.

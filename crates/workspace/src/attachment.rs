@@ -4,12 +4,16 @@
 //! place. Files there are not changed until the agent is stopped and started, which attaches it to the new directory.
 
 use crate::error::{Error, at};
+use crate::plain_file;
 use crate::tree::{RootIdentity, Tree, TreeError};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// Largest record that is read, in bytes.
+const RECORD_BYTES: u64 = 64 << 10;
 
 /// The stored record of one agent's attachment: a file that only this type reads and writes.
 #[derive(Debug, Clone)]
@@ -68,9 +72,11 @@ impl Attachment {
     }
 
     /// Returns the path of the recorded directory, as the operator named it.
-    #[must_use]
-    pub fn root(&self) -> Option<PathBuf> {
-        self.load().map(|attached| attached.root)
+    ///
+    /// # Errors
+    /// There is a record, and it cannot be read.
+    pub fn root(&self) -> Result<Option<PathBuf>, Error> {
+        Ok(self.load()?.map(|attached| attached.root))
     }
 
     /// Opens `root` if it is still the directory the agent was attached to: `seen`, if the path was named since the
@@ -80,7 +86,8 @@ impl Attachment {
     /// # Errors
     /// [`TreeError::Replaced`] if it is another directory; other errors if the root or the record cannot be used.
     pub fn open(&self, root: &Path, seen: Option<AttachedRoot>) -> Result<Tree, TreeError> {
-        let recorded = self.load().filter(|attached| attached.root == root);
+        let recorded = self.load().map_err(|error| self.unusable(error))?;
+        let recorded = recorded.filter(|attached| attached.root == root);
         let attached = match (seen.filter(|seen| seen.root == root), &recorded) {
             (Some(seen), _) => seen,
             (None, Some(recorded)) => recorded.clone(),
@@ -88,11 +95,7 @@ impl Attachment {
         };
         // The record is written first: a directory other than the one that was seen must not be accepted the next time.
         if recorded.as_ref() != Some(&attached) {
-            self.save(&attached).map_err(|error| TreeError::Io {
-                action: "note the execution root in",
-                path: self.record.display().to_string(),
-                source: io::Error::other(error),
-            })?;
+            self.save(&attached).map_err(|error| self.unusable(error))?;
         }
         attached.open()
     }
@@ -103,7 +106,7 @@ impl Attachment {
     /// # Errors
     /// Fails if the record cannot be written or removed.
     pub fn renew(&self, seen: Option<AttachedRoot>) -> Result<(), Error> {
-        let (attached, seen) = match (self.load(), seen) {
+        let (attached, seen) = match (self.load()?, seen) {
             (None, None) => return Ok(()),
             (None, Some(seen)) => return self.save(&seen),
             (Some(recorded), seen) => (recorded, seen),
@@ -122,10 +125,32 @@ impl Attachment {
         std::iter::once(&self.record).chain(&self.former)
     }
 
-    /// Loads the record. An unreadable record counts as none: it protects from mistakes and not from malice.
-    fn load(&self) -> Option<AttachedRoot> {
-        let text = self.places().find_map(|place| fs::read(place).ok())?;
-        serde_json::from_slice(&text).ok()
+    /// Loads the record; `None` if there is none. One that is there and cannot be read is an error: it may name another
+    /// directory than the one that would take its place.
+    fn load(&self) -> Result<Option<AttachedRoot>, Error> {
+        for place in self.places() {
+            let refuse = |detail: String| Error::UnreadableRecord {
+                path: place.clone(),
+                detail,
+            };
+            let text = plain_file::read(place, RECORD_BYTES)
+                .map_err(|failure| refuse(failure.to_string()))?;
+            if let Some(text) = text {
+                let attached = serde_json::from_slice(&text);
+                return attached
+                    .map(Some)
+                    .map_err(|error| refuse(error.to_string()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn unusable(&self, error: Error) -> TreeError {
+        TreeError::Io {
+            action: "note the execution root in",
+            path: self.record.display().to_string(),
+            source: io::Error::other(error),
+        }
     }
 
     fn save(&self, attached: &AttachedRoot) -> Result<(), Error> {

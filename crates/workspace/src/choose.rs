@@ -1,11 +1,15 @@
 //! Chooses the workspace an agent starts in from the operator's options.
 //!
-//! A project's identity is its canonical path, so a directory reached by two paths is one workspace.
+//! A project's identity is its canonical path, so a directory reached by two paths is one workspace. A directory in a
+//! git repository or in a linked worktree belongs to the project of the repository, as it does for `UseWorkspace`.
 
 use crate::error::Error;
+use crate::git::{Detection, detect};
 use crate::root::{ExecutionRoot, canonical_dir};
 use holon_domain::WorkspaceId;
-use holon_domain::workspace::{ProjectionKind, RootOwnership, WorkspaceEntry};
+use holon_domain::workspace::{
+    DetectedKind, ProjectionKind, ReservedDirs, RootOwnership, WorkspaceEntry,
+};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +19,9 @@ const ID_BYTES: usize = 10;
 /// Resolves the workspace an operator requested: its root and the current directory in it.
 ///
 /// Without a root, `cwd` is the root; without both, it is the agent's home, which need not exist yet. A relative `cwd`
-/// is resolved against the root.
+/// is resolved against the root. A root below the top of a repository stands for the repository, and the agent begins
+/// in the directory that was named. A repository that reaches into `reserved`, or whose pointers contradict each other,
+/// does not count as one.
 ///
 /// # Errors
 /// Fails if a directory is missing or relative, or `cwd` lies outside the root.
@@ -23,6 +29,7 @@ pub fn choose(
     workspace_root: Option<&Path>,
     cwd: Option<&Path>,
     agent_home: &Path,
+    reserved: &ReservedDirs,
 ) -> Result<WorkspaceEntry, Error> {
     let named = workspace_root.or(cwd);
     if named.is_some_and(|named| is_unmade_home(named, agent_home))
@@ -42,7 +49,7 @@ pub fn choose(
         }
         (Some(root), Some(cwd)) => resolve_inside(&canonical_dir("workspace root", root)?, cwd)?,
     };
-    entry(&root, &cwd, agent_home)
+    entry(&root, &cwd, agent_home, reserved)
 }
 
 /// Returns true if a path names the agent's home and the home was not created yet.
@@ -71,24 +78,44 @@ fn resolve_inside(root: &Path, cwd: &Path) -> Result<(PathBuf, PathBuf), Error> 
     }
 }
 
-fn entry(root: &Path, cwd: &Path, agent_home: &Path) -> Result<WorkspaceEntry, Error> {
-    let anchor = text("workspace root", root)?;
+fn entry(
+    root: &Path,
+    cwd: &Path,
+    agent_home: &Path,
+    reserved: &ReservedDirs,
+) -> Result<WorkspaceEntry, Error> {
     let cwd = text("current directory", cwd)?;
     // The home named by its path is still the home: one directory must not have two identities.
     if agent_home.canonicalize().is_ok_and(|home| home == root) {
         return Ok(WorkspaceEntry {
             cwd,
-            ..WorkspaceEntry::agent_home(&anchor)
+            ..WorkspaceEntry::agent_home(&text("workspace root", root)?)
         });
     }
+    // A repository that cannot be verified is not run, and its directory can be worked in as a plain one.
+    let found = detect(root, reserved).ok();
+    let found = found.unwrap_or_else(|| Detection::plain(root));
+    let anchor = text("workspace", &found.anchor)?;
     Ok(WorkspaceEntry {
         workspace_id: id_of(&anchor),
-        workspace_anchor: anchor.clone(),
-        execution_root: anchor,
+        workspace_anchor: anchor,
+        execution_root: text("workspace root", &found.execution_root)?,
         cwd,
-        projection_kind: ProjectionKind::CanonicalRoot,
+        projection_kind: match found.kind {
+            DetectedKind::ExistingGitWorktree => ProjectionKind::GitWorktreeRoot,
+            DetectedKind::CanonicalRepo
+            | DetectedKind::RepoSubdir
+            | DetectedKind::PlainDirectory
+            | DetectedKind::AgentHome => ProjectionKind::CanonicalRoot,
+        },
         ownership: RootOwnership::External,
+        repository: repository_of(&found),
     })
+}
+
+/// Returns the repository of a detected directory as text. One whose path is not UTF-8 is not named.
+pub(crate) fn repository_of(found: &Detection) -> Option<String> {
+    found.repository.as_deref()?.to_str().map(str::to_owned)
 }
 
 pub(crate) fn id_of(anchor: &str) -> WorkspaceId {

@@ -42,6 +42,10 @@ pub enum Error {
     #[error("{} is in the way: an agent home is a directory and not a link or a file; move it away and try again",
         path.display())]
     HomeBlocked { path: PathBuf },
+    /// The record of an agent's directory is there and cannot be read.
+    #[error("the record {} of an agent's directory cannot be read: {detail}; put it back, or remove it and start the \
+             agent again to attach it to the directory that is there", path.display())]
+    UnreadableRecord { path: PathBuf, detail: String },
     /// The filesystem refused an operation.
     #[error("cannot {action} {}: {source}; check permissions and free space", path.display())]
     Io {

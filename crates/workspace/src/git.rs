@@ -12,8 +12,8 @@ mod pointer;
 mod remote;
 mod repository;
 
-pub(crate) use detection::worktree_repository;
 pub use detection::{Detection, detect};
+pub(crate) use detection::{is_admin_of, worktree_repository};
 pub use names::{BranchName, CommitId, slug};
 pub(crate) use remote::{GitUrl, RemoteBounds, RemoteGit};
 pub use repository::{Git, GitOutput, Repository};
@@ -52,6 +52,9 @@ pub enum GitError {
     RefusedConfig { dir: PathBuf, key: String },
     #[error("{} is not a repository that can be verified: {reason}", path.display())]
     Unverified { path: PathBuf, reason: String },
+    #[error("the record {} of a managed worktree cannot be read: {detail}; its worktree and its branch are kept as they \
+             are; put the record back, or move the directory away by hand", path.display())]
+    UnreadableRecord { path: PathBuf, detail: String },
     #[error("the repository {} has no commit yet; make a first commit, or use it in direct mode", path.display())]
     NoCommit { path: PathBuf },
     #[error("cannot {action} {}: {source}", path.display())]

@@ -4,6 +4,7 @@
 //! is opened, and at most `limits::INSTRUCTION_FILE_BYTES` are read. Each read looks at every file again; the content
 //! of a file that has not changed since the last read is taken from memory.
 
+use crate::plain_file::{PlainFile, ReadFailure};
 use crate::stamp::FileStamp;
 use holon_domain::guidance::{
     GuidanceRoots, InstructionContent, InstructionFile, InstructionKind, InstructionRefusal,
@@ -11,11 +12,9 @@ use holon_domain::guidance::{
 };
 use holon_domain::limits::{INSTRUCTION_FILE_BYTES, INSTRUCTION_FILES_KEPT};
 use holon_domain::time::Timestamp;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 use rustix::io::{Errno, retry_on_intr};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -170,37 +169,24 @@ fn look(root: &OwnedFd, name: &str) -> Result<Option<FileStamp>, InstructionRefu
 
 /// Reads a regular file. It may have been replaced since the look, so everything is checked again on the open file.
 fn read_text(root: &OwnedFd, name: &str) -> Result<(Arc<str>, FileStamp), InstructionRefusal> {
-    // Without NONBLOCK, opening a pipe would wait for its writer.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = retry_on_intr(|| openat(root, name, flags, Mode::empty()));
-    let file = opened.map_err(|errno| match errno {
-        Errno::LOOP => InstructionRefusal::SymbolicLink,
-        errno => unreadable(errno),
-    })?;
-    let found = fstat(&file).map_err(unreadable)?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(InstructionRefusal::NotRegularFile);
-    }
-    let mut content = Vec::new();
-    let file = File::from(file);
-    let mut bounded = (&file).take(INSTRUCTION_FILE_BYTES + 1);
-    bounded
-        .read_to_end(&mut content)
-        .map_err(|error| InstructionRefusal::Unreadable {
+    let refuse = |failure: ReadFailure| match failure {
+        ReadFailure::SymbolicLink => InstructionRefusal::SymbolicLink,
+        ReadFailure::NotRegularFile => InstructionRefusal::NotRegularFile,
+        ReadFailure::TooLarge { bytes, .. } => InstructionRefusal::TooLarge { bytes },
+        ReadFailure::Io(error) => InstructionRefusal::Unreadable {
             message: error.to_string(),
-        })?;
-    let bytes = content.len() as u64;
-    if bytes > INSTRUCTION_FILE_BYTES {
-        let bytes = bytes.max(FileStamp::of(&found).bytes());
-        return Err(InstructionRefusal::TooLarge { bytes });
-    }
+        },
+    };
+    let file = PlainFile::open_at(root, name).map_err(refuse)?;
+    let file = file.ok_or_else(|| unreadable(Errno::NOENT))?;
+    let content = file.read(INSTRUCTION_FILE_BYTES).map_err(refuse)?;
     let text = String::from_utf8(content).map_err(|_| InstructionRefusal::NotText)?;
     if text.contains('\0') {
         return Err(InstructionRefusal::NotText);
     }
     // A writer may have been at work during the read; then the stamp before the read does not match the next look.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    Ok((Arc::from(text), FileStamp::of(&found)))
+    Ok((Arc::from(text), FileStamp::of(file.stat())))
 }
 
 fn unreadable(errno: Errno) -> InstructionRefusal {

@@ -15,6 +15,7 @@ mod git;
 mod home;
 mod instructions;
 mod origin;
+mod plain_file;
 mod plan;
 mod root;
 mod scratch;
@@ -51,4 +52,4 @@ pub use tree::{
     FileChange, FileContent, Leftover, NewContent, RootIdentity, SettleOutcome, Tree, TreeError,
     forget, settle, take_back,
 };
-pub use worktree::{MadeWorktree, ManagedWorktrees, NewWorktree};
+pub use worktree::{MadeWorktree, ManagedWorktrees, NewWorktree, WorktreeListing};

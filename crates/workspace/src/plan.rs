@@ -5,6 +5,7 @@
 //! sees the old content or the new one.
 
 use crate::error::{Error, at};
+use crate::plain_file::{PlainFile, ReadFailure};
 use holon_domain::WorkItemId;
 use holon_domain::limits::PLAN_BYTES;
 use holon_domain::time::Timestamp;
@@ -12,7 +13,7 @@ use holon_domain::work_item::PlanArtifact;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, fsync, mkdirat, openat, renameat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -53,28 +54,14 @@ pub fn write_plan(agent_home: &Path, id: &WorkItemId, text: &str) -> Result<Plan
 /// link. For a file above `limits::PLAN_BYTES` only the size is returned.
 #[must_use]
 pub fn read_plan(agent_home: &Path, id: &WorkItemId) -> Option<PlanArtifact> {
-    // Without NONBLOCK, opening a pipe would wait for its writer.
     let folder = folder(agent_home, id).ok()?;
-    let file = open(
-        &folder,
-        PLAN,
-        OFlags::RDONLY | OFlags::NONBLOCK,
-        Mode::empty(),
-    );
-    let file = File::from(file.ok()?);
-    let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let changed_at = changed_at(&file).ok()?;
-    if found.len() > PLAN_BYTES {
-        return Some(PlanArtifact::of_size(found.len(), changed_at));
+    let file = PlainFile::open_at(folder, PLAN).ok()??;
+    let changed_at = changed_at(file.file()).ok()?;
+    match file.read(PLAN_BYTES) {
+        Ok(content) => Some(PlanArtifact::of_content(&content, changed_at)),
+        Err(ReadFailure::TooLarge { bytes, .. }) => Some(PlanArtifact::of_size(bytes, changed_at)),
+        Err(_) => None,
     }
-    let mut content = Vec::new();
-    // The file may grow while it is read.
-    file.take(PLAN_BYTES + 1).read_to_end(&mut content).ok()?;
-    let read = content.len() as u64;
-    if read > PLAN_BYTES {
-        return Some(PlanArtifact::of_size(read, changed_at));
-    }
-    Some(PlanArtifact::of_content(&content, changed_at))
 }
 
 /// Lists the items that have a folder in an agent's home, in no order. Entries with other names belong to the agent.

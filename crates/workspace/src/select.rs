@@ -1,6 +1,8 @@
 //! Selects the workspace that a request names: detection, attachment rules, and the worktree of an isolated one.
 
-use crate::choose::{id_of, text};
+mod rules;
+
+use crate::choose::{id_of, repository_of, text};
 use crate::error::Error;
 use crate::git::{Detection, GitError, detect};
 use crate::root::{ExecutionRoot, canonical_dir};
@@ -76,67 +78,6 @@ impl WorkspaceSelection {
         detect(&dir, &self.reserved).map_err(|error| git(&error))
     }
 
-    /// Checks the rules about directories and attachments, before anything is made.
-    fn check(&self, order: &WorkspaceOrder, found: &Detection) -> Selected<()> {
-        let root = WorkspaceEntry::agent_home(
-            &text("workspace", &found.execution_root).map_err(|error| invalid(&error))?,
-        );
-        if let Some(own) = self.reserved.find_overlap(&root) {
-            return Err(WorkspaceFailure::new(
-                WorkspaceErrorKind::Reserved,
-                format!(
-                    "{} reaches {}, which belongs to the host; name another directory",
-                    root.execution_root,
-                    own.display()
-                ),
-            ));
-        }
-        self.check_homes(order, &found.execution_root)?;
-        let workspace = workspace_of(found)?;
-        if order.attached.find(&workspace.workspace_id).is_some() {
-            return Ok(());
-        }
-        if !order.may_attach {
-            return Err(WorkspaceFailure::new(
-                WorkspaceErrorKind::AttachForbidden,
-                format!(
-                    "{} is not attached, and this agent's profile does not let it attach directories; use an attached \
-                     workspace, or ask your supervisor",
-                    workspace.workspace_anchor
-                ),
-            ));
-        }
-        if !order.attached.has_room() {
-            return Err(WorkspaceFailure::new(
-                WorkspaceErrorKind::TooManyAttached,
-                "too many workspaces are attached; detach one with: holon workspace detach WORKSPACE_ID",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Refuses the homes of other agents, and directories around them.
-    fn check_homes(&self, order: &WorkspaceOrder, root: &Path) -> Selected<()> {
-        let homes = self
-            .agents_dir
-            .canonicalize()
-            .unwrap_or_else(|_| self.agents_dir.clone());
-        let own = Path::new(&order.agent_home)
-            .file_name()
-            .map(|name| homes.join(name));
-        let is_own = own.is_some_and(|own| root.starts_with(own));
-        if homes.starts_with(root) || (root.starts_with(&homes) && !is_own) {
-            return Err(WorkspaceFailure::new(
-                WorkspaceErrorKind::Reserved,
-                format!(
-                    "{} reaches homes of other agents; name another directory",
-                    root.display()
-                ),
-            ));
-        }
-        Ok(())
-    }
-
     fn select_direct(
         &self,
         order: &WorkspaceOrder,
@@ -144,6 +85,7 @@ impl WorkspaceSelection {
     ) -> Selected<SelectedWorkspace> {
         let workspace = workspace_of(found)?;
         let record = self.worktrees.find(&found.execution_root);
+        let record = record.map_err(|error| git(&error))?;
         let is_worktree = found.kind == DetectedKind::ExistingGitWorktree;
         let entry = WorkspaceEntry {
             workspace_id: workspace.workspace_id,
@@ -159,6 +101,7 @@ impl WorkspaceSelection {
             ownership: record
                 .as_ref()
                 .map_or(RootOwnership::External, |_| RootOwnership::SessionOwned),
+            repository: workspace.repository,
         };
         let mut notes = Vec::new();
         if is_worktree && record.is_none() {
@@ -217,6 +160,7 @@ impl WorkspaceSelection {
             execution_root: made.record.path.clone(),
             projection_kind: ProjectionKind::GitWorktreeRoot,
             ownership: RootOwnership::SessionOwned,
+            repository: workspace.repository,
         };
         let mut notes = vec![format!(
             "work is committed on the branch {}; the directory stays until: holon worktree clean",
@@ -259,13 +203,7 @@ fn find_attached(attached: &AttachedWorkspace, reserved: &ReservedDirs) -> Selec
     }
     let seen = detect(&dir, reserved).ok();
     let own = seen.filter(|seen| seen.anchor == anchor && seen.execution_root == anchor);
-    Ok(own.unwrap_or_else(|| Detection {
-        kind: DetectedKind::PlainDirectory,
-        anchor: anchor.clone(),
-        execution_root: anchor.clone(),
-        cwd: anchor,
-        can_isolate: false,
-    }))
+    Ok(own.unwrap_or_else(|| Detection::plain(&anchor)))
 }
 
 fn select_home(order: &WorkspaceOrder) -> Selected<SelectedWorkspace> {
@@ -305,6 +243,7 @@ fn workspace_of(found: &Detection) -> Selected<AttachedWorkspace> {
     Ok(AttachedWorkspace {
         workspace_id: id_of(&anchor),
         workspace_anchor: anchor,
+        repository: repository_of(found),
     })
 }
 
@@ -350,7 +289,9 @@ fn invalid(error: &Error) -> WorkspaceFailure {
 
 fn git(error: &GitError) -> WorkspaceFailure {
     let kind = match error {
-        GitError::Unverified { .. } => WorkspaceErrorKind::UnverifiedRepository,
+        GitError::Unverified { .. } | GitError::UnreadableRecord { .. } => {
+            WorkspaceErrorKind::UnverifiedRepository
+        }
         GitError::NoCommit { .. } | GitError::RefusedConfig { .. } => {
             WorkspaceErrorKind::IsolationUnsupported
         }

@@ -14,8 +14,19 @@ pub use create::{MadeWorktree, NewWorktree};
 
 use crate::git::{Git, GitError};
 use holon_domain::limits::WORKTREES_LISTED;
-use holon_domain::workspace::WorktreeRecord;
+use holon_domain::workspace::{UnreadableRecord, WorktreeRecord};
 use std::path::{Path, PathBuf};
+
+/// The records of a host's managed worktrees.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorktreeListing {
+    /// Sorted by path, at most [`WORKTREES_LISTED`].
+    pub records: Vec<WorktreeRecord>,
+    /// Records that cannot be read, sorted by path. Their worktrees are kept.
+    pub unreadable: Vec<UnreadableRecord>,
+    /// Number of records that were left out.
+    pub left_out: usize,
+}
 
 /// The managed worktrees of a host. All methods block on the file system and on git.
 #[derive(Debug, Clone)]
@@ -32,26 +43,49 @@ impl ManagedWorktrees {
         Self { root, git }
     }
 
-    /// Finds the record of the worktree with this execution root.
+    /// Returns the directory with one folder for each workspace, canonical if it exists.
     #[must_use]
-    pub fn find(&self, execution_root: &Path) -> Option<WorktreeRecord> {
-        let folder = execution_root.parent()?;
-        let root = self.root.canonicalize().ok()?;
-        if folder.parent()? != root && folder.parent()? != self.root {
-            return None;
-        }
-        record::load(&record::path(folder, execution_root.file_name()?.to_str()?))
+    pub fn root(&self) -> PathBuf {
+        self.root
+            .canonicalize()
+            .unwrap_or_else(|_| self.root.clone())
     }
 
-    /// Lists the records, sorted by path, at most [`WORKTREES_LISTED`], and the number of those left out.
+    /// Finds the record of the worktree with this execution root; `None` if it is not a managed one.
+    ///
+    /// # Errors
+    /// There is a record, and it cannot be read.
+    pub fn find(&self, execution_root: &Path) -> Result<Option<WorktreeRecord>, GitError> {
+        let folder = execution_root.parent();
+        let root = folder.and_then(Path::parent);
+        let name = execution_root.file_name().and_then(|name| name.to_str());
+        match (folder, name) {
+            (Some(folder), Some(name)) if root == Some(self.root().as_path()) => {
+                record::load(&record::path(folder, name))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Lists the records.
     ///
     /// # Errors
     /// A directory cannot be listed.
-    pub fn records(&self) -> Result<(Vec<WorktreeRecord>, usize), GitError> {
-        let mut found = record::load_all(&self.root)?;
-        found.sort_by(|one, other| one.path.cmp(&other.path));
-        let left_out = found.len().saturating_sub(WORKTREES_LISTED);
-        found.truncate(WORKTREES_LISTED);
-        Ok((found, left_out))
+    pub fn records(&self) -> Result<WorktreeListing, GitError> {
+        let record::FoundRecords {
+            mut records,
+            mut unreadable,
+        } = record::load_all(&self.root)?;
+        records.sort_by(|one, other| one.path.cmp(&other.path));
+        unreadable.sort_by(|one, other| one.path.cmp(&other.path));
+        let left_out = records.len().saturating_sub(WORKTREES_LISTED)
+            + unreadable.len().saturating_sub(WORKTREES_LISTED);
+        records.truncate(WORKTREES_LISTED);
+        unreadable.truncate(WORKTREES_LISTED);
+        Ok(WorktreeListing {
+            records,
+            unreadable,
+            left_out,
+        })
     }
 }

@@ -23,10 +23,12 @@ pub(crate) fn list(execution: &Execution) -> String {
 
 /// Lists managed worktrees with their fate.
 pub(crate) fn worktrees(found: &Worktrees) -> String {
-    if found.worktrees.is_empty() {
+    if found.worktrees.is_empty() && found.unreadable.is_empty() {
         return "there are no worktrees of the runtime".to_owned();
     }
     let mut lines: Vec<String> = found.worktrees.iter().map(worktree).collect();
+    let unreadable = found.unreadable.iter();
+    lines.extend(unreadable.map(|record| format!("kept  {}\n  {}", record.path, record.detail)));
     if found.left_out > 0 {
         lines.push(format!("{} more were not looked at", found.left_out));
     }

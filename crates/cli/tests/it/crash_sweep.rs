@@ -15,6 +15,7 @@ mod cleaners;
 mod drive;
 mod files;
 mod host;
+mod isolated;
 mod judge;
 mod streams;
 mod tasks;
@@ -28,6 +29,7 @@ use cleaners::Cleaners;
 use drive::{Drive, Scenario};
 use files::Files;
 use host::{Crash, Host};
+use isolated::Isolated;
 use streams::Streams;
 use tasks::Tasks;
 use templates::Templates;
@@ -174,6 +176,7 @@ parts!(
     super::Templates,
     6
 );
+parts!(killed_at_any_point_of_isolated_work, super::Isolated, 10);
 parts!(killed_at_any_point_of_planned_work, super::Work, 10);
 parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
 
@@ -185,6 +188,11 @@ fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {
 #[test]
 fn killed_again_while_it_settles_a_patch_its_files_are_all_there_or_none() {
     block_on(sweep_recovery::<Files>(&[(5, 8), (6, 8)], 8));
+}
+
+#[test]
+fn killed_again_while_it_makes_or_removes_a_worktree_no_work_is_lost() {
+    block_on(sweep_recovery::<Isolated>(&[(3, 8), (7, 8)], 10));
 }
 
 #[test]

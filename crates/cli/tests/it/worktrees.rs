@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs git as the user of the repository would.
-fn git(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"])
         .args(args)
@@ -23,7 +23,7 @@ fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn repository(world: &World) -> PathBuf {
+pub(crate) fn repository(world: &World) -> PathBuf {
     world.write("project/a.txt", "one\n");
     let repo = world.path().join("project").canonicalize().unwrap();
     git(&repo, &["init", "--quiet", "--initial-branch=main"]);

@@ -38,9 +38,20 @@ pub struct SelectedEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Worktrees {
     pub worktrees: Vec<Worktree>,
+    /// Records that cannot be read. Their worktrees are kept.
+    #[serde(default)]
+    pub unreadable: Vec<UnreadableRecord>,
     /// Worktrees that were not looked at.
     #[serde(default)]
     pub left_out: u64,
+}
+
+/// A record of a managed worktree that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct UnreadableRecord {
+    pub path: String,
+    /// Reason, and the next step.
+    pub detail: String,
 }
 
 /// One managed worktree, and its fate.

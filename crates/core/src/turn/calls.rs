@@ -10,6 +10,7 @@ use super::round::{is_owed_words, rounds_so_far};
 use super::work_calls;
 use crate::draft::Draft;
 use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
+use crate::policy::{self, ExecutionAct};
 use crate::rejection::Rejection;
 use crate::workspace::AttachAuthority;
 use crate::{skill, task, work, workspace};
@@ -21,6 +22,7 @@ use holon_domain::intent::{Intent, NewWait, RestartPolicy, WakeCondition};
 use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::send::{AgentSend, SendId, Verdict};
+use holon_domain::task::CommandTaskSpec;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase, Speech, TerminalReason};
 use holon_domain::workspace::SelectedWorkspace;
@@ -255,9 +257,8 @@ pub(crate) fn conclude_call(
             result.clone()
         }
         Consequence::Task { result, spec } => {
-            task::promote(draft, &turn, spec.as_ref().clone());
             turn.progress = true;
-            result.clone()
+            keep_as_task(draft, &turn, result, spec.as_ref().clone())
         }
         Consequence::PlanWritten(plan) => {
             let place = turn.phase.call();
@@ -277,6 +278,27 @@ pub(crate) fn conclude_call(
     continue_calls(draft, turn, duration_ms, |_| envelope.clone())
 }
 
+/// Keeps a command that outlived its call as a task. If the policy forbids it, the command is stopped.
+fn keep_as_task(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    result: &ToolEnvelope,
+    spec: CommandTaskSpec,
+) -> ToolEnvelope {
+    let preset = draft.agent.identity.profile_preset;
+    let asked = policy::check(preset, &draft.host.execution, ExecutionAct::KeepAsTask);
+    match asked {
+        Ok(()) => {
+            task::promote(draft, turn, spec);
+            result.clone()
+        }
+        Err(denial) => {
+            task::take_over(draft, turn, spec);
+            ToolEnvelope::failure(&result.tool_name, denial.tool_error())
+        }
+    }
+}
+
 /// Makes the workspace of a call active, for the later calls of the turn too.
 fn enter_workspace(
     draft: &mut Draft<'_>,
@@ -293,6 +315,7 @@ fn enter_workspace(
             let kind = match rejection {
                 Rejection::AttachForbidden => ToolErrorKind::UnsupportedAgentProfileCapability,
                 Rejection::TooManyWorkspaces => ToolErrorKind::LimitReached,
+                Rejection::PolicyDenied { .. } => ToolErrorKind::ExecutionPolicyDenied,
                 _ => ToolErrorKind::ToolExecutionFailed,
             };
             let error = ToolError::new(kind, rejection.to_string());

@@ -6,6 +6,7 @@ use crate::admission;
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::CurrentRound;
+use crate::policy::{self, ExecutionAct};
 use crate::rest::self_caused_priority;
 use crate::subsystem::TOOL_ENQUEUE;
 use crate::summary;
@@ -47,6 +48,13 @@ pub(super) fn route_call(
     round: &CurrentRound,
     intent: &Intent,
 ) -> CallRoute {
+    if let Some(act) = ExecutionAct::of(intent) {
+        let preset = draft.agent.identity.profile_preset;
+        if let Err(denial) = policy::check(preset, &draft.host.execution, act) {
+            let refused = ToolEnvelope::failure(&call.name, denial.tool_error());
+            return CallRoute::Settled(refused);
+        }
+    }
     let envelope = match intent {
         Intent::Enqueue { text, priority } => follow_up(draft, turn, call, text, *priority),
         Intent::AgentGet => describe_agent(draft, turn, call),

@@ -26,6 +26,7 @@ mod make;
 mod pacing;
 mod patches;
 mod patience;
+mod policy;
 mod provenance;
 mod random;
 mod recovery;

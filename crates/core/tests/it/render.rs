@@ -183,6 +183,14 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::TimerWritten(timer) => format!("timer {}", spelled(timer.status)),
         Fact::HintWritten(hint) => format!("hint {} x{}", hint.key, hint.count),
         Fact::HintsCleared => "hints cleared".to_owned(),
+        Fact::WorkspaceRegistered { workspace, .. } => {
+            format!("registers {}", workspace.workspace_id)
+        }
+        Fact::OccupancyTaken(taken) if taken.releasing => {
+            format!("releasing {}", taken.execution_root_id)
+        }
+        Fact::OccupancyTaken(taken) => format!("occupies {}", taken.execution_root_id),
+        Fact::OccupancyReleased => "occupies nothing".to_owned(),
     })
 }
 

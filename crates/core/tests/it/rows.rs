@@ -108,6 +108,11 @@ impl World {
                     "hints are few"
                 );
             }
+            Fact::WorkspaceRegistered { .. } => {}
+            Fact::OccupancyTaken(occupancy) => self.occupancy = Some((**occupancy).clone()),
+            Fact::OccupancyReleased => {
+                assert!(self.occupancy.take().is_some(), "there is one to release");
+            }
             Fact::HintsCleared => {
                 assert!(!self.hints.is_empty(), "there is something to clear");
                 self.hints.clear();

@@ -1,13 +1,14 @@
 //! Tests of workspaces: the attached set, the active entry, and who may change them.
 
 use crate::make::{self, ModelAnswer};
-use crate::states;
 use crate::world::World;
+use crate::{commands, states};
 use holon_core::input::WorkspaceCommand;
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::WorkspaceId;
 use holon_domain::agent::{AgentIdentity, Lifecycle, ProfilePreset};
 use holon_domain::consequence::Consequence;
+use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::intent::{HostAction, Intent};
@@ -124,7 +125,12 @@ fn an_attached_workspace_may_be_used_and_is_not_active() {
         let attach = command(WorkspaceCommand::Attach(workspace("one")));
         assert_eq!(world.send(attach).reply, Ok(Reply::Done));
     }
-    assert_eq!(kinds_since(&world, from), ["workspace_attached"]);
+    let kinds = [
+        "workspace_attach_requested",
+        "workspace_attached",
+        "workspace_attach_requested",
+    ];
+    assert_eq!(kinds_since(&world, from), kinds);
     assert_eq!(attached(&world), [workspace("one")]);
     assert_eq!(world.agent.workspace, home);
 }
@@ -154,6 +160,7 @@ fn a_call_changes_the_workspace_of_the_calls_behind_it() {
     let kinds = kinds_since(&world, from);
     for kind in [
         "workspace_attached",
+        "workspace_entered",
         "workspace_used",
         "worktree_entered",
         "tool_executed",
@@ -198,7 +205,14 @@ fn exit_leads_home_and_home_cannot_be_left() {
     world.send(command(WorkspaceCommand::Use(isolated("one"))));
     let from = world.events.len();
     assert_eq!(world.send(exit()).reply, Ok(Reply::Done));
-    let kinds = ["workspace_exited", "worktree_exited", "workspace_used"];
+    let kinds = [
+        "workspace_exit_requested",
+        "workspace_exited",
+        "worktree_exited",
+        "workspace_entered",
+        "workspace_used",
+        "workspace_occupancy_released",
+    ];
     assert_eq!(kinds_since(&world, from), kinds);
     assert!(world.agent.workspace.is_agent_home());
     assert_eq!(world.agent.worktree_session, None);
@@ -221,7 +235,10 @@ fn only_a_workspace_that_is_attached_and_not_active_is_detached() {
     ] {
         assert_eq!(world.send(detach(name)).reply, Err(refusal), "{name}");
     }
+    let from = world.events.len();
     assert_eq!(world.send(detach("ws-one")).reply, Ok(Reply::Done));
+    let kinds = ["workspace_detach_requested", "workspace_detached"];
+    assert_eq!(kinds_since(&world, from), kinds);
     assert_eq!(attached(&world), [workspace("two")]);
 }
 
@@ -314,4 +331,106 @@ fn an_agent_that_is_being_removed_is_not_moved() {
         matches!(refused, Err(Rejection::Deleting { .. })),
         "{refused:?}"
     );
+}
+
+#[test]
+fn a_stop_releases_the_directory_once_the_last_task_in_it_is_over() {
+    let mut world = states::with_task();
+    world.send(command(WorkspaceCommand::Use(isolated("one"))));
+    let held = world.occupancy.clone().expect("an occupancy");
+    assert_eq!(held.execution_root, "/worktrees/one");
+    assert!(!held.releasing);
+    let released = "workspace_occupancy_released";
+    let from = world.events.len();
+    world.send(Input::Stop);
+    assert!(!kinds_since(&world, from).contains(&released));
+    let releasing = world.occupancy.clone().expect("an occupancy");
+    assert!(releasing.releasing && releasing.since == held.since);
+    assert_eq!(world.violations(), []);
+    let ended = commands::reported(&world, &world.tasks[0], commands::exited(0));
+    world.send(ended);
+    assert!(kinds_since(&world, from).contains(&released));
+    assert_eq!(world.occupancy, None);
+    assert_eq!(
+        world.agent.workspace,
+        isolated("one").entry,
+        "the binding stays"
+    );
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_start_before_the_last_task_is_over_takes_the_directory_back() {
+    let mut world = states::with_task();
+    world.send(command(WorkspaceCommand::Use(isolated("one"))));
+    let held = world.occupancy.clone();
+    let from = world.events.len();
+    world.send(Input::Stop);
+    world.send(Input::Start);
+    assert_eq!(world.occupancy, held);
+    let ended = commands::reported(&world, &world.tasks[0], commands::exited(0));
+    world.send(ended);
+    assert!(!kinds_since(&world, from).contains(&"workspace_occupancy_released"));
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn another_workspace_is_another_occupancy_and_the_home_is_none() {
+    let mut world = states::idle();
+    assert_eq!(world.occupancy, None);
+    world.send(command(WorkspaceCommand::Use(selected("one"))));
+    world.send(command(WorkspaceCommand::Use(isolated("two"))));
+    let held = world.occupancy.clone().expect("an occupancy");
+    assert_eq!(held.execution_root_id, "git_worktree_root:ws-two/two");
+    let left: Vec<&str> = world
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::WorkspaceOccupancyReleased(left) => Some(left.execution_root.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(left, ["/projects/one"]);
+    world.send(Input::Delete);
+    assert_eq!(world.occupancy, None);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn every_workspace_that_an_agent_is_given_is_registered_for_the_host() {
+    let registered = |facts: &[Fact]| -> Vec<String> {
+        let ids = facts.iter().filter_map(|fact| match fact {
+            Fact::WorkspaceRegistered { workspace, .. } => Some(workspace.workspace_id.to_string()),
+            _ => None,
+        });
+        ids.collect()
+    };
+    let mut world = states::idle();
+    let attach = || command(WorkspaceCommand::Attach(workspace("one")));
+    assert_eq!(registered(&world.send(attach()).facts), ["ws-one"]);
+    assert_eq!(registered(&world.send(attach()).facts), [""; 0]);
+    let used = world.send(command(WorkspaceCommand::Use(selected("two"))));
+    assert_eq!(registered(&used.facts), ["ws-two"]);
+    let exit = world.send(command(WorkspaceCommand::Exit));
+    assert_eq!(registered(&exit.facts), [""; 0], "a home is not registered");
+}
+
+#[test]
+fn a_stopped_agent_that_is_moved_holds_the_directory_in_which_its_task_works() {
+    let mut world = states::with_task();
+    world.send(command(WorkspaceCommand::Use(isolated("one"))));
+    world.send(Input::Stop);
+    for moved in [
+        WorkspaceCommand::Use(selected("two")),
+        WorkspaceCommand::Exit,
+    ] {
+        world.send(command(moved));
+        let held = world.occupancy.clone().expect("an occupancy");
+        assert_eq!(held.execution_root, "/worktrees/one");
+        assert!(held.releasing);
+    }
+    let ended = commands::reported(&world, &world.tasks[0], commands::exited(0));
+    world.send(ended);
+    assert_eq!(world.occupancy, None);
+    assert_eq!(world.violations(), []);
 }

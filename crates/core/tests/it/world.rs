@@ -31,6 +31,7 @@ use holon_domain::trigger::WakeHint;
 use holon_domain::turn::{CallPlace, TerminalReason};
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
+use holon_domain::workspace::Occupancy;
 use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp, WorkItemId, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,6 +92,8 @@ pub(crate) struct World {
     /// Active and ended timers in the order they were created.
     pub(crate) timers: Vec<TimerRecord>,
     pub(crate) hints: BTreeMap<String, WakeHint>,
+    /// Stored occupancy of the agent.
+    pub(crate) occupancy: Option<Occupancy>,
     /// Newest generation that the host has given out.
     pub(crate) newest_generation: u64,
     pub(crate) now: Timestamp,
@@ -121,6 +124,7 @@ impl World {
             waits: Vec::new(),
             timers: Vec::new(),
             hints: BTreeMap::new(),
+            occupancy: None,
             newest_generation: 0,
             now: make::T0,
             host,
@@ -333,6 +337,7 @@ impl World {
             held: held.iter().map(|entry| entry.seq).collect(),
             attempts: u32::try_from(self.attempts.len()).expect("few"),
             work: self.stored_work(),
+            occupancy: self.occupancy.clone(),
         };
         invariant::check(&self.agent, &self.queue(), &stored)
     }

@@ -57,7 +57,10 @@ impl Attachments {
     pub(crate) fn record_start(&self, agent_home: &str) {
         let remembered = self.take(agent_home);
         let attachment = self.attachment(agent_home);
-        let root = attachment.root();
+        let root = attachment.root().unwrap_or_else(|error| {
+            tracing::warn!(agent_home, %error, "the directory an agent works in is not known");
+            None
+        });
         if let Some(target) = root.and_then(|root| self.claims.linked_target(&root)) {
             // The record stays, so that the agent goes on when its directory is put back.
             tracing::warn!(agent_home, target = %target.display(), "a link leads the directory an agent works in \

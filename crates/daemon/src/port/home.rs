@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use holon_domain::AgentId;
 use holon_domain::limits::OPERATOR_SEED_BYTES;
 use holon_domain::template::TemplateSelector;
-use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::workspace::{ReservedDirs, WorkspaceEntry};
 use holon_engine::ports::HomeHost;
 use holon_engine::request::{HomeChoice, WorkspaceChoice};
 use holon_workspace::{ClaimFolders, TemplateOrder, TemplateStore};
@@ -29,6 +29,8 @@ pub(crate) struct Homes {
     claims: ClaimFolders,
     attachments: Attachments,
     templates: TemplateStore,
+    /// Directories of the host. A repository around one is no project.
+    reserved: ReservedDirs,
 }
 
 /// Template of a new home for which only a seed was given.
@@ -41,12 +43,14 @@ impl Homes {
         claims: ClaimFolders,
         attachments: Attachments,
         templates: TemplateStore,
+        reserved: ReservedDirs,
     ) -> Self {
         Self {
             agents_dir,
             claims,
             attachments,
             templates,
+            reserved,
         }
     }
 
@@ -86,6 +90,7 @@ fn is_full(error: &holon_workspace::Error) -> bool {
         | holon_workspace::Error::NotUtf8 { .. }
         | holon_workspace::Error::CwdOutsideRoot { .. }
         | holon_workspace::Error::HomeBlocked { .. }
+        | holon_workspace::Error::UnreadableRecord { .. }
         | holon_workspace::Error::Random(_) => false,
     }
 }
@@ -158,10 +163,10 @@ impl HomeHost for Homes {
         agent_home: &str,
     ) -> Result<WorkspaceEntry, String> {
         let (choice, home) = (choice.clone(), agent_home.to_owned());
-        let attachments = self.attachments.clone();
+        let (attachments, reserved) = (self.attachments.clone(), self.reserved.clone());
         let chosen = tokio::task::spawn_blocking(move || {
             let (root, cwd) = (choice.workspace_root.as_deref(), choice.cwd.as_deref());
-            let chosen = holon_workspace::choose(root, cwd, Path::new(&home))?;
+            let chosen = holon_workspace::choose(root, cwd, Path::new(&home), &reserved)?;
             attachments.remember(&home, &chosen);
             Ok::<_, holon_workspace::Error>(chosen)
         });

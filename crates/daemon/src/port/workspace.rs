@@ -6,7 +6,7 @@ use holon_domain::workspace::{
     AttachedWorkspace, SelectedWorkspace, UseMode, WorkspaceErrorKind, WorkspaceFailure,
     WorkspaceOrder, WorktreeRecord, WorktreeReport, WorktreeUser, WorktreeView,
 };
-use holon_engine::ports::WorkspaceHost;
+use holon_engine::ports::{WorkspaceHost, WorktreeUsers};
 use holon_workspace::WorkspaceSelection;
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use std::sync::Arc;
 pub(crate) struct Workspaces {
     selection: Arc<WorkspaceSelection>,
     attachments: Attachments,
-    /// Held while a worktree is made and while worktrees are cleaned up.
+    /// Held while a worktree is made and while worktrees are cleaned up. The thread that works holds it, so that a
+    /// caller that goes away does not let the next one in.
     changes: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -47,12 +48,13 @@ fn broken(message: String) -> WorkspaceFailure {
 impl WorkspaceHost for Workspaces {
     async fn select(&self, order: WorkspaceOrder) -> Result<SelectedWorkspace, WorkspaceFailure> {
         // Only a worktree that is being made must not meet another one, or a clean-up.
-        let _changes = match order.request.mode {
-            UseMode::Isolated => Some(self.changes.lock().await),
+        let changes = match order.request.mode {
+            UseMode::Isolated => Some(Arc::clone(&self.changes).lock_owned().await),
             UseMode::Direct => None,
         };
         let attachments = self.attachments.clone();
         self.off_thread(move |selection| {
+            let _changes = changes;
             let selected = selection.select(&order)?;
             attachments.remember(&order.agent_home, &selected.entry);
             Ok::<_, WorkspaceFailure>(selected)
@@ -69,12 +71,17 @@ impl WorkspaceHost for Workspaces {
 
     async fn clean(
         &self,
-        users: Vec<WorktreeUser>,
+        users: &dyn WorktreeUsers,
         dry_run: bool,
     ) -> Result<WorktreeReport, String> {
-        let _changes = self.changes.lock().await;
-        self.off_thread(move |selection| clean_all(selection, &users, dry_run))
-            .await?
+        let changes = Arc::clone(&self.changes).lock_owned().await;
+        // No worktree is made from here on, so an agent that is about to enter one is in its turn now.
+        let users = users.list().await?;
+        self.off_thread(move |selection| {
+            let _changes = changes;
+            clean_all(selection, &users, dry_run)
+        })
+        .await?
     }
 }
 
@@ -84,13 +91,17 @@ fn clean_all(
     dry_run: bool,
 ) -> Result<WorktreeReport, String> {
     let worktrees = &selection.worktrees;
-    let (records, left_out) = worktrees.records().map_err(|error| error.to_string())?;
+    let listing = worktrees.records().map_err(|error| error.to_string())?;
     let view = |record: WorktreeRecord| WorktreeView {
         verdict: worktrees.clean(&record, users, dry_run),
         record,
     };
     Ok(WorktreeReport {
-        worktrees: records.into_iter().map(view).collect(),
-        left_out,
+        worktrees: listing.records.into_iter().map(view).collect(),
+        unreadable: listing.unreadable,
+        left_out: listing.left_out,
     })
 }
+
+#[cfg(test)]
+mod tests;

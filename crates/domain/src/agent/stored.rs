@@ -12,6 +12,7 @@ use crate::guidance::ActiveSkill;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::{OpenTurn, TerminalRecord};
+use crate::workspace::Occupancy;
 use serde::Deserialize;
 
 /// Columns of an agent's row in the store.
@@ -61,6 +62,8 @@ pub(super) struct HotState {
     pub(super) work: WorkState,
     #[serde(default)]
     pub(super) active_skills: Vec<ActiveSkill>,
+    #[serde(default)]
+    pub(super) occupancy: Option<Occupancy>,
     #[serde(default)]
     pub(super) last_turn: Option<TerminalRecord>,
     #[serde(default)]
@@ -123,6 +126,7 @@ impl AgentRecord {
             pace: state.pace,
             work: state.work,
             active_skills: state.active_skills,
+            occupancy: state.occupancy,
             last_turn: state.last_turn,
             last_failure: state.last_failure,
             last_continuation: state.last_continuation,

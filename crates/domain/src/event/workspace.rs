@@ -23,6 +23,47 @@ pub struct WorkspaceUsed {
     pub ownership: Option<RootOwnership>,
 }
 
+/// Execution root in which an agent works from now on. See [`Event::WorkspaceEntered`](super::Event::WorkspaceEntered).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkspaceEntered {
+    pub workspace_id: WorkspaceId,
+    /// Directory that identifies the project.
+    pub workspace_anchor: String,
+    /// Directory that tools may not leave.
+    pub execution_root: String,
+    /// Identity of the execution root.
+    pub execution_root_id: String,
+    pub projection_kind: ProjectionKind,
+    /// Directory in which commands start; it lies inside the execution root.
+    pub cwd: String,
+}
+
+/// Request to attach a workspace. See
+/// [`Event::WorkspaceAttachRequested`](super::Event::WorkspaceAttachRequested).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkspaceAttachRequested {
+    pub workspace_id: WorkspaceId,
+    /// Directory that identifies the project.
+    pub workspace_anchor: String,
+}
+
+/// Request to leave the active workspace. See
+/// [`Event::WorkspaceExitRequested`](super::Event::WorkspaceExitRequested).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkspaceExitRequested {
+    pub workspace_id: WorkspaceId,
+    pub execution_root: String,
+}
+
+/// Request to detach a workspace. See
+/// [`Event::WorkspaceDetachRequested`](super::Event::WorkspaceDetachRequested).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkspaceDetachRequested {
+    pub workspace_id: WorkspaceId,
+    /// Directory that identifies the project.
+    pub workspace_anchor: String,
+}
+
 /// Workspace that an agent may use from now on. See [`Event::WorkspaceAttached`](super::Event::WorkspaceAttached).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkspaceAttached {
@@ -47,7 +88,7 @@ pub struct WorkspaceExited {
     pub execution_root: String,
 }
 
-/// Execution root that a stopped agent occupies no longer. See
+/// Execution root that an agent occupies no longer. See
 /// [`Event::WorkspaceOccupancyReleased`](super::Event::WorkspaceOccupancyReleased).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkspaceOccupancyReleased {

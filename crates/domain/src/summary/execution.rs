@@ -56,6 +56,14 @@ pub struct ResourceAuthority {
     pub workspace_projection: Enforcement,
     /// Actions of the commands that agents run.
     pub process_execution: Enforcement,
+    /// The boundaries above against the commands of the host's own agents, which run with the operator's authority and
+    /// can reach the host's files, socket and token. Absent in responses of older hosts.
+    #[serde(default = "not_enforced")]
+    pub own_commands: Enforcement,
+}
+
+const fn not_enforced() -> Enforcement {
+    Enforcement::NotEnforced
 }
 
 /// Enforcement of boundaries around commands.
@@ -102,6 +110,7 @@ impl ExecutionPolicy {
                 control_plane: Enforcement::HardEnforced,
                 workspace_projection: Enforcement::HardEnforced,
                 process_execution: Enforcement::RuntimeShaped,
+                own_commands: Enforcement::NotEnforced,
             },
             process_execution: ProcessExecution {
                 cwd_rooting: Enforcement::HardEnforced,

@@ -11,6 +11,9 @@ pub struct AttachedWorkspace {
     pub workspace_id: WorkspaceId,
     /// Canonical path of the project. It may be gone; then using the workspace fails.
     pub workspace_anchor: String,
+    /// Directory of its git repository. Absent for a plain directory, and in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
 }
 
 impl AttachedWorkspace {
@@ -20,6 +23,7 @@ impl AttachedWorkspace {
         Self {
             workspace_id: entry.workspace_id.clone(),
             workspace_anchor: entry.workspace_anchor.clone(),
+            repository: entry.repository.clone(),
         }
     }
 }
@@ -105,6 +109,7 @@ mod tests {
         AttachedWorkspace {
             workspace_id: WorkspaceId::from_stored(name),
             workspace_anchor: format!("/srv/{name}"),
+            repository: None,
         }
     }
 

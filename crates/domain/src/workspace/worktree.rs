@@ -1,6 +1,6 @@
 //! Worktrees that the runtime makes: the record on disk, the session of an agent, and the verdict of a clean-up.
 
-use crate::id::{AgentId, WorkspaceId};
+use crate::id::{AgentId, TaskId, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 /// The worktree in which an agent works, as its status shows it.
@@ -64,6 +64,15 @@ pub struct WorktreeUser {
     pub execution_roots: Vec<String>,
     /// True if a turn of the agent is open, so that it may be about to enter a worktree that was made for it.
     pub in_turn: bool,
+    /// Commands of the agent that outlived their calls and have not ended.
+    pub tasks: Vec<WorktreeTask>,
+}
+
+/// A task that has not ended, and the directory in which it was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeTask {
+    pub task_id: TaskId,
+    pub workdir: String,
 }
 
 /// Reason for which a clean-up keeps a worktree.
@@ -93,6 +102,11 @@ pub enum KeepReason {
     /// An agent has it as its active workspace.
     ActiveFor {
         agent_id: AgentId,
+    },
+    /// A task that was started in it has not ended.
+    UsedByTask {
+        agent_id: AgentId,
+        task_id: TaskId,
     },
     /// A process has its current directory in it.
     UsedByProcess {
@@ -132,9 +146,21 @@ pub enum CleanVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorktreeReport {
     pub worktrees: Vec<WorktreeView>,
+    /// Records that cannot be read. Their worktrees and branches are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableRecord>,
     /// Worktrees that were not looked at, because there are too many for one call.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub left_out: usize,
+}
+
+/// A record of a managed worktree that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadableRecord {
+    /// File of the record.
+    pub path: String,
+    /// Reason, and the next step.
+    pub detail: String,
 }
 
 /// One managed worktree as `holon worktree list` and `clean` show it.

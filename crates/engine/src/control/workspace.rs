@@ -2,14 +2,19 @@
 
 use super::ControlHandle;
 use crate::error::Error;
+use crate::ports::WorktreeUsers;
+use async_trait::async_trait;
 use holon_core::Input;
 use holon_core::input::WorkspaceCommand;
 use holon_domain::agent::{AgentRecord, Lifecycle, Visibility};
+use holon_domain::task::TaskRecord;
 use holon_domain::workspace::{
     AttachedWorkspace, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceErrorKind,
-    WorkspaceFailure, WorkspaceOrder, WorkspaceSelector, WorktreeReport, WorktreeUser,
+    WorkspaceFailure, WorkspaceOrder, WorkspaceSelector, WorktreeReport, WorktreeTask,
+    WorktreeUser,
 };
 use holon_domain::{AgentId, WorkspaceId};
+use holon_store::Readers;
 
 impl ControlHandle {
     /// Attaches the workspace of a path to an agent. Attaching it again changes nothing.
@@ -45,6 +50,8 @@ impl ControlHandle {
         request: UseWorkspace,
     ) -> Result<SelectedWorkspace, Error> {
         let order = self.workspace_order(agent_id, request).await?;
+        // A clean-up between the look and the commit would take a worktree that the commit makes active.
+        let _entering = self.entering.lock().await;
         let found = self.shell.ports.workspace.select(order).await;
         let selected = found.map_err(refused)?;
         let command = WorkspaceCommand::Use(selected.clone());
@@ -75,24 +82,9 @@ impl ControlHandle {
     /// # Errors
     /// When the agents or the worktrees cannot be listed. What was removed before stays removed.
     pub async fn clean_worktrees(&self, dry_run: bool) -> Result<WorktreeReport, Error> {
-        let listed = self.readers.read(|reader| reader.every_agent()).await?;
-        let mut users = Vec::new();
-        for listed in listed {
-            // An agent that cannot be read may work in any of them.
-            let agent = listed.record.map_err(|error| Error::Storage {
-                message: format!("agent {} cannot be read: {error}", listed.agent_id),
-            })?;
-            // An open turn may still work in a directory that an operator made it leave.
-            let turn = agent.open_turn.as_ref();
-            let mut execution_roots = vec![agent.workspace.execution_root.clone()];
-            execution_roots.extend(turn.map(|turn| turn.workspace.execution_root.clone()));
-            users.push(WorktreeUser {
-                in_turn: turn.is_some(),
-                agent_id: agent.settings.identity.agent_id,
-                execution_roots,
-            });
-        }
-        let cleaned = self.shell.ports.workspace.clean(users, dry_run).await;
+        let _entering = self.entering.lock().await;
+        let users = StoredUsers(self.readers.clone());
+        let cleaned = self.shell.ports.workspace.clean(&users, dry_run).await;
         cleaned.map_err(|message| Error::Workspace { message })
     }
 
@@ -133,6 +125,49 @@ impl ControlHandle {
         found.filter(is_shown).ok_or_else(|| Error::AgentNotFound {
             agent_id: agent_id.clone(),
         })
+    }
+}
+
+/// The agents of the store and their tasks, as users of directories.
+#[derive(Debug)]
+struct StoredUsers(Readers);
+
+#[async_trait]
+impl WorktreeUsers for StoredUsers {
+    async fn list(&self) -> Result<Vec<WorktreeUser>, String> {
+        let read = self.0.read(|reader| {
+            let mut users = Vec::new();
+            for listed in reader.every_agent()? {
+                let agent = listed.record?;
+                let row = match agent.active_tasks {
+                    0 => None,
+                    _ => reader.agent(&listed.agent_id)?,
+                };
+                let tasks = row.map(|(no, _)| reader.active_tasks(no)).transpose()?;
+                users.push(user_of(agent, &tasks.unwrap_or_default()));
+            }
+            Ok(users)
+        });
+        read.await.map_err(|error| error.to_string())
+    }
+}
+
+fn user_of(agent: AgentRecord, tasks: &[TaskRecord]) -> WorktreeUser {
+    // An open turn may still work in a directory that an operator made it leave.
+    let turn = agent.open_turn.as_ref();
+    let mut execution_roots = vec![agent.workspace.execution_root.clone()];
+    execution_roots.extend(turn.map(|turn| turn.workspace.execution_root.clone()));
+    let task = |task: &TaskRecord| {
+        Some(WorktreeTask {
+            task_id: task.id.clone(),
+            workdir: task.command()?.workdir.clone(),
+        })
+    };
+    WorktreeUser {
+        in_turn: turn.is_some(),
+        agent_id: agent.settings.identity.agent_id,
+        execution_roots,
+        tasks: tasks.iter().filter_map(task).collect(),
     }
 }
 

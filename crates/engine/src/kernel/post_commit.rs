@@ -70,6 +70,9 @@ impl PostCommitWork {
                 | Fact::HintWritten(_)
                 | Fact::HintsCleared
                 | Fact::LimitLearned { .. }
+                | Fact::WorkspaceRegistered { .. }
+                | Fact::OccupancyTaken(_)
+                | Fact::OccupancyReleased
                 | Fact::BlobKept { .. } => {}
             }
         }

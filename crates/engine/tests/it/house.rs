@@ -95,6 +95,11 @@ impl House {
         assert!(changed > 0, "{sql}");
     }
 
+    /// Changes the schema of the database beside the host.
+    pub(crate) fn alter(&self, sql: &str) {
+        holon_testkit::damage::sql(&self.db_path(), sql);
+    }
+
     /// Starts a host on this house's database.
     pub(crate) async fn start(&self) -> Host {
         self.start_with(u64::MAX).await
@@ -257,6 +262,7 @@ impl House {
             dequeued: outstanding.dequeued,
             held: outstanding.held,
             attempts: outstanding.attempts,
+            occupancy: outstanding.occupancy,
         };
         let broken = invariant::check(&agent, &queue, &stored);
         assert!(broken.is_empty(), "{broken:?}");

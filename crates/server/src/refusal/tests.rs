@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 45] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 48] = [
     (
         "agent_stopped",
         409,
@@ -110,6 +110,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 45] = [
         None,
         Some("use a workspace that is attached, or ask the supervisor of the agent"),
     ),
+    ("execution_policy_denied", 403, None, None),
     ("empty_message", 400, None, None),
     (
         "too_large",

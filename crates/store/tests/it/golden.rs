@@ -15,6 +15,7 @@ use holon_domain::trigger::WakeHint;
 use holon_domain::turn::Phase;
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus};
 use holon_domain::work_item::{PlanStatus, WorkItemRecord};
+use holon_domain::workspace::Occupancy;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -268,6 +269,16 @@ fn every_kind_of_work_wait_timer_and_hint_that_was_stored_is_read() {
     });
     assert_eq!(schedules.len(), 3, "{schedules:?}");
     read_all(include_str!("../golden/hints.json"), |_: &WakeHint| "hint");
+}
+
+#[test]
+fn every_kind_of_occupancy_that_was_stored_is_read() {
+    let rows = include_str!("../golden/occupancies.json");
+    let found = read_all(rows, |held: &Occupancy| match held.releasing {
+        true => "releasing",
+        false => "held",
+    });
+    assert_eq!(found.len(), 2, "{found:?}");
 }
 
 fn phase_of(agent: &AgentRecord) -> &'static str {

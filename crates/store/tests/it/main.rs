@@ -13,6 +13,7 @@ mod recovery;
 mod retention;
 mod tasks;
 mod work;
+mod workspaces;
 mod writer;
 
 #[path = "../../src/samples.rs"]

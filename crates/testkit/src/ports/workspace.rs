@@ -7,13 +7,15 @@ use holon_domain::workspace::{
     UseMode, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure, WorkspaceOrder,
     WorkspaceSelector, WorktreeReport, WorktreeSession, WorktreeUser,
 };
-use holon_engine::ports::WorkspaceHost;
+use holon_engine::ports::{WorkspaceHost, WorktreeUsers};
 use std::sync::{Mutex, PoisonError};
 
 /// Workspaces of which every absolute path is one, each a repository of its own.
 #[derive(Debug, Default)]
 pub struct ScriptedWorkspaces {
     orders: Mutex<Vec<WorkspaceOrder>>,
+    /// Users that the last clean-up was told of.
+    users: Mutex<Vec<WorktreeUser>>,
 }
 
 impl ScriptedWorkspaces {
@@ -22,6 +24,13 @@ impl ScriptedWorkspaces {
     pub fn orders(&self) -> Vec<WorkspaceOrder> {
         let orders = self.orders.lock();
         orders.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the users that the last clean-up was told of.
+    #[must_use]
+    pub fn users(&self) -> Vec<WorktreeUser> {
+        let users = self.users.lock();
+        users.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn note(&self, order: &WorkspaceOrder) {
@@ -63,6 +72,7 @@ impl ScriptedWorkspaces {
                     Some(_) => RootOwnership::SessionOwned,
                     None => RootOwnership::External,
                 },
+                repository: workspace.repository,
             },
             detected_kind: DetectedKind::CanonicalRepo,
             mode: order.request.mode,
@@ -82,6 +92,7 @@ impl ScriptedWorkspaces {
         let workspace = AttachedWorkspace {
             workspace_id: WorkspaceId::from_stored(format!("ws-{}", path.replace('/', "-"))),
             workspace_anchor: path.to_owned(),
+            repository: Some(format!("{path}/.git")),
         };
         let is_known = order.attached.find(&workspace.workspace_id).is_some();
         if is_known || order.may_attach {
@@ -130,7 +141,9 @@ impl WorkspaceHost for ScriptedWorkspaces {
         Self::pretend(&order).map(|selected| selected.attached())
     }
 
-    async fn clean(&self, _: Vec<WorktreeUser>, _: bool) -> Result<WorktreeReport, String> {
+    async fn clean(&self, users: &dyn WorktreeUsers, _: bool) -> Result<WorktreeReport, String> {
+        let users = users.list().await?;
+        *self.users.lock().unwrap_or_else(PoisonError::into_inner) = users;
         Ok(WorktreeReport::default())
     }
 }

@@ -69,6 +69,7 @@ impl FetchError {
             | GitError::InvalidName { .. }
             | GitError::RefusedConfig { .. }
             | GitError::Unverified { .. }
+            | GitError::UnreadableRecord { .. }
             | GitError::NoCommit { .. }
             | GitError::Io { .. }) => Self::Git(other),
         }

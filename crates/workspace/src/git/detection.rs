@@ -2,7 +2,7 @@
 
 use super::GitError;
 use super::pointer::{self, GitFile};
-use holon_domain::workspace::{DetectedKind, ReservedDirs, WorkspaceEntry};
+use holon_domain::workspace::{DetectedKind, ReservedDirs};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,9 @@ pub struct Detection {
     /// Directory in which tools run.
     pub execution_root: PathBuf,
     pub cwd: PathBuf,
+    /// Directory of the repository, which all of its worktrees share. Absent for a plain directory, and for a
+    /// repository that is kept elsewhere.
+    pub repository: Option<PathBuf>,
     /// True if the runtime can make worktrees of the anchor: it has the repository in its own `.git` directory.
     pub can_isolate: bool,
 }
@@ -58,13 +61,21 @@ pub fn detect(path: &Path, reserved: &ReservedDirs) -> Result<Detection, GitErro
             });
         }
     }
-    Ok(Detection {
-        kind: DetectedKind::PlainDirectory,
-        anchor: path.to_owned(),
-        execution_root: path.to_owned(),
-        cwd: path.to_owned(),
-        can_isolate: false,
-    })
+    Ok(Detection::plain(path))
+}
+
+impl Detection {
+    /// Describes a directory without a repository.
+    pub(crate) fn plain(path: &Path) -> Self {
+        Self {
+            kind: DetectedKind::PlainDirectory,
+            anchor: path.to_owned(),
+            execution_root: path.to_owned(),
+            cwd: path.to_owned(),
+            repository: None,
+            can_isolate: false,
+        }
+    }
 }
 
 fn repository(path: &Path, root: &Path, can_isolate: bool) -> Detection {
@@ -77,6 +88,7 @@ fn repository(path: &Path, root: &Path, can_isolate: bool) -> Detection {
         anchor: root.to_owned(),
         execution_root: root.to_owned(),
         cwd: path.to_owned(),
+        repository: can_isolate.then(|| root.join(".git")),
         can_isolate,
     }
 }
@@ -92,6 +104,7 @@ fn worktree(path: &Path, root: &Path, common_dir: &Path) -> Detection {
         anchor: parent.unwrap_or(root).to_owned(),
         execution_root: root.to_owned(),
         cwd: path.to_owned(),
+        repository: Some(common_dir.to_owned()),
         can_isolate: parent.is_some(),
     }
 }
@@ -104,6 +117,11 @@ pub(crate) fn worktree_repository(root: &Path) -> Result<Option<PathBuf>, GitErr
     }
 }
 
+/// Returns true if `admin` is the administrative directory of a linked worktree of the repository `common`.
+pub(crate) fn is_admin_of(admin: &Path, common: &Path) -> bool {
+    pointer::is_admin_of(admin, common)
+}
+
 fn device(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|found| found.dev())
 }
@@ -111,6 +129,5 @@ fn device(path: &Path) -> Option<u64> {
 /// Returns true if a repository would bring directories of the host into the workspace, such as one around the user's
 /// whole home. Its sub-directories count as plain ones.
 fn reaches_reserved(root: &Path, reserved: &ReservedDirs) -> bool {
-    let root = WorkspaceEntry::agent_home(&root.to_string_lossy());
-    reserved.find_overlap(&root).is_some()
+    reserved.find_reached(root).is_some()
 }

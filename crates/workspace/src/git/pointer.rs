@@ -3,11 +3,10 @@
 //! A `.git` file can name any directory. It is believed only if that directory names the worktree in turn, lies where
 //! its repository keeps such directories, and belongs to the same user; no link may stand on the way.
 
-use super::{GitError, at};
+use super::GitError;
+use crate::plain_file;
 use holon_domain::limits::GIT_POINTER_BYTES;
-use rustix::fs::{Mode, OFlags};
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -71,6 +70,13 @@ pub(super) fn follow(root: &Path) -> Result<GitFile, GitError> {
     Ok(GitFile::Linked(LinkedWorktree { common_dir: common }))
 }
 
+/// Returns true if `admin` is an administrative directory of the repository `common`, a canonical directory.
+pub(super) fn is_admin_of(admin: &Path, common: &Path) -> bool {
+    let shared = read_pointer(&admin.join("commondir")).ok();
+    let shared = shared.and_then(|target| resolve(admin, &target));
+    shared.as_deref() == Some(common) && admin.parent() == Some(common.join("worktrees").as_path())
+}
+
 /// Returns true if a directory has what git itself asks of a repository.
 pub(super) fn is_git_dir(dir: &Path) -> bool {
     is_plain_dir(&dir.join("objects"))
@@ -117,24 +123,16 @@ fn normalize(path: &Path) -> Option<PathBuf> {
     plain.is_absolute().then_some(plain)
 }
 
-/// Reads a pointer: one line of a small regular file. A pipe does not block the read, and a link is not followed.
+/// Reads a pointer: one line of a small regular file.
 fn read_pointer(path: &Path) -> Result<String, GitError> {
     let refuse = |reason: String| GitError::Unverified {
         path: path.to_owned(),
         reason,
     };
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty())
-        .map_err(|error| refuse(format!("it cannot be opened: {error}")))?;
-    let file = File::from(file);
-    let about = file.metadata().map_err(at("look at", path))?;
-    if !about.is_file() || about.len() > GIT_POINTER_BYTES {
-        return Err(refuse("it is not a small regular file".to_owned()));
-    }
-    let mut text = String::new();
-    file.take(GIT_POINTER_BYTES)
-        .read_to_string(&mut text)
-        .map_err(|error| refuse(format!("it cannot be read: {error}")))?;
+    let text = plain_file::read(path, GIT_POINTER_BYTES)
+        .map_err(|failure| refuse(format!("it cannot be read: {failure}")))?
+        .ok_or_else(|| refuse("it is missing".to_owned()))?;
+    let text = String::from_utf8(text).map_err(|_| refuse("it is not valid UTF-8".to_owned()))?;
     let line = text.trim_end_matches(['\n', '\r']);
     if line.is_empty() || line.contains(['\n', '\r', '\0']) {
         return Err(refuse("it does not have exactly one line".to_owned()));

@@ -57,7 +57,21 @@ impl Git {
     /// # Errors
     /// git cannot be started or does not accept the repository, or the repository sets what is refused.
     pub fn open(&self, root: &Path) -> Result<Repository, GitError> {
+        self.open_with(root, None)
+    }
+
+    /// Opens the administrative directory of a linked worktree whose working files are gone. Only commands that need no
+    /// working files can be run there.
+    ///
+    /// # Errors
+    /// As [`Git::open`].
+    pub(crate) fn open_admin(&self, admin: &Path) -> Result<Repository, GitError> {
+        self.open_with(admin, Some(admin.to_owned()))
+    }
+
+    fn open_with(&self, root: &Path, git_dir: Option<PathBuf>) -> Result<Repository, GitError> {
         let mut repository = Repository {
+            git_dir,
             git: self.clone(),
             root: root.to_owned(),
             keys: RepositoryKeys::default(),
@@ -81,6 +95,8 @@ impl Git {
 pub struct Repository {
     git: Git,
     root: PathBuf,
+    /// Directory that git takes for the repository. Absent if git looks for it in the root.
+    git_dir: Option<PathBuf>,
     keys: RepositoryKeys,
 }
 
@@ -215,6 +231,9 @@ impl Repository {
         // Only a repository at the root itself is found, and not one that lies around it.
         if let Some(parent) = self.root.parent() {
             command.env("GIT_CEILING_DIRECTORIES", parent);
+        }
+        if let Some(git_dir) = &self.git_dir {
+            command.env("GIT_DIR", git_dir);
         }
         command.arg("--no-pager").args(args);
         command

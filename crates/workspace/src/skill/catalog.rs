@@ -8,6 +8,7 @@
 use super::SKILL_MD;
 use super::frontmatter::parse_skill;
 use super::record::InstallRecord;
+use crate::plain_file::{PlainFile, ReadFailure};
 use crate::stamp::FileStamp;
 use holon_domain::guidance::{
     GuidanceRoots, SkillCatalog, SkillEntry, SkillNote, SkillRoot, SkillScope,
@@ -15,11 +16,9 @@ use holon_domain::guidance::{
 use holon_domain::limits::{SKILL_FILE_BYTES, SKILL_FRONTMATTER_BYTES, SKILLS_PER_ROOT};
 use holon_domain::template::is_skill_name;
 use holon_domain::time::Timestamp;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::{Errno, retry_on_intr};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -208,7 +207,7 @@ impl SkillReader {
         if let Some(kept) = self.kept_description(file, &stamp) {
             return kept.map(Some);
         }
-        let installed = file.parent().and_then(InstallRecord::read);
+        let installed = file.parent().and_then(|dir| InstallRecord::read(dir).ok()?);
         let (described, read) = read_description(&dir, name, installed.as_ref())?;
         if read.is_settled_at(now) {
             self.keep(file, read, &described);
@@ -288,28 +287,20 @@ fn read_description(
     name: &str,
     installed: Option<&InstallRecord>,
 ) -> Result<(Result<Described, String>, FileStamp), String> {
-    // Without NONBLOCK, opening a pipe would wait for its writer.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = retry_on_intr(|| openat(dir, SKILL_MD, flags, Mode::empty())).map_err(words)?;
-    let found = fstat(&file).map_err(words)?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err("SKILL.md is not a regular file".to_owned());
-    }
-    let mut text = Vec::new();
+    let words = |failure: ReadFailure| format!("{SKILL_MD}: {failure}");
+    let file = PlainFile::open_at(dir, SKILL_MD).map_err(words)?;
+    let file = file.ok_or_else(|| format!("{SKILL_MD} is gone"))?;
     // The whole text is read only to compare it with what was installed.
     let most = match installed {
         Some(_) => SKILL_FILE_BYTES,
         None => SKILL_FRONTMATTER_BYTES,
     };
-    let mut bounded = File::from(file).take(most);
-    bounded
-        .read_to_end(&mut text)
-        .map_err(|error| error.to_string())?;
+    let text = file.read_head(most).map_err(words)?;
     let head = usize::try_from(SKILL_FRONTMATTER_BYTES).unwrap_or(usize::MAX);
     let described = parse_skill(text.get(..head).unwrap_or(&text), name);
     let described = described.map(|skill| Described {
         description: skill.description,
         is_changed: installed.is_some_and(|record| record.has_other_skill_md(&text)),
     });
-    Ok((described, FileStamp::of(&found)))
+    Ok((described, FileStamp::of(file.stat())))
 }

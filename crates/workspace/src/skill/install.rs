@@ -11,13 +11,14 @@ use super::ready::{ReadySkill, SkillContent};
 use super::record::InstallRecord;
 use super::{RECORD, SKILL_MD};
 use crate::error::{Error, at};
+use crate::plain_file::{PlainFile, ReadFailure};
 use crate::scratch;
 use holon_domain::guidance::{InstallMode, InstalledSkill, SkillSourceKind};
 use holon_domain::limits::{SKILL_FILE_BYTES, SKILL_FRONTMATTER_BYTES};
 use holon_domain::template::is_skill_name;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
 use std::path::Path;
 
@@ -89,7 +90,10 @@ pub fn uninstall_skill(
 fn source_kind(place: &Path) -> Option<SkillSourceKind> {
     match fs::read_link(place) {
         Ok(_) => Some(SkillSourceKind::Local),
-        Err(_) => InstallRecord::read(place).map(|record| record.kind()),
+        Err(_) => InstallRecord::read(place)
+            .ok()
+            .flatten()
+            .map(|record| record.kind()),
     }
 }
 
@@ -133,7 +137,14 @@ fn installed(place: &Path, name: &str) -> InstalledSkill {
         skill.warning = check_skill(&target).err().map(|error| error.to_string());
         return skill;
     }
-    if let Some(record) = InstallRecord::read(place) {
+    let record = match InstallRecord::read(place) {
+        Ok(record) => record,
+        Err(failure) => {
+            skill.warning = Some(format!("{RECORD}: {failure}"));
+            return skill;
+        }
+    };
+    if let Some(record) = record {
         skill.install_mode = Some(InstallMode::Copied);
         skill.warning = record.change(place);
         skill.fetched_from = record.fetched_from;
@@ -168,22 +179,13 @@ pub(crate) fn check_skill(path: &Path) -> Result<String, SkillError> {
 
 /// Reads the beginning of a `SKILL.md` without following a link.
 fn read_head(path: &Path) -> Result<Vec<u8>, String> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).unwrap_or_default();
-    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let words = |error: io::Error| format!("{SKILL_MD}: {error}");
-    let file = opened.map_err(words)?;
-    let found = file.metadata().map_err(words)?;
-    if !found.is_file() {
-        return Err(format!("{SKILL_MD} is not a regular file"));
-    }
-    if found.len() > SKILL_FILE_BYTES {
+    let words = |failure: ReadFailure| format!("{SKILL_MD}: {failure}");
+    let file = PlainFile::open(path).map_err(words)?;
+    let file = file.ok_or_else(|| format!("it has no {SKILL_MD}"))?;
+    if file.bytes() > SKILL_FILE_BYTES {
         return Err(format!("{SKILL_MD} has more than {SKILL_FILE_BYTES} bytes"));
     }
-    let mut head = Vec::new();
-    let mut bounded = file.take(SKILL_FRONTMATTER_BYTES);
-    bounded.read_to_end(&mut head).map_err(words)?;
-    Ok(head)
+    file.read_head(SKILL_FRONTMATTER_BYTES).map_err(words)
 }
 
 fn refuse_taken(root: &Path, name: &str) -> Result<(), SkillError> {

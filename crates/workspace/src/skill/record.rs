@@ -3,15 +3,14 @@
 use super::copy::hash_tree;
 use super::ready::ReadySkill;
 use super::{RECORD, SKILL_MD};
+use crate::plain_file::{self, ReadFailure};
 use holon_domain::guidance::{FetchedFrom, SkillSource, SkillSourceKind};
+use holon_domain::limits::SKILL_FILE_BYTES;
 use holon_domain::text;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Largest record that is read, in bytes. A larger file is none.
+/// Largest record that is read, in bytes. The agent owns the file.
 const RECORD_BYTES: u64 = 64 << 10;
 
 /// Content of the record.
@@ -31,7 +30,8 @@ pub(super) struct InstallRecord {
 impl InstallRecord {
     /// Creates the record of a skill whose copy in `dir` has this hash.
     pub(super) fn of(skill: &ReadySkill, sha256: String, dir: &Path) -> Self {
-        let skill_md = std::fs::read(dir.join(SKILL_MD)).ok();
+        let skill_md = plain_file::read(&dir.join(SKILL_MD), SKILL_FILE_BYTES);
+        let skill_md = skill_md.ok().flatten();
         Self {
             skill_md_sha256: skill_md.map(text::sha256_hex),
             source: skill.source().clone(),
@@ -40,19 +40,10 @@ impl InstallRecord {
         }
     }
 
-    /// Reads the record of a skill's directory; `None` if there is none that can be read.
-    pub(super) fn read(dir: &Path) -> Option<Self> {
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        let flags = i32::try_from(flags.bits()).unwrap_or_default();
-        let mut options = File::options();
-        let opened = options.read(true).custom_flags(flags);
-        let file = opened.open(dir.join(RECORD)).ok()?;
-        if !file.metadata().ok()?.is_file() {
-            return None;
-        }
-        let mut text = Vec::new();
-        file.take(RECORD_BYTES).read_to_end(&mut text).ok()?;
-        serde_json::from_slice(&text).ok()
+    /// Reads the record of a skill's directory; `None` if there is none, or the file is no record.
+    pub(super) fn read(dir: &Path) -> Result<Option<Self>, ReadFailure> {
+        let text = plain_file::read(&dir.join(RECORD), RECORD_BYTES)?;
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
     /// Returns the kind of the source.
@@ -81,5 +72,5 @@ impl InstallRecord {
 #[must_use]
 pub fn skill_change(entrypoint: &Path) -> Option<String> {
     let dir = entrypoint.parent()?;
-    InstallRecord::read(dir)?.change(dir)
+    InstallRecord::read(dir).ok()??.change(dir)
 }

@@ -7,16 +7,17 @@ use super::{SKILLS_JSON, seed};
 use crate::error::{Error, at};
 use crate::fetch::Fetcher;
 use crate::home::AGENTS_MD;
+use crate::plain_file::{PlainFile, ReadFailure};
 use holon_domain::guidance::FetchedFrom;
 use holon_domain::limits::{INSTRUCTION_FILE_BYTES, TEMPLATE_SKILLS_BYTES};
 use holon_domain::template::{GitHubTree, TemplateSelector, is_template_id};
 use holon_domain::text;
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, retry_on_intr};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -247,27 +248,14 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
 
 /// Reads a regular file of bounded size; `None` if it is absent.
 pub(super) fn read_file(dir: &OwnedFd, name: &str, most: u64) -> Result<Option<Vec<u8>>, String> {
-    // Without NONBLOCK, opening a pipe would wait for its writer.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = match retry_on_intr(|| openat(dir, name, flags, Mode::empty())) {
-        Ok(opened) => opened,
-        Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::LOOP) => return Err(format!("{name} is a symbolic link")),
-        Err(errno) => return Err(format!("{name}: {}", io::Error::from(errno))),
+    let words = |failure: ReadFailure| match failure {
+        ReadFailure::SymbolicLink => format!("{name} is a symbolic link"),
+        ReadFailure::NotRegularFile => format!("{name} is not a regular file"),
+        ReadFailure::TooLarge { .. } => format!("{name} has more than {most} bytes"),
+        ReadFailure::Io(error) => format!("{name}: {error}"),
     };
-    let found = fstat(&opened).map_err(|errno| format!("{name}: {}", io::Error::from(errno)))?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(format!("{name} is not a regular file"));
-    }
-    let mut content = Vec::new();
-    let mut bounded = File::from(opened).take(most + 1);
-    bounded
-        .read_to_end(&mut content)
-        .map_err(|error| format!("{name}: {error}"))?;
-    if content.len() as u64 > most {
-        return Err(format!("{name} has more than {most} bytes"));
-    }
-    Ok(Some(content))
+    let file = PlainFile::open_at(dir, name).map_err(words)?;
+    file.map(|file| file.read(most)).transpose().map_err(words)
 }
 
 /// Reads both files of a template's directory without checking them; used to tell whether they were changed.

@@ -9,6 +9,7 @@ use super::builtin::{BUILTIN_TEMPLATES, BuiltinTemplate};
 use super::read::{digest, digest_on_disk, entry_names};
 use crate::error::{Error, at};
 use crate::home::{AGENTS_MD, make_dir, sync, write};
+use crate::plain_file;
 use crate::scratch::{self, Purpose};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ use std::path::Path;
 
 /// Name of the marker.
 const MARKER: &str = ".holon-builtin-template.json";
+/// Largest marker that is read, in bytes. A larger one is the user's.
+const MARKER_BYTES: u64 = 4 << 10;
 
 /// Content of the marker file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,8 +77,10 @@ fn is_unchanged(place: &Path) -> Result<bool, Error> {
     if !entry_names(place)?.is_subset(&ours) {
         return Ok(false);
     }
-    let marker = fs::read(place.join(MARKER)).ok();
-    let marker = marker.and_then(|text| serde_json::from_slice::<Marker>(&text).ok());
+    let marker = plain_file::read(&place.join(MARKER), MARKER_BYTES).ok();
+    let marker = marker
+        .flatten()
+        .and_then(|text| serde_json::from_slice::<Marker>(&text).ok());
     Ok(marker.is_some_and(|marker| digest_on_disk(place) == Some(marker.sha256)))
 }
 

@@ -7,21 +7,25 @@
 use super::{ManagedWorktrees, record};
 use crate::claims::make_private_dir;
 use crate::git::{BranchName, CommitId, GitError, Repository, at, slug};
+use crate::plain_file::{self, PlainFile};
 use crate::scratch::remove_tree;
+use holon_domain::limits::GIT_POINTER_BYTES;
 use holon_domain::workspace::{WorktreeOwner, WorktreeRecord, WorktreeStage};
 use holon_domain::{AgentId, WorkspaceId};
-use rustix::fs::{Mode, OFlags};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the digest in a name: eight hexadecimal characters.
 const SHORT_ID_BYTES: usize = 4;
 /// Most bytes of an attributes file that are searched for filters.
-const ATTRIBUTES_BYTES: usize = 64 << 10;
+const ATTRIBUTES_BYTES: u64 = 64 << 10;
+/// Beginning of the reason for which git locks a worktree that it is making.
+const INITIALIZING: &[u8] = b"initializing";
 
 /// A worktree to make.
 #[derive(Debug, Clone, Copy)]
@@ -55,11 +59,12 @@ impl ManagedWorktrees {
         make_private_dir(&folder).map_err(at("create", &folder))?;
         let folder = folder.canonicalize().map_err(at("open", &folder))?;
         let repository = self.git.open(new.anchor)?;
-        let mut record = match record::load(&record::path(&folder, &name)) {
+        let mut record = match record::load(&record::path(&folder, &name))? {
             Some(record) => record,
             None => {
                 let record = first_record(&repository, new, &folder, name)?;
                 record::save(&record)?;
+                holon_fault::hit("worktree.recorded");
                 record
             }
         };
@@ -72,6 +77,7 @@ impl ManagedWorktrees {
         }
         record.stage = WorktreeStage::Ready;
         record::save(&record)?;
+        holon_fault::hit("worktree.ready");
         let mut skipped_filters = wanted_filters(Path::new(&record.path));
         skipped_filters.extend(repository.filters().map(str::to_owned));
         Ok(MadeWorktree {
@@ -84,6 +90,7 @@ impl ManagedWorktrees {
         let branch = BranchName::parse(&record.branch)?;
         let base = CommitId::parse(&record.base_commit)?;
         ensure_branch(repository, record, &branch, &base)?;
+        holon_fault::hit("worktree.branched");
         let path = Path::new(&record.path);
         if super::look::verify(record).is_err() || is_initializing(record) {
             remove_remnants(record)?;
@@ -96,6 +103,7 @@ impl ManagedWorktrees {
                 path.as_os_str(),
                 OsStr::new(branch.as_str()),
             ])?;
+            holon_fault::hit("worktree.added");
         }
         // A killed attempt leaves its lock behind, and nothing else works in a directory that is being made.
         remove_if_there(&admin_dir(record).join("index.lock"))?;
@@ -107,6 +115,7 @@ impl ManagedWorktrees {
             "--no-recurse-submodules".as_ref(),
             OsStr::new(base.as_str()),
         ])?;
+        holon_fault::hit("worktree.filled");
         Ok(())
     }
 }
@@ -202,8 +211,10 @@ fn ensure_branch(
 
 /// Returns true if git itself was interrupted while it made the worktree: it holds such a lock until it is done.
 fn is_initializing(record: &WorktreeRecord) -> bool {
-    let lock = fs::read(admin_dir(record).join("locked"));
-    lock.is_ok_and(|reason| reason.starts_with(b"initializing"))
+    let lock = PlainFile::open(&admin_dir(record).join("locked"));
+    let reason = lock.ok().flatten();
+    let reason = reason.and_then(|lock| lock.read_head(INITIALIZING.len() as u64).ok());
+    reason.as_deref() == Some(INITIALIZING)
 }
 
 /// Removes what an interrupted `git worktree add` left: a directory with nothing but its pointer, and the
@@ -221,9 +232,8 @@ fn remove_remnants(record: &WorktreeRecord) -> Result<(), GitError> {
         return Err(mismatch(record, "there are files in its place"));
     }
     let admin = admin_dir(record);
-    let named = fs::read_to_string(admin.join("gitdir")).unwrap_or_default();
     let own = path.join(".git");
-    if !named.trim().is_empty() && Path::new(named.trim()) != own {
+    if named_directory(record)?.is_some_and(|named| named != own) {
         return Err(mismatch(
             record,
             "another worktree of the repository has its name",
@@ -236,6 +246,21 @@ fn remove_remnants(record: &WorktreeRecord) -> Result<(), GitError> {
     Ok(())
 }
 
+/// Returns the `.git` file that the administrative directory of a worktree names. `None` if there is no such directory,
+/// or it names nothing because git was interrupted.
+pub(super) fn named_directory(record: &WorktreeRecord) -> Result<Option<PathBuf>, GitError> {
+    let pointer = admin_dir(record).join("gitdir");
+    let text = match plain_file::read(&pointer, GIT_POINTER_BYTES) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(failure) => {
+            let reason = format!("{}: {failure}", pointer.display());
+            return Err(mismatch(record, &reason));
+        }
+    };
+    let named = OsStr::from_bytes(text.trim_ascii());
+    Ok((!named.is_empty()).then(|| PathBuf::from(named)))
+}
+
 fn remove_if_there(path: &Path) -> Result<(), GitError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("remove", path)(error)),
@@ -243,21 +268,12 @@ fn remove_if_there(path: &Path) -> Result<(), GitError> {
     }
 }
 
-/// Reads the beginning of a regular file. The repository chose what lies there: a link is not followed, and opening a
-/// pipe does not wait.
-fn read_head(path: &Path) -> io::Result<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let mut head = Vec::new();
-    if file.metadata()?.is_file() {
-        file.take(ATTRIBUTES_BYTES as u64).read_to_end(&mut head)?;
-    }
-    Ok(head)
-}
-
 /// Returns the filters that the attributes at the top of a worktree name.
 fn wanted_filters(path: &Path) -> BTreeSet<String> {
-    let head = read_head(&path.join(".gitattributes")).unwrap_or_default();
+    let file = PlainFile::open(&path.join(".gitattributes"));
+    let file = file.ok().flatten();
+    let head = file.and_then(|file| file.read_head(ATTRIBUTES_BYTES).ok());
+    let head = head.unwrap_or_default();
     let head = String::from_utf8_lossy(&head);
     head.lines()
         .filter(|line| !line.starts_with('#'))

@@ -1,9 +1,11 @@
 //! Finds out whether a managed worktree can be removed without losing anything, and if not, why.
 
-use super::create::{admin_dir, mismatch};
+use super::create::{admin_dir, mismatch, named_directory};
 use super::{ManagedWorktrees, status};
-use crate::git::{BranchName, CommitId, GitError, Repository, worktree_repository};
-use holon_domain::workspace::{KeepReason, WorktreeOwner, WorktreeRecord, WorktreeUser};
+use crate::git::{BranchName, CommitId, GitError, Repository, is_admin_of, worktree_repository};
+use holon_domain::workspace::{
+    KeepReason, WorktreeOwner, WorktreeRecord, WorktreeStage, WorktreeTask, WorktreeUser,
+};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -40,7 +42,7 @@ impl ManagedWorktrees {
     pub fn keep_reasons(&self, record: &WorktreeRecord, users: &[WorktreeUser]) -> Vec<KeepReason> {
         let mut reasons: Vec<KeepReason> = users_inside(record, users);
         let looked = match Path::new(&record.path).symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.look_at_branch(record),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.look_at_remains(record),
             // A directory that cannot be read is not gone: looking inside says what is wrong.
             Ok(_) | Err(_) => self.look_inside(record),
         };
@@ -58,24 +60,61 @@ impl ManagedWorktrees {
 
     fn look_inside(&self, record: &WorktreeRecord) -> Result<Vec<KeepReason>, GitError> {
         verify(record)?;
-        let mut reasons = Vec::new();
-        let admin = admin_dir(record);
-        if admin.join("locked").symlink_metadata().is_ok() {
-            reasons.push(KeepReason::Locked);
-        }
-        if let Some(file) = UNDER_WAY.iter().find(|name| admin.join(name).exists()) {
-            reasons.push(KeepReason::OperationUnderWay {
-                file: (*file).to_owned(),
-            });
-        }
+        let mut reasons = look_at_admin(record);
         let inside = self.git.open(Path::new(&record.path))?;
         if inside.current_branch()?.as_deref() != Some(&record.branch) {
-            reasons.push(KeepReason::Mismatch {
-                detail: format!("its branch is not {} any more", record.branch),
-            });
+            reasons.push(other_branch(record));
         }
         reasons.extend(status::find_changes(&inside)?);
         reasons.extend(self.look_at_branch(record)?);
+        Ok(reasons)
+    }
+
+    /// Looks at what git still keeps of a worktree whose directory is gone. It may be on a disk that is not there, and
+    /// its administrative directory alone holds a detached commit, staged files and the state of a rebase.
+    fn look_at_remains(&self, record: &WorktreeRecord) -> Result<Vec<KeepReason>, GitError> {
+        let admin = admin_dir(record);
+        if admin.symlink_metadata().is_err() {
+            return self.look_at_branch(record);
+        }
+        let own = Path::new(&record.path).join(".git");
+        if let Some(moved) = named_directory(record)?.filter(|named| *named != own) {
+            let reason = format!("its repository knows it as {}", moved.display());
+            return Err(mismatch(record, &reason));
+        }
+        let mut reasons = look_at_admin(record);
+        if admin.join("HEAD").symlink_metadata().is_ok() {
+            reasons.extend(self.look_at_head(record, &admin)?);
+        } else if record.stage != WorktreeStage::Removing {
+            return Err(mismatch(
+                record,
+                "its repository lost what it had checked out",
+            ));
+        }
+        reasons.extend(self.look_at_branch(record)?);
+        Ok(reasons)
+    }
+
+    /// Compares the checked-out commit and the index of a worktree whose directory is gone with its branch.
+    fn look_at_head(
+        &self,
+        record: &WorktreeRecord,
+        admin: &Path,
+    ) -> Result<Vec<KeepReason>, GitError> {
+        let common = Path::new(&record.workspace_anchor).join(".git");
+        if !is_admin_of(admin, &common) {
+            return Err(mismatch(record, "it belongs to another repository"));
+        }
+        let remains = self.git.open_admin(admin)?;
+        let mut reasons = Vec::new();
+        if remains.current_branch()?.as_deref() != Some(&record.branch) {
+            reasons.push(other_branch(record));
+        }
+        // Without an index nothing was staged: git was interrupted while it made or removed the worktree.
+        if admin.join("index").symlink_metadata().is_ok() {
+            let files = status::count_staged(&remains, &record.base_commit)?;
+            reasons.extend((files > 0).then_some(KeepReason::TrackedChanges { files }));
+        }
         Ok(reasons)
     }
 
@@ -83,6 +122,28 @@ impl ManagedWorktrees {
         let repository = self.git.open(Path::new(&record.workspace_anchor))?;
         let own = own_commits(&repository, record)?;
         Ok(own.into_iter().collect())
+    }
+}
+
+/// Returns the reasons that the administrative directory of a worktree shows by its files.
+fn look_at_admin(record: &WorktreeRecord) -> Vec<KeepReason> {
+    let admin = admin_dir(record);
+    let is_there = |name: &str| admin.join(name).symlink_metadata().is_ok();
+    let mut reasons = Vec::new();
+    if is_there("locked") {
+        reasons.push(KeepReason::Locked);
+    }
+    if let Some(file) = UNDER_WAY.iter().find(|name| is_there(name)) {
+        reasons.push(KeepReason::OperationUnderWay {
+            file: (*file).to_owned(),
+        });
+    }
+    reasons
+}
+
+fn other_branch(record: &WorktreeRecord) -> KeepReason {
+    KeepReason::Mismatch {
+        detail: format!("its branch is not {} any more", record.branch),
     }
 }
 
@@ -115,7 +176,7 @@ fn own_commits(
     }))
 }
 
-/// Returns the agents that work in a worktree, and one process whose current directory it is.
+/// Returns the agents and the tasks that work in a worktree, and one process whose current directory it is.
 fn users_inside(record: &WorktreeRecord, users: &[WorktreeUser]) -> Vec<KeepReason> {
     let path = Path::new(&record.path);
     let mut inside: Vec<KeepReason> = users
@@ -125,6 +186,13 @@ fn users_inside(record: &WorktreeRecord, users: &[WorktreeUser]) -> Vec<KeepReas
             agent_id: user.agent_id.clone(),
         })
         .collect();
+    for user in users {
+        let tasks = user.tasks.iter().filter(|task| runs_inside(task, path));
+        inside.extend(tasks.map(|task| KeepReason::UsedByTask {
+            agent_id: user.agent_id.clone(),
+            task_id: task.task_id.clone(),
+        }));
+    }
     inside.extend(process_inside(path).map(|pid| KeepReason::UsedByProcess { pid }));
     inside
 }
@@ -134,6 +202,13 @@ fn is_inside(user: &WorktreeUser, record: &WorktreeRecord) -> bool {
     let WorktreeOwner::Session { agent_id } = &record.owner;
     let works_there = |root: &String| Path::new(root).starts_with(&record.path);
     user.execution_roots.iter().any(works_there) || (user.in_turn && user.agent_id == *agent_id)
+}
+
+/// Returns true if a task runs in a directory. The stored path of a task may lead over links.
+fn runs_inside(task: &WorktreeTask, path: &Path) -> bool {
+    let workdir = Path::new(&task.workdir);
+    let resolved = workdir.canonicalize();
+    workdir.starts_with(path) || resolved.is_ok_and(|resolved| resolved.starts_with(path))
 }
 
 /// Finds a process of this user that works in a directory. Systems without `/proc` report none.

@@ -1,10 +1,14 @@
 //! Reads and writes the records of managed worktrees.
+//!
+//! A record that is there and cannot be read is an error and never counts as absent: its worktree may hold work, and a
+//! new record would start it afresh.
 
 use crate::git::{GitError, at};
+use crate::plain_file;
 use holon_domain::limits::WORKTREE_RECORD_BYTES;
-use holon_domain::workspace::WorktreeRecord;
+use holon_domain::workspace::{UnreadableRecord, WorktreeRecord};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -15,18 +19,24 @@ pub(super) fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.{EXTENSION}"))
 }
 
-/// Loads a record. `None` if there is none, or the file is not one.
-pub(super) fn load(path: &Path) -> Option<WorktreeRecord> {
-    let file = File::open(path).ok()?;
-    let mut text = Vec::new();
-    file.take(WORKTREE_RECORD_BYTES)
-        .read_to_end(&mut text)
-        .ok()?;
-    let record: WorktreeRecord = serde_json::from_slice(&text).ok()?;
-    // A record that was copied elsewhere speaks of another directory.
+/// Loads a record; `None` if there is no file at its place.
+pub(super) fn load(path: &Path) -> Result<Option<WorktreeRecord>, GitError> {
+    let refuse = |detail: String| GitError::UnreadableRecord {
+        path: path.to_owned(),
+        detail,
+    };
+    let text = plain_file::read(path, WORKTREE_RECORD_BYTES)
+        .map_err(|failure| refuse(failure.to_string()))?;
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let record: WorktreeRecord =
+        serde_json::from_slice(&text).map_err(|error| refuse(error.to_string()))?;
     let own = Path::new(&record.path);
-    let stands_beside = own.file_name() == path.file_stem() && own.parent() == path.parent();
-    stands_beside.then_some(record)
+    if own.file_name() != path.file_stem() || own.parent() != path.parent() {
+        return Err(refuse(format!("it is the record of {}", own.display())));
+    }
+    Ok(Some(record))
 }
 
 /// Writes a record so that it survives a power failure.
@@ -57,9 +67,16 @@ pub(super) fn remove(record: &WorktreeRecord) -> Result<(), GitError> {
         .map_err(at("remove", &target))
 }
 
+/// The records under a root, in no order.
+#[derive(Debug, Default)]
+pub(super) struct FoundRecords {
+    pub(super) records: Vec<WorktreeRecord>,
+    pub(super) unreadable: Vec<UnreadableRecord>,
+}
+
 /// Loads every record under `root`. A workspace's folder that is gone meanwhile has none.
-pub(super) fn load_all(root: &Path) -> Result<Vec<WorktreeRecord>, GitError> {
-    let mut found = Vec::new();
+pub(super) fn load_all(root: &Path) -> Result<FoundRecords, GitError> {
+    let mut found = FoundRecords::default();
     for folder in entries(root)? {
         if !folder.is_dir() {
             continue;
@@ -68,7 +85,15 @@ pub(super) fn load_all(root: &Path) -> Result<Vec<WorktreeRecord>, GitError> {
         let records = files
             .into_iter()
             .filter(|file| file.extension() == Some(EXTENSION.as_ref()));
-        found.extend(records.filter_map(|file| load(&file)));
+        for file in records {
+            match load(&file) {
+                Ok(record) => found.records.extend(record),
+                Err(error) => found.unreadable.push(UnreadableRecord {
+                    path: file.display().to_string(),
+                    detail: error.to_string(),
+                }),
+            }
+        }
     }
     Ok(found)
 }

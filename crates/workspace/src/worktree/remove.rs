@@ -3,7 +3,7 @@
 //! Steps: rescue ref, record `removing`, worktree by git without force, branch by its expected commit, record. A crash
 //! after any step leaves a record, and the next clean-up goes on. git looks again for changes before it removes.
 
-use super::create::admin_dir;
+use super::create::{admin_dir, named_directory};
 use super::{ManagedWorktrees, record};
 use crate::git::{BranchName, CommitId, GitError, Repository, at};
 use crate::scratch::remove_tree;
@@ -11,7 +11,6 @@ use holon_domain::workspace::{
     CleanVerdict, KeepReason, WorktreeRecord, WorktreeStage, WorktreeUser,
 };
 use std::ffi::OsStr;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -49,10 +48,12 @@ impl ManagedWorktrees {
             Some(tip) => Some(write_rescue(&repository, &branch, tip)?),
             None => None,
         };
+        holon_fault::hit("worktree.rescued");
         record::save(&WorktreeRecord {
             stage: WorktreeStage::Removing,
             ..record.clone()
         })?;
+        holon_fault::hit("worktree.removing");
         let path = Path::new(&record.path);
         if path.symlink_metadata().is_ok() {
             let inside = self.git.open(path)?;
@@ -65,10 +66,13 @@ impl ManagedWorktrees {
         } else {
             forget_missing(record)?;
         }
+        holon_fault::hit("worktree.removed");
         if let Some(tip) = &tip {
             remove_branch(&repository, &branch, tip)?;
         }
+        holon_fault::hit("worktree.branch_removed");
         record::remove(record)?;
+        holon_fault::hit("worktree.forgotten");
         Ok(rescue)
     }
 }
@@ -116,11 +120,12 @@ fn remove_branch(
         .map(drop)
 }
 
-/// Removes the administrative directory of a worktree whose own directory is gone, if it is the one of that directory.
+/// Removes the administrative directory of a worktree whose own directory is gone. It was looked at before: it names
+/// that directory, or names none because a removal by git was interrupted.
 fn forget_missing(record: &WorktreeRecord) -> Result<(), GitError> {
     let admin = admin_dir(record);
-    let named = fs::read_to_string(admin.join("gitdir")).unwrap_or_default();
-    if Path::new(named.trim()) == Path::new(&record.path).join(".git") {
+    let own = Path::new(&record.path).join(".git");
+    if named_directory(record)?.is_none_or(|named| named == own) {
         remove_tree(&admin).map_err(|error| at("remove", &admin)(io::Error::other(error)))?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Finds the files of a worktree that its branch does not hold: changed, untracked, ignored, and those git hides.
 
-use crate::git::{GitError, Repository};
+use crate::git::{CommitId, GitError, Repository};
 use holon_domain::workspace::KeepReason;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -53,6 +53,28 @@ pub(super) fn find_changes(inside: &Repository) -> Result<Vec<KeepReason>, GitEr
         reasons.push(KeepReason::Submodules);
     }
     Ok(reasons)
+}
+
+/// Counts the staged files of a worktree whose directory is gone: those in which its index differs from its last
+/// commit, or from `base` if its branch is gone too.
+pub(super) fn count_staged(remains: &Repository, base: &str) -> Result<u64, GitError> {
+    let head = remains.commit_of("HEAD")?;
+    let commit = match head {
+        Some(head) => head,
+        None => CommitId::parse(base)?,
+    };
+    let changed = remains.read(&[
+        "diff-index",
+        "--cached",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--no-ext-diff",
+        "--ignore-submodules=none",
+        commit.as_str(),
+        "--",
+    ])?;
+    Ok(changed.iter().filter(|byte| **byte == 0).count() as u64)
 }
 
 fn count(root: &Path, printed: &[u8]) -> Counts {

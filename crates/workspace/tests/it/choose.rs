@@ -1,6 +1,7 @@
 //! The workspace that results from an operator's options.
 
-use holon_domain::workspace::{ProjectionKind, WorkspaceEntry};
+use crate::git::fixture::{git, make_repository};
+use holon_domain::workspace::{ProjectionKind, ReservedDirs, RootOwnership, WorkspaceEntry};
 use holon_workspace::{Error, choose};
 use std::ffi::OsStr;
 use std::fs;
@@ -18,15 +19,19 @@ fn tree() -> (tempfile::TempDir, PathBuf) {
     (dir, base)
 }
 
+fn reserved(base: &Path) -> ReservedDirs {
+    ReservedDirs::new(vec![base.join("host")])
+}
+
 fn chosen(base: &Path, root: Option<&Path>, cwd: Option<&Path>) -> Result<WorkspaceEntry, Error> {
-    choose(root, cwd, &base.join("home"))
+    choose(root, cwd, &base.join("home"), &reserved(base))
 }
 
 #[test]
 fn without_any_choice_the_agent_works_in_its_home_even_before_it_exists() {
     let home = Path::new("/not/yet/there");
     assert_eq!(
-        choose(None, None, home).unwrap(),
+        choose(None, None, home, &ReservedDirs::none()).unwrap(),
         WorkspaceEntry::agent_home("/not/yet/there")
     );
 }
@@ -103,13 +108,14 @@ fn the_home_named_by_its_path_is_the_home_before_it_is_made() {
     fs::create_dir(base.join("agents")).unwrap();
     symlink("agents", base.join("by-link")).unwrap();
     let expected = WorkspaceEntry::agent_home(&home.display().to_string());
+    let none = ReservedDirs::none();
     for named in [home.clone(), base.join("by-link/main")] {
-        assert_eq!(choose(Some(&named), None, &home).unwrap(), expected);
-        assert_eq!(choose(None, Some(&named), &home).unwrap(), expected);
+        assert_eq!(choose(Some(&named), None, &home, &none).unwrap(), expected);
+        assert_eq!(choose(None, Some(&named), &home, &none).unwrap(), expected);
     }
     assert!(!home.exists());
     for other in ["agents/other", "elsewhere/main"] {
-        let refused = choose(Some(&base.join(other)), None, &home).unwrap_err();
+        let refused = choose(Some(&base.join(other)), None, &home, &none).unwrap_err();
         assert!(matches!(refused, Error::Missing { .. }), "{refused}");
     }
 }
@@ -147,4 +153,62 @@ fn directories_that_cannot_be_named_are_refused() {
     ));
     let missing_cwd = chosen(&base, Some(&base.join("project")), Some(Path::new("no")));
     assert!(matches!(missing_cwd, Err(Error::Missing { .. })));
+}
+
+#[test]
+fn a_directory_in_a_repository_belongs_to_the_project_of_the_repository() {
+    let (_dir, base) = tree();
+    let repo = base.join("repo");
+    make_repository(&repo);
+    let worktree = base.join("fix");
+    git(
+        &repo,
+        &["worktree", "add", "--quiet", worktree.to_str().unwrap()],
+    );
+    let whole = chosen(&base, Some(&repo), None).unwrap();
+    let text = |path: &Path| path.display().to_string();
+    assert_eq!(whole.repository, Some(text(&repo.join(".git"))));
+    let cases = [
+        (repo.clone(), &repo, ProjectionKind::CanonicalRoot),
+        (repo.join("sub"), &repo, ProjectionKind::CanonicalRoot),
+        (worktree.clone(), &worktree, ProjectionKind::GitWorktreeRoot),
+        (
+            worktree.join("sub"),
+            &worktree,
+            ProjectionKind::GitWorktreeRoot,
+        ),
+    ];
+    for (named, root, projection_kind) in cases {
+        let expected = WorkspaceEntry {
+            execution_root: text(root),
+            cwd: text(&named),
+            projection_kind,
+            ownership: RootOwnership::External,
+            ..whole.clone()
+        };
+        assert_eq!(chosen(&base, Some(&named), None).unwrap(), expected);
+        assert_eq!(chosen(&base, None, Some(&named)).unwrap(), expected);
+    }
+    let refused = chosen(&base, Some(&repo.join("sub")), Some(&repo)).unwrap_err();
+    assert!(matches!(refused, Error::CwdOutsideRoot { .. }), "{refused}");
+}
+
+#[test]
+fn a_repository_that_is_no_project_leaves_a_plain_directory() {
+    let (_dir, base) = tree();
+    // A repository around the host's own directories, as of a user who keeps the whole home in one.
+    fs::create_dir(base.join("host")).unwrap();
+    make_repository(&base);
+    let plain = chosen(&base, Some(&base.join("project/sub")), None).unwrap();
+    let sub = base.join("project/sub").display().to_string();
+    assert_eq!((&plain.workspace_anchor, &plain.cwd), (&sub, &sub));
+    assert_eq!(plain.repository, None);
+    // A pointer that does not lead back, as of a repository that pretends to be another.
+    fs::write(base.join("project/.git"), "gitdir: /nowhere\n").unwrap();
+    let plain = chosen(&base, Some(&base.join("project")), None).unwrap();
+    assert_eq!(
+        plain.workspace_anchor,
+        base.join("project").display().to_string()
+    );
+    assert_eq!(plain.repository, None);
 }

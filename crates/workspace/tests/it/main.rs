@@ -6,6 +6,7 @@ mod choose;
 mod git;
 mod home;
 mod hostile_guidance;
+mod hostile_reads;
 mod hostile_remote;
 mod hub;
 mod instructions;

@@ -83,7 +83,7 @@ fn no_name_becomes_an_option_and_nothing_is_inherited() {
             ],
         );
     }
-    for record in selection.worktrees.records().unwrap().0 {
+    for record in selection.worktrees.records().unwrap().records {
         let cleaned = selection.worktrees.clean(&record, &[], false);
         assert!(
             matches!(cleaned, CleanVerdict::Removed { .. }),

@@ -1,24 +1,27 @@
 //! Clean-up of managed worktrees: every state times every point at which a process can die, and no byte is lost.
 
 use super::fixture::{World, commit, git};
-use holon_domain::AgentId;
-use holon_domain::workspace::{CleanVerdict, KeepReason, UseMode, WorktreeRecord, WorktreeUser};
+use holon_domain::workspace::{
+    CleanVerdict, KeepReason, UseMode, WorktreeRecord, WorktreeTask, WorktreeUser,
+};
+use holon_domain::{AgentId, TaskId};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-struct Made {
-    world: World,
-    root: PathBuf,
-    record: WorktreeRecord,
+/// A managed worktree without any work in it.
+pub(super) struct Made {
+    pub(super) world: World,
+    pub(super) root: PathBuf,
+    pub(super) record: WorktreeRecord,
 }
 
 impl Made {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let world = World::new();
         let order = world.by_path(&world.repo(), UseMode::Isolated);
         let selected = world.selection().select(&order).unwrap();
-        let (mut records, _) = world.worktrees().records().unwrap();
+        let mut records = world.worktrees().records().unwrap().records;
         Self {
             world,
             root: selected.entry.execution_root.into(),
@@ -26,27 +29,27 @@ impl Made {
         }
     }
 
-    fn clean(&self) -> CleanVerdict {
+    pub(super) fn clean(&self) -> CleanVerdict {
         self.world.worktrees().clean(&self.record, &[], false)
     }
 
-    fn kept(&self) -> Vec<KeepReason> {
+    pub(super) fn kept(&self) -> Vec<KeepReason> {
         match self.clean() {
             CleanVerdict::Kept { reasons } => reasons,
             other @ (CleanVerdict::Removable | CleanVerdict::Removed { .. }) => panic!("{other:?}"),
         }
     }
 
-    fn repo(&self) -> PathBuf {
+    pub(super) fn repo(&self) -> PathBuf {
         self.world.repo()
     }
 
-    fn has_branch(&self) -> bool {
+    pub(super) fn has_branch(&self) -> bool {
         let branches = git(&self.repo(), &["branch", "--list", &self.record.branch]);
         !branches.is_empty()
     }
 
-    fn admin(&self) -> PathBuf {
+    pub(super) fn admin(&self) -> PathBuf {
         self.repo().join(".git/worktrees").join(&self.record.name)
     }
 }
@@ -62,7 +65,7 @@ fn a_clean_worktree_goes_with_its_branch_and_leaves_a_rescue_ref() {
     assert_eq!(made.clean(), removed);
     assert!(!made.root.exists() && !made.has_branch() && !made.admin().exists());
     assert_eq!(git(&made.repo(), &["rev-parse", &rescue]), tip);
-    assert_eq!(made.world.worktrees().records().unwrap().0, []);
+    assert_eq!(made.world.worktrees().records().unwrap().records, []);
 }
 
 #[test]
@@ -72,7 +75,10 @@ fn a_dry_run_changes_nothing() {
     assert_eq!(verdict, CleanVerdict::Removable);
     assert!(made.root.join("a.txt").exists() && made.has_branch());
     assert_eq!(git(&made.repo(), &["for-each-ref", "refs/holon"]), "");
-    assert_eq!(made.world.worktrees().records().unwrap().0, [made.record]);
+    assert_eq!(
+        made.world.worktrees().records().unwrap().records,
+        [made.record]
+    );
 }
 
 /// A state of a worktree and the reason for which it is kept.
@@ -185,14 +191,14 @@ fn states() -> [State; 13] {
     ]
 }
 
-fn write(root: &Path, name: &str, text: &str) {
+pub(super) fn write(root: &Path, name: &str, text: &str) {
     let file = root.join(name);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, text).unwrap();
 }
 
 /// Reads every file of a worktree but its pointer.
-fn contents(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(super) fn contents(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root).unwrap() {
         let path = entry.unwrap().path();
@@ -277,19 +283,20 @@ fn another_branch_or_a_foreign_directory_is_a_mismatch() {
 }
 
 #[test]
-fn a_worktree_with_an_agent_or_a_process_inside_is_kept() {
+fn a_worktree_with_an_agent_a_task_or_a_process_inside_is_kept() {
     let made = Made::new();
     let user = WorktreeUser {
         agent_id: AgentId::parse("ada").unwrap(),
         execution_roots: vec![made.root.display().to_string()],
         in_turn: false,
+        tasks: Vec::new(),
     };
     let verdict = made
         .world
         .worktrees()
         .clean(&made.record, std::slice::from_ref(&user), false);
     let active = KeepReason::ActiveFor {
-        agent_id: user.agent_id,
+        agent_id: user.agent_id.clone(),
     };
     assert_eq!(
         verdict,
@@ -297,6 +304,24 @@ fn a_worktree_with_an_agent_or_a_process_inside_is_kept() {
             reasons: vec![active]
         }
     );
+    let task = WorktreeTask {
+        task_id: TaskId::from_stored("task_1"),
+        workdir: made.root.join("sub").display().to_string(),
+    };
+    let user = WorktreeUser {
+        execution_roots: vec!["/elsewhere".to_owned()],
+        tasks: vec![task.clone()],
+        ..user
+    };
+    let verdict = made
+        .world
+        .worktrees()
+        .clean(&made.record, std::slice::from_ref(&user), false);
+    let reasons = vec![KeepReason::UsedByTask {
+        agent_id: user.agent_id,
+        task_id: task.task_id,
+    }];
+    assert_eq!(verdict, CleanVerdict::Kept { reasons });
     let mut inside = Command::new("cat")
         .current_dir(made.root.join("sub"))
         .stdin(Stdio::piped())
@@ -367,7 +392,11 @@ fn an_interrupted_removal_is_finished_by_the_next_clean_up() {
             !made.root.exists() && !made.has_branch() && !made.admin().exists(),
             "{name}"
         );
-        assert_eq!(made.world.worktrees().records().unwrap().0, [], "{name}");
+        assert_eq!(
+            made.world.worktrees().records().unwrap().records,
+            [],
+            "{name}"
+        );
     }
 }
 
@@ -402,12 +431,12 @@ fn a_deleted_directory_keeps_the_commits_of_its_branch() {
     assert!(!made.has_branch() && !made.admin().exists());
 }
 
-fn rescue(made: &Made) {
+pub(super) fn rescue(made: &Made) {
     let rescue = format!("refs/holon/rescue/{}", made.record.name);
     git(&made.repo(), &["update-ref", &rescue, &made.record.branch]);
 }
 
-fn set_removing(made: &Made) {
+pub(super) fn set_removing(made: &Made) {
     let file = made.root.with_extension("json");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("\"ready\"", "\"removing\"")).unwrap();

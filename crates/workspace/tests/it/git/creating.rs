@@ -151,7 +151,7 @@ fn an_interrupted_creation_is_finished_by_the_next_attempt() {
             "one\n",
             "{name}"
         );
-        let (records, _) = world.worktrees().records().unwrap();
+        let records = world.worktrees().records().unwrap().records;
         assert_eq!(records.len(), 1, "{name}");
         assert_eq!(records[0].stage, WorktreeStage::Ready, "{name}");
     }

@@ -76,7 +76,8 @@ impl World {
     pub(crate) fn selection(&self) -> WorkspaceSelection {
         WorkspaceSelection {
             worktrees: self.worktrees(),
-            reserved: ReservedDirs::new(vec![self.home().join("state"), self.home().join("run")]),
+            reserved: ReservedDirs::new(vec![self.home().join("state"), self.home().join("run")])
+                .with_execution_roots(self.home().join("execution-roots")),
             agents_dir: self.home().join("agents"),
         }
     }

@@ -354,11 +354,12 @@ fn use_everything(world: &World, name: &str) -> Isolation {
         .select(&world.by_path(&root, UseMode::Direct))
         .unwrap();
     let worktrees = world.worktrees();
-    let (records, _) = worktrees.records().unwrap();
+    let records = worktrees.records().unwrap().records;
     let user = WorktreeUser {
         agent_id: AgentId::parse("main").unwrap(),
         execution_roots: vec![root.display().to_string()],
         in_turn: false,
+        tasks: Vec::new(),
     };
     for record in &records {
         let kept = worktrees.clean(record, std::slice::from_ref(&user), false);

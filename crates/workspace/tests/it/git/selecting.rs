@@ -1,11 +1,12 @@
 //! Requests to use a workspace: entries, rules about attachments, and refusals.
 
-use super::fixture::{World, git};
+use super::fixture::{World, git, make_repository};
 use holon_domain::workspace::{
     AGENT_HOME, DetectedKind, ProjectionKind, RootOwnership, UseMode, WorkspaceErrorKind,
     WorkspaceOrder, WorkspaceSelector,
 };
 use std::fs;
+use std::path::Path;
 
 fn refusal(world: &World, order: &WorkspaceOrder) -> WorkspaceErrorKind {
     let refused = world.selection().select(order);
@@ -67,7 +68,7 @@ fn an_agent_that_may_not_attach_uses_what_is_attached_and_nothing_else() {
     order.may_attach = false;
     assert_eq!(refusal(&world, &order), WorkspaceErrorKind::AttachForbidden);
     assert_eq!(
-        world.worktrees().records().unwrap().0,
+        world.worktrees().records().unwrap().records,
         [],
         "nothing was made"
     );
@@ -132,6 +133,8 @@ fn the_home_is_used_by_its_id_and_by_its_path_before_it_is_made() {
 fn directories_of_the_host_and_of_other_agents_are_refused() {
     let world = World::new();
     fs::create_dir(world.home().join("agents/other")).unwrap();
+    let stray = "execution-roots/git-worktree/ws-1/stray";
+    fs::create_dir_all(world.home().join(stray)).unwrap();
     for path in [
         "",
         "holon",
@@ -139,6 +142,10 @@ fn directories_of_the_host_and_of_other_agents_are_refused() {
         "holon/run",
         "holon/agents",
         "holon/agents/other",
+        "holon/execution-roots",
+        "holon/execution-roots/git-worktree",
+        "holon/execution-roots/git-worktree/ws-1",
+        "holon/execution-roots/git-worktree/ws-1/stray",
     ] {
         let order = world.by_path(&world.base().join(path), UseMode::Direct);
         assert_eq!(
@@ -158,6 +165,41 @@ fn directories_of_the_host_and_of_other_agents_are_refused() {
     let relative = WorkspaceSelector::Path("repo".to_owned());
     let order = world.order(relative, UseMode::Direct);
     assert_eq!(refusal(&world, &order), WorkspaceErrorKind::InvalidPath);
+}
+
+#[test]
+fn a_worktree_whose_repository_is_in_the_home_of_another_agent_is_refused() {
+    let world = World::new();
+    let other = world.home().join("agents/other/repo");
+    make_repository(&other);
+    let worktree = world.base().join("outside");
+    let path = worktree.display().to_string();
+    git(&other, &["worktree", "add", "--quiet", &path]);
+    for mode in [UseMode::Direct, UseMode::Isolated] {
+        let order = world.by_path(&worktree, mode);
+        assert_eq!(refusal(&world, &order), WorkspaceErrorKind::Reserved);
+    }
+    let own = world.agent_home().join("repo");
+    make_repository(&own);
+    let selected = world
+        .selection()
+        .select(&world.by_path(&own, UseMode::Direct));
+    assert_eq!(selected.unwrap().detected_kind, DetectedKind::CanonicalRepo);
+}
+
+#[test]
+fn a_managed_worktree_is_used_by_its_path_and_below_it() {
+    let world = World::new();
+    let made = world.by_path(&world.repo(), UseMode::Isolated);
+    let made = world.selection().select(&made).unwrap().entry;
+    let below = Path::new(&made.execution_root).join("sub");
+    let used = world
+        .selection()
+        .select(&world.by_path(&below, UseMode::Direct));
+    let used = used.unwrap();
+    assert_eq!(used.entry.execution_root, made.execution_root);
+    assert_eq!(used.entry.cwd, below.display().to_string());
+    assert_eq!(used.entry.ownership, RootOwnership::SessionOwned);
 }
 
 #[test]

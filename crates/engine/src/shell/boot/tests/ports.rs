@@ -4,7 +4,7 @@
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
     CommandRun, EntropySource, FileHost, GuidanceHost, HomeHost, InputRefusal, ModelClient,
-    OutputRetention, PlanHost, WorkspaceHost,
+    OutputRetention, PlanHost, WorkspaceHost, WorktreeUsers,
 };
 use crate::request::{HomeChoice, WorkspaceChoice};
 use async_trait::async_trait;
@@ -23,7 +23,7 @@ use holon_domain::tool::ToolError;
 use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::{
     AttachedWorkspace, SelectedWorkspace, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure,
-    WorkspaceOrder, WorktreeReport, WorktreeUser,
+    WorkspaceOrder, WorktreeReport,
 };
 use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
 use std::collections::BTreeMap;
@@ -296,7 +296,7 @@ impl WorkspaceHost for QuietPorts {
     async fn attach(&self, order: WorkspaceOrder) -> Result<AttachedWorkspace, WorkspaceFailure> {
         Err(unknown_workspace(&order))
     }
-    async fn clean(&self, _: Vec<WorktreeUser>, _: bool) -> Result<WorktreeReport, String> {
+    async fn clean(&self, _: &dyn WorktreeUsers, _: bool) -> Result<WorktreeReport, String> {
         Ok(WorktreeReport::default())
     }
 }

@@ -1,0 +1,136 @@
+//! Tests of the lock around changes of worktrees.
+
+use super::*;
+use holon_domain::workspace::{ReservedDirs, WorktreeStage};
+use holon_workspace::{ClaimFolders, Git, ManagedWorktrees};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+/// A host with one managed worktree on record, and a git that waits for the test.
+struct House {
+    dir: TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let house = Self { dir };
+        for folder in ["repo/.git", "roots/ws-1"] {
+            fs::create_dir_all(house.path(folder)).expect("a folder");
+        }
+        house.write_record();
+        house
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        // Without symlinks, as the paths of worktrees are always stored.
+        self.dir.path().canonicalize().expect("a path").join(name)
+    }
+
+    fn write_record(&self) {
+        let record = serde_json::json!({
+            "stage": WorktreeStage::Ready,
+            "workspace_id": "ws-1",
+            "workspace_anchor": self.path("repo"),
+            "name": "fix-1",
+            "path": self.path("roots/ws-1/fix-1"),
+            "branch": "holon/fix-1",
+            "base_commit": "f".repeat(40),
+            "owner": "session",
+            "agent_id": "main",
+        });
+        fs::write(self.path("roots/ws-1/fix-1.json"), record.to_string()).expect("a record");
+    }
+
+    /// Writes a git that says that it began, and goes on once the test wrote to `go`. Later ones do not wait.
+    fn write_git(&self) -> PathBuf {
+        for name in ["begun", "go"] {
+            let mode = Mode::RUSR | Mode::WUSR;
+            mknodat(CWD, self.path(name), FileType::Fifo, mode, 0).expect("a pipe");
+        }
+        let dir = self.path("");
+        let script = format!(
+            "#!/bin/sh\ncd '{}'\nif [ -p begun ]; then echo > begun; cat go; fi\nexit 1\n",
+            dir.display()
+        );
+        let program = self.path("git.sh");
+        fs::write(&program, script).expect("a program");
+        let permissions = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(&program, permissions).expect("a program");
+        program
+    }
+
+    fn workspaces(&self, program: &Path) -> Workspaces {
+        let git = Git::with_program(program.to_owned(), "/usr/bin:/bin".into());
+        let selection = WorkspaceSelection {
+            worktrees: ManagedWorktrees::new(self.path("roots"), git),
+            reserved: ReservedDirs::none(),
+            agents_dir: self.path("agents"),
+        };
+        Workspaces::new(
+            selection,
+            Attachments::new(ClaimFolders::of_host(self.dir.path())),
+        )
+    }
+}
+
+/// Looks at the lock when it is asked.
+#[derive(Debug)]
+struct Watcher {
+    changes: Arc<tokio::sync::Mutex<()>>,
+    was_held: AtomicBool,
+}
+
+impl Watcher {
+    fn of(workspaces: &Workspaces) -> Self {
+        Self {
+            changes: Arc::clone(&workspaces.changes),
+            was_held: AtomicBool::new(false),
+        }
+    }
+}
+
+#[async_trait]
+impl WorktreeUsers for Watcher {
+    async fn list(&self) -> Result<Vec<WorktreeUser>, String> {
+        let is_held = self.changes.try_lock().is_err();
+        self.was_held.store(is_held, Ordering::SeqCst);
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn the_users_of_worktrees_are_listed_once_no_worktree_can_be_made() {
+    let house = House::new();
+    let workspaces = house.workspaces(Path::new("/bin/false"));
+    let watcher = Watcher::of(&workspaces);
+    let report = workspaces.clean(&watcher, true).await.expect("a report");
+    assert_eq!(report.worktrees.len(), 1);
+    assert!(watcher.was_held.load(Ordering::SeqCst));
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_leaves_the_lock_to_the_thread_that_works() {
+    let house = House::new();
+    let workspaces = house.workspaces(&house.write_git());
+    let (cleaning, begun, go) = (workspaces.clone(), house.path("begun"), house.path("go"));
+    let mut callers = JoinSet::new();
+    callers.spawn(async move {
+        let watcher = Watcher::of(&cleaning);
+        cleaning.clean(&watcher, false).await
+    });
+    let waited = begun.clone();
+    let begins = tokio::task::spawn_blocking(move || fs::read(waited));
+    begins.await.expect("a thread").expect("git began");
+    fs::remove_file(&begun).expect("later ones do not wait");
+    callers.shutdown().await;
+    assert!(workspaces.changes.try_lock().is_err(), "git still works");
+    let goes = tokio::task::spawn_blocking(move || fs::write(go, "go"));
+    goes.await.expect("a thread").expect("git goes on");
+    drop(workspaces.changes.lock().await);
+}
