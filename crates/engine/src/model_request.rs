@@ -23,6 +23,7 @@ pub use holon_prompt::conversation::ReminderTerms;
 use holon_prompt::conversation::{BuiltConversation, ConversationInput};
 use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work};
 use holon_store::TurnRows;
+use std::sync::Arc;
 
 /// Largest error of a token estimate, as a divisor of the true size.
 const ESTIMATE_ERROR: u64 = 6;
@@ -112,7 +113,7 @@ impl RoundRequest {
             context,
             shown_items: built.shown_items,
             kept,
-            boundary: boundary(&rows.entries, rows.turn.rounds),
+            boundary: boundary(&rows.log.entries, rows.turn.rounds),
             queued: rows.queued,
             learned: rows.learned,
             stated: None,
@@ -384,7 +385,7 @@ fn conversation(
     let room = room.max(budget / LEAST_CONVERSATION_SHARE);
     holon_prompt::conversation::build(&ConversationInput {
         turn: &rows.turn,
-        entries: &rows.entries,
+        entries: &rows.log.entries,
         messages: &rows.messages,
         queued: &rows.queued,
         receipt: holon_tools::receipt,
@@ -393,8 +394,8 @@ fn conversation(
     })
 }
 
-fn boundary(entries: &[LogEntry], rounds: u32) -> InterjectionBoundary {
-    match (rounds, entries.last()) {
+fn boundary(entries: &[Arc<LogEntry>], rounds: u32) -> InterjectionBoundary {
+    match (rounds, entries.last().map(AsRef::as_ref)) {
         (0, _) => InterjectionBoundary::BeforeProviderRequest,
         (_, Some(LogEntry::ToolResult { .. })) => InterjectionBoundary::AfterToolResults,
         (_, _) => InterjectionBoundary::AfterProviderRound,

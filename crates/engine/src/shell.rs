@@ -20,6 +20,7 @@ mod scope;
 mod submit;
 mod task;
 mod tool;
+mod turn_log;
 mod work;
 
 use self::aside::TakeBackCounts;
@@ -28,6 +29,7 @@ use self::patch::PatchLocks;
 use self::probe::PROBES_AT_ONCE;
 use self::submit::engine_error;
 pub(crate) use self::submit::{Sender, TouchedAgents};
+use self::turn_log::TurnLogs;
 use crate::conduct::Conduct;
 use crate::deltas::Deltas;
 use crate::kernel::Kernel;
@@ -68,6 +70,7 @@ pub(crate) struct Inner {
     pub(crate) stalled: StalledAgents,
     pub(crate) deltas: Deltas,
     take_backs: TakeBackCounts,
+    turn_logs: TurnLogs,
     /// Temporary agents that this process created or found. With `Scope::Run` their work is performed too.
     temporary: Mutex<BTreeSet<AgentId>>,
     /// Agents whose workspace was already warned about in the log.
@@ -113,6 +116,7 @@ impl Shell {
             stalled: StalledAgents::default(),
             deltas: Deltas::new(),
             take_backs: TakeBackCounts::default(),
+            turn_logs: TurnLogs::default(),
             temporary: Mutex::default(),
             warned: Mutex::default(),
             spawned: TaskTracker::new(),

@@ -23,13 +23,14 @@ use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::StaleReminder;
 use reminder::Reminder;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Everything a conversation is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct ConversationInput<'a> {
     pub turn: &'a OpenTurn,
     /// The turn's log, in order.
-    pub entries: &'a [LogEntry],
+    pub entries: &'a [Arc<LogEntry>],
     /// Messages that the log names, by position in the queue.
     pub messages: &'a HashMap<MessageSeq, MessageEnvelope>,
     /// Messages that join with this request.
@@ -110,10 +111,10 @@ pub fn build(input: &ConversationInput<'_>) -> BuiltConversation {
 }
 
 /// Returns the recaps that hold, oldest first. A recap that begins with the first round replaces those before it.
-fn valid_recaps(entries: &[LogEntry]) -> Vec<Recap> {
+fn valid_recaps(entries: &[Arc<LogEntry>]) -> Vec<Recap> {
     let mut recaps: Vec<Recap> = Vec::new();
     for entry in entries {
-        if let LogEntry::Recap(recap) = entry {
+        if let LogEntry::Recap(recap) = entry.as_ref() {
             if recap.first_round == 1 {
                 recaps.clear();
             }
@@ -135,7 +136,7 @@ fn spans<'a>(
         let reminded = reminder.take_before(entry);
         span.items
             .extend(reminded.filter(|_| !span.is_covered(covered)));
-        if let LogEntry::AssistantRound { round, .. } = entry {
+        if let LogEntry::AssistantRound { round, .. } = entry.as_ref() {
             let next = Span {
                 round: *round,
                 ..Span::default()

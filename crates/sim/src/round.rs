@@ -16,7 +16,7 @@ use holon_domain::limits;
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_engine::model_request::{ReminderTerms, RequestFiles, RoundRequest};
 use holon_engine::work_answer::{self, PlanFile};
-use holon_store::Store;
+use holon_store::{Store, TurnLog};
 use std::sync::Arc;
 
 /// Model policy of every simulated model. A small window, so that building a prompt is cheap.
@@ -44,7 +44,9 @@ impl World {
         record: &EffectRecord,
         turn_index: u64,
     ) -> Verdict<Option<RoundRequest>> {
-        let read = now(self.store.turn(&record.agent_id, turn_index))?;
+        let read = now(self
+            .store
+            .turn(&record.agent_id, turn_index, TurnLog::default()))?;
         let Some(rows) = self.check_readable(&record.agent_id, read)?.flatten() else {
             return Ok(None);
         };

@@ -80,7 +80,7 @@ pub use row::AgentNo;
 pub use sqlite::SqliteStore;
 pub use store::{Inline, Job, Store, commit};
 pub use survey::{learned_limits, survey};
-pub use turn_rows::{FrameTexts, RecoveryRows, TaskLook, TurnRows};
+pub use turn_rows::{FrameTexts, RecoveryRows, TaskLook, TurnLog, TurnRows};
 pub use tx::{Hook, Tx};
 pub use work_rows::{WorkLook, WorkQueryRows};
 pub use writer::Writer;

@@ -61,6 +61,19 @@ pub(crate) fn from(
     })
 }
 
+/// Reads every entry from a position on, each with the size of its row in bytes.
+pub(crate) fn sized_from(
+    conn: &Connection,
+    no: AgentNo,
+    seq: LogSeq,
+) -> Result<Vec<(LogEntry, usize)>, Error> {
+    all(conn, FROM, params![no.0, seq], |row| {
+        let seq: LogSeq = row.get(0)?;
+        let bytes = row.get_ref(1)?.as_bytes_or_null()?.map_or(0, <[u8]>::len);
+        Ok((json(row, 1, "log", seq)?, bytes))
+    })
+}
+
 /// Lists the newest messages that turns took before a position, newest first: log position and message position.
 pub(crate) fn taken(
     conn: &Connection,

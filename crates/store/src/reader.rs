@@ -222,6 +222,15 @@ impl<'a> Reader<'a> {
         log::from(self.conn, no, from)
     }
 
+    /// Reads the entries of a turn's log from a position on, each with the size of its row in bytes.
+    pub(crate) fn turn_entries_with_size(
+        &self,
+        no: AgentNo,
+        from: LogSeq,
+    ) -> Result<Vec<(LogEntry, usize)>, Error> {
+        log::sized_from(self.conn, no, from)
+    }
+
     /// Reads one entry of the log.
     ///
     /// # Errors

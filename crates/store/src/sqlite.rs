@@ -7,7 +7,7 @@ use crate::error::{Error, WriteError};
 use crate::held_files::StoreLost;
 use crate::readers::Readers;
 use crate::store::{Job, Store};
-use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnRows};
+use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
 use crate::writer::Writer;
 use async_trait::async_trait;
@@ -88,9 +88,15 @@ impl Store for SqliteStore {
         self.readers.read(read).await
     }
 
-    async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error> {
+    async fn turn(
+        &self,
+        agent_id: &AgentId,
+        turn_index: u64,
+        known: TurnLog,
+    ) -> Result<Option<TurnRows>, Error> {
         let id = agent_id.clone();
-        let read = move |reader: &crate::Reader<'_>| turn_rows::turn(reader, &id, turn_index);
+        let read =
+            move |reader: &crate::Reader<'_>| turn_rows::turn(reader, &id, turn_index, known);
         self.readers.read(read).await
     }
 

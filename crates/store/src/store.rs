@@ -10,7 +10,7 @@ use crate::error::{Error, WriteError};
 use crate::held_files::StoreLost;
 use crate::ledger::Ledger;
 use crate::reader::Reader;
-use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnRows};
+use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
@@ -66,8 +66,14 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// `Aside` when it was put aside, as for every read of one agent below; `Row` when its rows cannot be read.
     async fn agent(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error>;
 
-    /// Reads all rows that a request of an agent's open turn is built from. `None` if that turn is over.
-    async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error>;
+    /// Reads all rows that a request of an agent's open turn is built from. `known` holds what the caller has read of
+    /// the turn's log. `None` if that turn is over.
+    async fn turn(
+        &self,
+        agent_id: &AgentId,
+        turn_index: u64,
+        known: TurnLog,
+    ) -> Result<Option<TurnRows>, Error>;
 
     /// Reads the agent and the round whose call its open turn runs. `None` if no call runs, or the log does not hold
     /// it.
@@ -214,8 +220,13 @@ impl Store for Inline {
         self.read(|reader| turn_rows::agent(reader, agent_id))
     }
 
-    async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error> {
-        self.read(|reader| turn_rows::turn(reader, agent_id, turn_index))
+    async fn turn(
+        &self,
+        agent_id: &AgentId,
+        turn_index: u64,
+        known: TurnLog,
+    ) -> Result<Option<TurnRows>, Error> {
+        self.read(|reader| turn_rows::turn(reader, agent_id, turn_index, known))
     }
 
     async fn round_in_hand(

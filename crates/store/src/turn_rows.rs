@@ -16,8 +16,9 @@ use holon_domain::queue::QueueEntry;
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{OpenTurn, Phase};
 use holon_domain::work_item::{WorkItemRecord, WorkOverview};
-use holon_domain::{AgentId, TaskId, limits};
+use holon_domain::{AgentId, RunId, TaskId, limits};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The texts of a turn's frame, stored from its first round on, so that later rounds repeat them byte for byte.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +37,7 @@ pub struct TurnRows {
     pub agent: AgentRecord,
     /// Open turn that the caller asked for.
     pub turn: OpenTurn,
-    /// The turn's entries of the log, in order.
-    pub entries: Vec<LogEntry>,
+    pub log: TurnLog,
     /// Messages named by those entries, by their position in the queue. Includes the one that opened the turn.
     pub messages: HashMap<u64, MessageEnvelope>,
     /// Messages of earlier turns with their answers, oldest first.
@@ -54,6 +54,38 @@ pub struct TurnRows {
     pub queued: Vec<QueueEntry>,
     /// Limits learned from the provider of the turn's model.
     pub learned: LearnedLimits,
+}
+
+/// The entries of an open turn's log, in order. The log only grows, so a caller that keeps them passes them to the next
+/// read, which adds what is new.
+#[derive(Debug, Clone, Default)]
+pub struct TurnLog {
+    /// Run that the entries belong to. Absent if there are none.
+    run_id: Option<RunId>,
+    pub entries: Vec<Arc<LogEntry>>,
+    /// Size of their rows.
+    pub bytes: usize,
+}
+
+impl TurnLog {
+    /// Reads the entries of a turn that are not known yet. What is known of another run is dropped.
+    fn read(reader: &Reader<'_>, no: AgentNo, turn: &OpenTurn, known: Self) -> Result<Self, Error> {
+        let mut log = if known.run_id.as_ref() == Some(&turn.run_id) {
+            known
+        } else {
+            Self {
+                run_id: Some(turn.run_id.clone()),
+                ..Self::default()
+            }
+        };
+        // Positions are dense, and an open turn has every entry from its first on.
+        let next = turn.first_entry + u64::try_from(log.entries.len()).unwrap_or(u64::MAX);
+        for (entry, bytes) in reader.turn_entries_with_size(no, next)? {
+            log.entries.push(Arc::new(entry));
+            log.bytes += bytes;
+        }
+        Ok(log)
+    }
 }
 
 /// A task, and if a message waits to enter the turn. Read together, because the message may be the end of that task.
@@ -110,11 +142,13 @@ pub(crate) fn agent(reader: &Reader<'_>, id: &AgentId) -> Result<Option<AgentRec
     Ok(found.map(|(_, agent)| agent))
 }
 
-/// Reads the rows of a turn. `None` if the agent has no such open turn.
+/// Reads the rows of a turn. `known` holds what the caller has read of its log. `None` if the agent has no such open
+/// turn.
 pub(crate) fn turn(
     reader: &Reader<'_>,
     id: &AgentId,
     turn_index: u64,
+    known: TurnLog,
 ) -> Result<Option<TurnRows>, Error> {
     let Some((no, agent)) = agents::read_unless_aside(reader.conn(), id)? else {
         return Ok(None);
@@ -123,13 +157,9 @@ pub(crate) fn turn(
     let Some(turn) = agent.open_turn.clone().filter(is_asked_for) else {
         return Ok(None);
     };
-    let entries: Vec<LogEntry> = reader
-        .turn_entries(no, turn.first_entry)?
-        .into_iter()
-        .map(|(_, entry)| entry)
-        .collect();
+    let log = TurnLog::read(reader, no, &turn, known)?;
     let mut messages = HashMap::new();
-    for seq in entries.iter().filter_map(LogEntry::message_seq) {
+    for seq in log.entries.iter().filter_map(|entry| entry.message_seq()) {
         if let Some(entry) = reader.message(no, seq)? {
             messages.insert(seq, entry.envelope);
         }
@@ -141,7 +171,7 @@ pub(crate) fn turn(
             reason: "the open turn answers it, but it is not there".to_owned(),
         });
     }
-    let frame = match entries.iter().find_map(frame_of) {
+    let frame = match log.entries.iter().find_map(|entry| frame_of(entry)) {
         Some(frame) => frame_texts(reader, frame)?,
         None => None,
     };
@@ -162,7 +192,7 @@ pub(crate) fn turn(
         learned: reader.model_limits(&turn.model_ref())?,
         agent,
         turn,
-        entries,
+        log,
         messages,
         frame,
     }))

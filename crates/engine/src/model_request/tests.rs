@@ -16,7 +16,7 @@ use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_prompt::PlanFile;
-use holon_store::{Db, Inline, Store};
+use holon_store::{Db, Inline, Store, TurnLog};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -139,7 +139,7 @@ impl MessageBench {
         let Effect::CallModel { turn_index, .. } = effect.effect else {
             panic!("a turn begins with a request");
         };
-        let rows = ready(self.store.turn(&self.id, turn_index));
+        let rows = ready(self.store.turn(&self.id, turn_index, TurnLog::default()));
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),

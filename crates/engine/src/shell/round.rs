@@ -107,7 +107,7 @@ impl Shell {
         cancel: &CancellationToken,
     ) -> Option<TurnRows> {
         loop {
-            let read = self.store.turn(agent_id, turn_index);
+            let read = self.turn_rows(agent_id, turn_index);
             let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(rows) => return rows,
                 Err(Error::AgentAside { .. }) => return None,

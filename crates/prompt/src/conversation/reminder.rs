@@ -11,6 +11,7 @@ use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::StaleReminder;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Conditions under which an agent is reminded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Reminder {
     pub(super) fn new(
         terms: ReminderTerms,
         turn: &OpenTurn,
-        entries: &[LogEntry],
+        entries: &[Arc<LogEntry>],
         room: usize,
     ) -> Self {
         Self {
@@ -154,8 +155,8 @@ impl Reminder {
 }
 
 /// Finds the item that had the focus when the turn began: the one the first pick replaced, else the item of the turn.
-fn first_item(turn: &OpenTurn, entries: &[LogEntry]) -> Option<WorkItemId> {
-    let mut picks = entries.iter().filter_map(|entry| match entry {
+fn first_item(turn: &OpenTurn, entries: &[Arc<LogEntry>]) -> Option<WorkItemId> {
+    let mut picks = entries.iter().filter_map(|entry| match entry.as_ref() {
         LogEntry::ToolResult { envelope, .. } if envelope.tool_name == "PickWorkItem" => {
             match &envelope.outcome {
                 ToolOutcome::Success { result } => Some(result),

@@ -27,7 +27,7 @@ const NO_REMINDERS: ReminderTerms = ReminderTerms {
 /// A turn under way, with its log.
 struct Turn {
     turn: OpenTurn,
-    entries: Vec<LogEntry>,
+    entries: Vec<Arc<LogEntry>>,
     messages: HashMap<u64, MessageEnvelope>,
     rounds: u32,
 }
@@ -42,7 +42,7 @@ impl Turn {
         });
         Self {
             turn: serde_json::from_value(turn).unwrap(),
-            entries: vec![LogEntry::IncomingMessage { message_seq: 1 }],
+            entries: vec![Arc::new(LogEntry::IncomingMessage { message_seq: 1 })],
             messages: HashMap::new(),
             rounds: 0,
         }
@@ -69,7 +69,8 @@ impl Turn {
             .compaction
             .as_ref()
             .and_then(|made| made.recap.clone());
-        self.entries.extend(recap.map(LogEntry::Recap));
+        self.entries
+            .extend(recap.map(LogEntry::Recap).map(Arc::new));
     }
 
     /// Adds a round that makes one call with this result.
@@ -85,7 +86,7 @@ impl Turn {
         let said = Block::Text {
             text: words.to_owned(),
         };
-        self.entries.push(LogEntry::AssistantRound {
+        self.entries.push(Arc::new(LogEntry::AssistantRound {
             round: self.rounds,
             blocks: Arc::new(vec![said, Block::ToolCall(call)]),
             intents: Arc::default(),
@@ -95,22 +96,22 @@ impl Turn {
                 "model_ref": "a/b", "started_at": at(0), "duration_ms": 1,
             }))
             .unwrap(),
-        });
-        self.entries.push(LogEntry::ToolResult {
+        }));
+        self.entries.push(Arc::new(LogEntry::ToolResult {
             round: self.rounds,
             call_id: id,
             envelope,
             duration_ms: 1,
-        });
+        }));
     }
 
     fn join(&mut self, message: MessageEnvelope) {
         let seq = u64::try_from(self.entries.len()).unwrap() + 1_000;
         self.messages.insert(seq, message);
-        self.entries.push(LogEntry::Interjection {
+        self.entries.push(Arc::new(LogEntry::Interjection {
             message_seq: seq,
             boundary: InterjectionBoundary::AfterToolResults,
-        });
+        }));
     }
 }
 

@@ -59,7 +59,8 @@ fn places(
     terms: ReminderTerms,
     room: usize,
 ) -> Vec<usize> {
-    let mut reminder = Reminder::new(terms, &turn(item), entries, room);
+    let entries: Vec<Arc<LogEntry>> = entries.iter().cloned().map(Arc::new).collect();
+    let mut reminder = Reminder::new(terms, &turn(item), &entries, room);
     let mut found = Vec::new();
     for (place, entry) in entries.iter().enumerate() {
         if reminder.take_before(entry).is_some() {
@@ -152,8 +153,9 @@ fn one_that_is_off_too_long_or_without_room_is_left_out() {
 
 /// The reminder that a request with these entries is the first to hold.
 fn newest(entries: &[LogEntry], room: usize) -> Option<StaleReminder> {
-    let mut reminder = Reminder::new(TERMS, &turn(Some("work_1")), entries, room);
-    for entry in entries {
+    let entries: Vec<Arc<LogEntry>> = entries.iter().cloned().map(Arc::new).collect();
+    let mut reminder = Reminder::new(TERMS, &turn(Some("work_1")), &entries, room);
+    for entry in &entries {
         reminder.take_before(entry);
     }
     reminder.take_at_end();
