@@ -13,6 +13,7 @@ use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelRef};
 use holon_domain::needs::LoadedRows;
+use holon_domain::provider::AskedServer;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskReport;
@@ -154,6 +155,7 @@ pub enum Input {
         stamp: Stamp,
         failure: ModelFailure,
         timing: RoundTiming,
+        server: AskedServer,
         /// Messages that the failed request contained. They are still queued.
         interjected: Vec<QueueEntry>,
     },

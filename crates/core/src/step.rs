@@ -78,13 +78,10 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             stamp,
             failure,
             timing,
+            server,
             interjected,
         } => {
-            let failed = turn::FailedAttempt {
-                failure,
-                timing: *timing,
-                interjected,
-            };
+            let failed = turn::FailedAttempt::new(failure, *timing, server, interjected);
             Ok(turn::handle_failure(draft, *stamp, &failed))
         }
         Input::ToolFinished {

@@ -5,7 +5,7 @@ use holon_domain::block::{Block, OpaqueData, ToolCall, calls_of, text_beginning}
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ReplyBlock, StopReason};
-use holon_domain::provider::LearnedLimits;
+use holon_domain::provider::{AskedServer, LearnedLimits};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolError;
 use holon_domain::turn::LogSeq;
@@ -94,6 +94,7 @@ pub struct RoundAnswer {
     pub context: ContextSize,
     /// Limits learned from the answer, such as a context window that is wider than recorded.
     pub learned: Option<LearnedLimits>,
+    pub server: AskedServer,
     pub timing: RoundTiming,
 }
 

@@ -15,7 +15,7 @@ use holon_domain::event::{
     Event, ModelLimitLearned, ProviderFallbackSelected, ProviderRetryScheduled,
 };
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
-use holon_domain::provider::LearnedLimits;
+use holon_domain::provider::{AskedServer, LearnedLimits};
 use holon_domain::queue::QueueEntry;
 use holon_domain::timer::DueAction;
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, ResumeMark, TerminalReason};
@@ -39,8 +39,25 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
 pub(crate) struct FailedAttempt<'a> {
     pub(crate) failure: &'a ModelFailure,
     pub(crate) timing: RoundTiming,
+    pub(crate) server: &'a AskedServer,
     /// Messages that the request contained. They are still queued.
     pub(crate) interjected: &'a [QueueEntry],
+}
+
+impl<'a> FailedAttempt<'a> {
+    pub(crate) const fn new(
+        failure: &'a ModelFailure,
+        timing: RoundTiming,
+        server: &'a AskedServer,
+        interjected: &'a [QueueEntry],
+    ) -> Self {
+        Self {
+            failure,
+            timing,
+            server,
+            interjected,
+        }
+    }
 }
 
 /// Handles a failed request of the open turn.
@@ -61,7 +78,7 @@ pub(crate) fn handle_failure(
         turn.usage.add(usage);
         draft.agent.totals.usage.add(usage);
     }
-    learn(draft, &turn, failure.learned);
+    learn(draft, &turn, failed.server, failure.learned);
     let verdict = attempt::judge(failure, attempt_state(&turn), draft.entropy.next());
     let next = choose_action(draft, &turn, failure.kind, verdict);
     turn.offline_ms = match verdict {
@@ -246,17 +263,26 @@ fn park(
     back_off(draft, turn, failed, wait_ms, PauseCause::Quota);
 }
 
-/// Stores limits learned from a provider. They hold for every agent of the host.
-pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<LearnedLimits>) {
-    if let Some(limits) = learned {
+/// Stores limits learned from a provider in a round. They hold for every agent of the host, as long as the provider has
+/// this base URL.
+pub(super) fn learn(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    server: &AskedServer,
+    learned: Option<LearnedLimits>,
+) {
+    if let Some(limits) = server.lesson(learned) {
         let model_ref = turn.model_ref();
         draft.event(Event::ModelLimitLearned(ModelLimitLearned {
             model_ref: model_ref.clone(),
+            endpoint: server.endpoint.clone(),
+            stated_window_tokens: server.stated_window_tokens,
             limits,
         }));
         let at = draft.now;
         draft.fact(Fact::LimitLearned {
             model_ref,
+            server: server.clone(),
             limits,
             at,
         });

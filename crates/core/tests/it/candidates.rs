@@ -46,6 +46,7 @@ fn fail(world: &mut World, failure: ModelFailure) {
         stamp,
         failure,
         timing,
+        server: Default::default(),
         interjected: world.interjections(),
     });
 }

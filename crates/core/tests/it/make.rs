@@ -185,6 +185,7 @@ impl ModelAnswer {
         let words = (!self.words.is_empty()).then_some(words);
         RoundAnswer {
             learned: None,
+            server: Default::default(),
             blocks: Arc::new(words.into_iter().chain(calls).collect()),
             stop_reason: self.stop,
             usage: TokenUsage::new(10, 2),
@@ -263,6 +264,7 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
         stamp,
         failure: ModelFailure::new(kind, "the provider said no"),
         timing: timing(at),
+        server: Default::default(),
         interjected: Vec::new(),
     }
 }

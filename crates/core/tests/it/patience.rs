@@ -58,6 +58,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
         stamp,
         failure: ModelFailure::new(kind, "it failed."),
         timing,
+        server: Default::default(),
         interjected,
     });
 }

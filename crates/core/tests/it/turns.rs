@@ -28,6 +28,7 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
             stamp,
             failure,
             timing,
+            server: Default::default(),
             interjected: Vec::new(),
         });
         if pause {

@@ -186,6 +186,7 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
         stamp: world.stamp().expect("a model is asked"),
         failure,
         timing: make::timing(world.now),
+        server: Default::default(),
         interjected,
     });
     assert!(world.agent.held.is_empty());
