@@ -93,6 +93,15 @@ SITUATIONS = [
         is_built_in=True,
     ),
     Situation(
+        "thinking",
+        in_order(command("printf %s%s zq 81w", reasoning="I should look."), DONE),
+        2,
+        settings=(('models.catalog."check/plain-model".thinking_tokens', "2048"),),
+        # The signed block goes back unchanged.
+        result='"signature": "sealed"',
+        transports=("anthropic_messages",),
+    ),
+    Situation(
         "freeform patch",
         in_order(Answer("I write.", [Call("ApplyPatch", PATCH)]), DONE),
         2,

@@ -1,11 +1,11 @@
 //! Results of the commands about settings, as they are printed in JSON or rendered as text.
 
 use crate::reload::ReloadOutcome;
-use holon_config::DoctorReport;
+use holon_config::{DoctorReport, Providers};
 use holon_daemon::{LearnedModel, Probe};
 use holon_domain::Timestamp;
 use holon_domain::model::ModelRef;
-use holon_domain::provider::LimitSource;
+use holon_domain::provider::{LimitSource, StatedWindow};
 use serde::Serialize;
 
 /// A setting with its effective value.
@@ -29,18 +29,27 @@ pub(crate) struct ProbeResult {
     /// Context window that the server states, in tokens; absent if the settings or the table know it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stated_window_tokens: Option<u32>,
+    /// Longest context window that the server could load the model with, in tokens; present if it states no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) longest_window_tokens: Option<u32>,
 }
 
 impl From<Probe> for ProbeResult {
     fn from(probe: Probe) -> Self {
         let failure = probe.answered.err();
+        let (stated_window_tokens, longest_window_tokens) = match probe.stated_window {
+            Some(StatedWindow::Exactly(tokens)) => (Some(tokens), None),
+            Some(StatedWindow::AtMost(tokens)) => (None, Some(tokens)),
+            None => (None, None),
+        };
         Self {
             model: probe.model.to_string(),
             ok: failure.is_none(),
             latency_ms: probe.latency_ms,
             failure_kind: failure.as_ref().map(|failure| failure.kind.as_str()),
             error: failure.map(|failure| failure.message),
-            stated_window_tokens: probe.stated_window,
+            stated_window_tokens,
+            longest_window_tokens,
         }
     }
 }
@@ -67,6 +76,11 @@ pub(crate) struct Diagnosis {
 #[derive(Debug, Serialize)]
 pub(crate) struct LearnedLimit {
     pub(crate) model: String,
+    /// Base URL of the provider that revealed them. Absent if an earlier build learned them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) endpoint: Option<String>,
+    /// False if the provider has another base URL now.
+    pub(crate) is_used: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context_window_tokens: Option<u32>,
     /// `server`, `refusal` or `answer`; absent without a window.
@@ -82,11 +96,17 @@ pub(crate) struct LearnedLimit {
     pub(crate) output_learned_at: Option<Timestamp>,
 }
 
-impl From<LearnedModel> for LearnedLimit {
-    fn from(learned: LearnedModel) -> Self {
-        let limits = learned.limits;
+impl LearnedLimit {
+    /// Describes stored limits. Those of another server than the one that these settings name are not used.
+    pub(crate) fn new(learned: LearnedModel, providers: &Providers) -> Self {
+        let limits = learned.stored.limits;
+        let provider = learned.model_ref.split('/').next();
+        let entry = provider.and_then(|provider| providers.get(provider));
+        let url = entry.map(|entry| entry.spec.base_url.trim_end_matches('/'));
         Self {
+            is_used: learned.stored.endpoint.as_deref() == url,
             model: learned.model_ref,
+            endpoint: learned.stored.endpoint,
             context_window_tokens: limits.context_window_tokens,
             window_source: limits.context_window_tokens.map(|_| limits.source),
             window_learned_at: learned.window_learned_at,

@@ -1,7 +1,7 @@
-//! The credential of one provider: where it is looked for, in which order, and what is said when there is none.
+//! Finds the credential of one provider: the sources in their order, and the next step if there is none.
 //!
-//! Nothing is kept: each call looks again, so a key that was stored or a login that was renewed counts at once.
-//! A command that prints a credential is only named here; running it is not this crate's business.
+//! Nothing is cached: each call reads the sources again, so a stored key or a renewed login is used at once. A command
+//! that prints a credential is only returned; the host runs it.
 
 use crate::codex::{self, LoginKind, Problem};
 use crate::credentials::{self, Held};
@@ -32,22 +32,22 @@ pub enum Found {
 /// The state of a provider's credential, with the next step where it is missing. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialState {
-    /// It asks for none.
+    /// The provider asks for none.
     NotNeeded,
-    /// It has one. Whether the provider takes it only a call can tell.
+    /// There is one. Only a call shows if the provider accepts it.
     Configured,
-    /// A command prints it, which nobody has run. Everywhere else as good as [`CredentialState::Configured`].
+    /// A command prints it, which was not run for this. Otherwise like [`CredentialState::Configured`].
     Printed,
     Missing {
         problem: String,
         next_step: String,
     },
-    /// It has one that is no longer good.
+    /// The login has expired.
     Expired {
         problem: String,
         next_step: String,
     },
-    /// It has one that cannot be used.
+    /// There is one, and it cannot be sent.
     Unusable {
         problem: String,
         next_step: String,
@@ -85,7 +85,7 @@ impl CredentialState {
     }
 }
 
-/// Returns true if a provider has a credential at `now`.
+/// Returns the state of a provider's credential at `now`.
 #[must_use]
 pub fn state(entry: &ProviderEntry, env: &Env, home: &Path, now: Timestamp) -> CredentialState {
     let error = match credential(entry, env, home, now) {
@@ -149,12 +149,12 @@ fn from_variables(entry: &ProviderEntry, env: &Env, home: &Path) -> Result<Found
         }
     }
     match credentials::get(home, id) {
-        // A key is sent the way this provider wants keys; whoever stored something else said so.
+        // A stored key is sent in the form that the provider expects. Another kind was stored on purpose.
         Ok(Some(held)) => Ok(held_by(home, id, held, |kind| match kind {
             AuthKind::ApiKey => entry.auth.kind,
             other => other,
         })),
-        // A server on this machine often has no lock on its door.
+        // A server on this machine often needs no credential.
         Ok(None) | Err(_) if entry.loopback => Ok(Found::NotNeeded),
         Ok(None) => {
             let names: Vec<&str> = entry

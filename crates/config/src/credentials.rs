@@ -1,8 +1,8 @@
 //! Stored credentials: `<home>/credentials.json`, which only its user can read.
 //!
-//! A file that others may have read, that is a link or somebody else's, or that does not parse is refused and left as
-//! it is. What is stored is never shown: a list has ids and kinds. Of a profile that is kept in the system's keyring
-//! the file only says so; see `keyring`.
+//! A file is refused and left unchanged if other users may have read it, if it is a link, if another user owns it, or if
+//! it does not parse. Secrets are never shown: a list has ids and kinds. For a profile in the system's keyring the file
+//! holds only id and kind; see `keyring`.
 
 use crate::atomic;
 use crate::error::CredentialError;
@@ -102,7 +102,7 @@ pub fn list(home: &Path) -> Result<Vec<Profile>, CredentialError> {
 /// Stores a profile in the file.
 ///
 /// # Errors
-/// When id, kind or material are none, or the file cannot be used or written.
+/// When id, kind or material are invalid, or the file cannot be used or written.
 pub fn set(
     home: &Path,
     id: &str,
@@ -114,10 +114,10 @@ pub fn set(
     keep(home, id, kind, Some(Material(material)))
 }
 
-/// Notes that the keyring holds a profile; whoever says so has put it there.
+/// Records that the keyring holds a profile. The caller has stored the secret there before.
 ///
 /// # Errors
-/// When id or kind are none, or the file cannot be used or written.
+/// When id or kind are invalid, or the file cannot be used or written.
 pub fn set_in_keyring(home: &Path, id: &str, kind: AuthKind) -> Result<Stored, CredentialError> {
     keep(home, id, kind, None)
 }
@@ -150,7 +150,7 @@ fn keep(
     })
 }
 
-/// Removes a profile; says whether there was one.
+/// Removes a profile. Returns false if there was none.
 ///
 /// # Errors
 /// When the file cannot be used or written.
@@ -178,10 +178,10 @@ pub(crate) enum Held {
     InKeyring(AuthKind),
 }
 
-/// Returns true if this is the id of a profile.
+/// Checks the id of a profile.
 ///
 /// # Errors
-/// What would be one.
+/// The rule that the id breaks.
 pub fn check_id(id: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-');
     if (1..=64).contains(&id.len()) && id.chars().all(plain) {
@@ -190,10 +190,10 @@ pub fn check_id(id: &str) -> Result<(), String> {
     Err("a profile's id has 1 to 64 letters, digits, '.', '_', ':' and '-'".to_owned())
 }
 
-/// Returns true if this can be sent as a credential.
+/// Checks that a secret can be sent in a header.
 ///
 /// # Errors
-/// What is wrong with it, without repeating it.
+/// The problem, without the secret.
 pub fn check_material(material: &SecretString) -> Result<(), String> {
     let text = material.expose_secret();
     if text.is_empty() {

@@ -1,4 +1,4 @@
-//! The model that is asked when nobody chose one: the first of the first provider that has a credential.
+//! The model that is asked if none is chosen: the first of the first provider that has a credential.
 
 use crate::credential::{Found, credential};
 use crate::env::Env;

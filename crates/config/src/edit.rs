@@ -77,7 +77,7 @@ pub fn set(home: &Path, name: &str, value: &str) -> Result<(), Error> {
     .map(drop)
 }
 
-/// Removes a key; says whether it was there. A key nobody knows can be removed too, so that a file can be put right.
+/// Removes a key. Returns false if it was not there. An unknown key can be removed too, so that a file can be repaired.
 ///
 /// # Errors
 /// When the name is none, or the settings would no longer work. Nothing changes then.

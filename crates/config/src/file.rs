@@ -1,6 +1,6 @@
 //! `config.toml`: reads it, knows its keys and their kinds, and remembers the line of each value.
 //!
-//! Owns syntax and kinds only; what a value means is judged in `resolve`. A key nobody knows is an error,
+//! Owns syntax and kinds only; what a value means is judged in `resolve`. An unknown key is an error,
 //! because a misspelt setting that is silently ignored is worse than a host that does not start.
 
 use crate::error::{Error, Place};
@@ -47,7 +47,7 @@ impl FileSettings {
     /// Reads settings from text; `path` is only named in errors.
     ///
     /// # Errors
-    /// When it is not TOML, has a key nobody knows, or a value of the wrong kind.
+    /// When it is not TOML, has an unknown key, or a value of the wrong kind.
     pub fn parse(content: &str, path: &Path) -> Result<Self, Error> {
         let root = DeTable::parse(content).map_err(|error| Error::Syntax {
             path: path.to_owned(),
@@ -160,7 +160,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Error> {
     };
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
-        // Whether the home itself can be used is for whoever opens it to say.
+        // The store reports a home that cannot be used.
         Err(error)
             if matches!(
                 error.kind(),

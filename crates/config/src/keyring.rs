@@ -1,26 +1,26 @@
-//! The system's keyring, through the program that comes with it: `secret-tool` of libsecret, which speaks to whatever
-//! keeps the desktop's secrets. Only names the commands; running them is not this crate's business.
+//! Command lines for the system's keyring: `secret-tool` of libsecret, which works with the keyrings of Linux desktops.
+//! The host runs them.
 //!
-//! A host that nobody is logged in for has no keyring; the file is then the place.
+//! Without a desktop session there is no keyring; secrets are then stored in the credential file.
 
 use std::path::Path;
 
 pub const PROGRAM: &str = "secret-tool";
 
-/// Prints what a profile of this home holds.
+/// Returns the command that prints the secret of a profile.
 #[must_use]
 pub fn lookup(home: &Path, profile: &str) -> Vec<String> {
     command(&["lookup"], home, profile)
 }
 
-/// Keeps what stands on its input for a profile of this home.
+/// Returns the command that stores its standard input as the secret of a profile.
 #[must_use]
 pub fn store(home: &Path, profile: &str) -> Vec<String> {
     let label = format!("--label=Holon: {profile}");
     command(&["store", &label], home, profile)
 }
 
-/// Forgets what a profile of this home holds.
+/// Returns the command that removes the secret of a profile.
 #[must_use]
 pub fn clear(home: &Path, profile: &str) -> Vec<String> {
     command(&["clear"], home, profile)

@@ -1,7 +1,7 @@
 //! Providers: those this build knows merged with those of the settings, each with how to prove who is calling.
 //!
 //! Owns addresses, protocols and where credentials come from; the credentials themselves are in `credential`.
-//! No file of a workspace is ever looked at here: whoever could change an address would be sent the key.
+//! No file of a workspace is read here: a program that could change an address there would be sent the key.
 
 mod builtin;
 mod merge;
@@ -111,7 +111,7 @@ impl Providers {
         self.iter().map(|entry| entry.spec.clone()).collect()
     }
 
-    /// Every provider in the order in which one is chosen when nobody chose a model.
+    /// Every provider, in the order in which one is used if no model is chosen.
     pub fn by_preference(&self) -> impl Iterator<Item = &ProviderEntry> {
         let first = PREFERRED.iter().filter_map(|id| self.get(id));
         let rest = self

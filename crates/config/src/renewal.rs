@@ -37,8 +37,9 @@ pub fn renewal(entry: &ProviderEntry) -> CredentialRenewal {
     }
 }
 
-/// Returns true if the host finds a new credential by itself: in a file that it watches, by a reload of its settings,
-/// or at its start with another environment. It runs no command to look for one.
+/// Returns true if the host finds a new credential by itself: in a file that it watches, in the keyring after a change
+/// of the credential file, by a reload of its settings, or at its start with another environment. It does not run the
+/// operator's command to look for one.
 const fn is_noticed(source: AuthSource) -> bool {
     match source {
         AuthSource::None

@@ -8,7 +8,7 @@ use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
     PromptFrame, Stability,
 };
-use holon_domain::provider::ReasoningPolicy;
+use holon_domain::provider::{ReasoningPolicy, StatedWindow};
 use holon_domain::tool_set::ToolSet;
 use holon_llm::{HttpLimits, Secrets};
 use std::sync::Arc;
@@ -31,9 +31,9 @@ pub struct Probe {
     pub model: ModelRef,
     pub answered: Result<(), ModelFailure>,
     pub latency_ms: u64,
-    /// Context window that the server states, in tokens. Absent if it states none, if the settings or the table know
-    /// the window, and if the model did not answer.
-    pub stated_window: Option<u32>,
+    /// Context window that the server states. Absent if it states none, if the settings or the table know the window,
+    /// and if the model did not answer.
+    pub stated_window: Option<StatedWindow>,
 }
 
 /// Sends a one-word prompt to each of these models concurrently. The results are in the same order.

@@ -7,7 +7,7 @@ use crate::brief::BriefRow;
 use crate::effect::{Effect, EffectId};
 use crate::event::Event;
 use crate::log::{BlobHash, LogEntry};
-use crate::provider::LearnedLimits;
+use crate::provider::{AskedServer, LearnedLimits};
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::task::TaskRecord;
 use crate::time::Timestamp;
@@ -116,9 +116,10 @@ pub enum Fact {
     /// The agent occupies no execution root any more.
     OccupancyReleased,
     /// A provider revealed limits of a model. There is one row per model for the host; a later limit replaces an
-    /// earlier one.
+    /// earlier one, and one of another endpoint replaces the whole row.
     LimitLearned {
         model_ref: String,
+        server: AskedServer,
         limits: LearnedLimits,
         /// Shown to the operator; nothing is decided by it.
         at: Timestamp,

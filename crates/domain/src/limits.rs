@@ -326,11 +326,16 @@ pub const PROVIDER_STREAM_FACTOR: usize = 8;
 pub const PROVIDER_ERROR_BYTES: usize = 64 << 10;
 /// Longest retry delay that is accepted from a provider's headers or message, in milliseconds: the longest month.
 pub const PROVIDER_WAIT_MAX_MS: u64 = 31 * 24 * 60 * 60 * 1_000;
-/// Time in which a server describes the context window of a model, in milliseconds. A server that fails is asked again
-/// in half of the time, so all tries together take less than twice this. Without a description the window is assumed.
+/// Time in which a server describes the context window of a model, in milliseconds. A round waits no longer for it.
+/// Without a description the window is assumed.
 pub const PROVIDER_DESCRIPTION_MS: u64 = 2_000;
-/// Most tries to read a server's description of a model, until the settings are read again.
-pub const PROVIDER_DESCRIPTION_TRIES: u32 = 8;
+/// Milliseconds after which a server that did not describe a model in time is asked again. They double with each
+/// further failure. A server that fails at once, and one that has not loaded the model yet, is first asked again
+/// without a pause.
+pub const PROVIDER_DESCRIPTION_PAUSE_MS: u64 = 60_000;
+/// Longest of these pauses, and the time after which a server is asked again that has described a model, or has none to
+/// describe. It may have been started anew with another window.
+pub const PROVIDER_DESCRIPTION_AGE_MS: u64 = 60 * 60 * 1_000;
 /// Most models whose description is remembered. Beyond it no server is asked for one.
 pub const PROVIDER_DESCRIPTIONS: usize = 1_000;
 /// Smallest limit that is learned from a provider. No model has less, and a learned limit is kept.

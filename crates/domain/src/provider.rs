@@ -1,6 +1,10 @@
 //! Providers: wire protocols and their features, credentials, and the limits of models. Addresses and keys of real
 //! providers belong to `config`.
 
+mod learned;
+
+pub use learned::{AskedServer, LearnedLimits, StatedWindow, StoredLimits};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -220,63 +224,6 @@ pub struct CredentialRenewal {
     pub is_noticed: bool,
 }
 
-/// Limits of a model that its provider revealed: in an error, or in the server's description of itself. Kept until an
-/// answer disproves them; the settings override them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct LearnedLimits {
-    /// Tokens of request and answer together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context_window_tokens: Option<u32>,
-    /// Tokens of one answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_output_tokens: Option<u32>,
-    /// Source of the window. An output limit alone comes from an error.
-    #[serde(default)]
-    pub source: LimitSource,
-}
-
-impl LearnedLimits {
-    /// A learned window, and no output limit.
-    #[must_use]
-    pub const fn window(tokens: u32, source: LimitSource) -> Self {
-        Self {
-            context_window_tokens: Some(tokens),
-            max_output_tokens: None,
-            source,
-        }
-    }
-
-    /// Merges two sets of limits. The later value wins.
-    #[must_use]
-    pub fn and_then(self, later: Self) -> Self {
-        let source = match later.context_window_tokens {
-            Some(_) => later.source,
-            None => self.source,
-        };
-        Self {
-            context_window_tokens: later.context_window_tokens.or(self.context_window_tokens),
-            max_output_tokens: later.max_output_tokens.or(self.max_output_tokens),
-            source,
-        }
-    }
-
-    /// Returns true if a server's description replaces the window: none is known, the server described another one
-    /// before, or its description is narrower than what an error has proven.
-    #[must_use]
-    pub fn gives_way_to(self, stated: Self) -> bool {
-        match (self.context_window_tokens, stated.context_window_tokens) {
-            (_, None) => false,
-            (None, Some(_)) => true,
-            (Some(known), Some(stated)) => match self.source {
-                LimitSource::Server => known != stated,
-                LimitSource::Refusal => stated < known,
-                // An answer of that size has come, so a narrower description is wrong.
-                LimitSource::Answer => false,
-            },
-        }
-    }
-}
-
 /// Limits under which a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPolicy {
@@ -396,7 +343,7 @@ mod tests {
         let learned = LearnedLimits {
             context_window_tokens: Some(100_000),
             max_output_tokens: Some(4_096),
-            source: LimitSource::Refusal,
+            ..LearnedLimits::default()
         };
         let known = policy(200_000, PolicySource::BuiltInCatalog).with(learned);
         assert_eq!(known.context_window_tokens, 100_000);
@@ -411,35 +358,5 @@ mod tests {
             (assumed.context_window_tokens, assumed.source),
             (100_000, PolicySource::Learned)
         );
-    }
-
-    #[test]
-    fn a_servers_description_replaces_its_own_earlier_one_and_a_refusal_only_if_it_is_narrower() {
-        let of = LearnedLimits::window;
-        let nothing = LearnedLimits::default();
-        let stated = of(16_000, LimitSource::Server);
-        assert!(nothing.gives_way_to(stated));
-        assert!(!nothing.gives_way_to(nothing));
-        for (known, source, gives_way) in [
-            (8_000, LimitSource::Server, true),
-            (16_000, LimitSource::Server, false),
-            (32_000, LimitSource::Server, true),
-            (8_000, LimitSource::Refusal, false),
-            (32_000, LimitSource::Refusal, true),
-            (8_000, LimitSource::Answer, false),
-            (32_000, LimitSource::Answer, false),
-        ] {
-            assert_eq!(
-                of(known, source).gives_way_to(stated),
-                gives_way,
-                "{known} {source}"
-            );
-        }
-        let output = LearnedLimits {
-            max_output_tokens: Some(1_000),
-            ..nothing
-        };
-        assert_eq!(stated.and_then(output).source, LimitSource::Server);
-        assert_eq!(output.and_then(stated).source, LimitSource::Server);
     }
 }

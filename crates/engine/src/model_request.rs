@@ -13,7 +13,9 @@ use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
+use holon_domain::provider::{
+    AskedServer, LearnedLimits, LimitSource, ModelPolicy, PolicySource, StatedWindow,
+};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
@@ -46,8 +48,7 @@ pub struct RoundRequest {
     pub queued: Vec<QueueEntry>,
     preset: ProfilePreset,
     learned: LearnedLimits,
-    /// The server's description of the model, if it is new.
-    stated: Option<LearnedLimits>,
+    server: AskedServer,
     frame: FrameRecord,
     context: ContextSize,
     shown_items: Vec<WorkItemId>,
@@ -73,7 +74,7 @@ impl RoundRequest {
         terms: ReminderTerms,
     ) -> Option<Self> {
         let model = rows.turn.model.clone()?;
-        let policy = policy.with(rows.learned);
+        let policy = policy.with(rows.learned.limits);
         // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
@@ -115,8 +116,11 @@ impl RoundRequest {
             kept,
             boundary: boundary(&rows.log.entries, rows.turn.rounds),
             queued: rows.queued,
-            learned: rows.learned,
-            stated: None,
+            learned: rows.learned.limits,
+            server: AskedServer {
+                endpoint: rows.learned.endpoint,
+                stated_window_tokens: None,
+            },
             preset,
             plan: changed_plan(rows.item.as_ref(), files.plan),
             reminder: built_conversation.reminder,
@@ -125,10 +129,11 @@ impl RoundRequest {
         })
     }
 
-    /// Adds a description of the model that its outcome records, whether it is an answer or a failure.
+    /// Adds a window that the server described, in tokens. The outcome records it, whether it is an answer or a failure.
     #[must_use]
-    pub fn with_statement(self, stated: Option<LearnedLimits>) -> Self {
-        Self { stated, ..self }
+    pub const fn with_statement(mut self, stated_window_tokens: Option<u32>) -> Self {
+        self.server.stated_window_tokens = stated_window_tokens;
+        self
     }
 
     /// Returns a failure if the request cannot fit the model's window, even if its size was estimated too high. Such a
@@ -167,13 +172,11 @@ impl RoundRequest {
             Err(failure) => Input::AttemptFailed {
                 stamp,
                 attempt: Box::new(FailedAttempt {
-                    failure: ModelFailure {
-                        learned: merge(self.stated, failure.learned),
-                        ..failure
-                    },
+                    failure,
                     timing,
-                    interjected: self.queued,
                     request_tokens: self.request.estimated_tokens(),
+                    server: self.server,
+                    interjected: self.queued,
                 }),
             },
         }
@@ -188,10 +191,8 @@ impl RoundRequest {
         let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
         let intents = intents_of(&blocks, self.preset);
         RoundAnswer {
-            learned: merge(
-                self.stated,
-                wider_window(self.learned, reply.usage.total_tokens),
-            ),
+            learned: wider_window(self.learned, reply.usage.total_tokens),
+            server: self.server,
             intents,
             interjected: self.queued,
             boundary: self.boundary,
@@ -347,19 +348,15 @@ fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
     policy.max_output_tokens.min(left.max(least))
 }
 
-/// Adds the server's description of a model to what is known of it, and returns it if it is new.
-pub fn add_statement(rows: &mut TurnRows, stated: Option<LearnedLimits>) -> Option<LearnedLimits> {
-    let new = stated.filter(|stated| rows.learned.gives_way_to(*stated))?;
-    rows.learned = rows.learned.and_then(new);
-    Some(new)
-}
-
-/// Merges two lessons of one round. The later one wins.
-fn merge(earlier: Option<LearnedLimits>, later: Option<LearnedLimits>) -> Option<LearnedLimits> {
-    match (earlier, later) {
-        (Some(earlier), Some(later)) => Some(earlier.and_then(later)),
-        (earlier, later) => later.or(earlier),
-    }
+/// Adds the server's description of a model to what is known of it. Returns the described window in tokens if it is new.
+/// `policy` holds the window that counts while none is known.
+pub fn add_statement(
+    rows: &mut TurnRows,
+    policy: ModelPolicy,
+    stated: Option<StatedWindow>,
+) -> Option<u32> {
+    rows.learned
+        .take_statement(stated?, policy.context_window_tokens)
 }
 
 /// Returns a wider window if an answer used more tokens than the learned window.

@@ -13,7 +13,7 @@ use holon_domain::guidance::{
 };
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{LearnedLimits, ModelPolicy};
+use holon_domain::provider::{ModelPolicy, StatedWindow};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_domain::work_item::PlanArtifact;
@@ -49,9 +49,15 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
     /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
 
-    /// Limits that the model's server describes about itself. `None` if it does not describe them. Called before every
-    /// round of a model with an assumed window; returns within a few seconds, and at once when the answer is known.
-    async fn stated_limits(&self, _model: &ModelRef) -> Option<LearnedLimits> {
+    /// Base URL of the provider that is asked for this model. `None` if no server is asked.
+    fn endpoint(&self, _model: &ModelRef) -> Option<String> {
+        None
+    }
+
+    /// The context window that the model's server describes. `None` if it does not describe one. Called before every
+    /// round of a model with an assumed window; returns within a few seconds, and at once when the answer is known. `now`
+    /// is the monotonic time of [`Clock::elapsed`].
+    async fn stated_window(&self, _model: &ModelRef, _now: Duration) -> Option<StatedWindow> {
         None
     }
 

@@ -120,7 +120,8 @@ impl ReadHandle {
                 let model = chain.models.first(agent.model_override.as_ref());
                 let policy = match model {
                     Some(model) => {
-                        let learned = reader.model_limits(&model.to_string())?;
+                        let stored = reader.model_limits(&model.to_string())?;
+                        let learned = stored.at(ask.endpoint(model)).limits;
                         Some(ask.policy(model).with(learned))
                     }
                     None => None,

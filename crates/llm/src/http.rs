@@ -23,6 +23,7 @@ mod report;
 mod retry_after;
 mod snapshot_cache;
 mod statements;
+mod whole_answers;
 mod window;
 mod words;
 

@@ -9,12 +9,13 @@ use crate::scripted::Scripted;
 use crate::secrets::{Secrets, TextScreen};
 use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::ProviderSpec;
+use holon_domain::provider::{ProviderSpec, StatedWindow};
 use holon_domain::text;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Id of the provider that plays scripts.
@@ -35,7 +36,6 @@ pub struct Router {
 /// Destination of a request.
 enum Route<'a> {
     Script,
-    /// A provider over HTTP.
     Http(&'a Provider),
 }
 
@@ -147,11 +147,21 @@ impl Router {
         }
     }
 
-    /// Returns the context window that the server of a model states, in tokens. `None` if it states none, or does not
-    /// answer soon. A server is asked once; the answer is remembered as long as the router lives.
-    pub async fn stated_window(&self, model: &ModelRef) -> Option<u32> {
+    /// Returns the base URL of the provider that serves a model. `None` for scripts and unknown providers.
+    #[must_use]
+    pub fn endpoint(&self, model: &ModelRef) -> Option<String> {
         match self.route(model) {
-            Ok(Route::Http(provider)) => self.http.stated_window(provider, model).await,
+            Ok(Route::Http(provider)) => Some(provider.base_url().to_owned()),
+            Ok(Route::Script) | Err(_) => None,
+        }
+    }
+
+    /// Returns the context window that the server of a model states. `None` if it states none, or does not answer soon.
+    /// The answer is remembered; the server is asked again after some time, and earlier if it did not answer. `now` is
+    /// the caller's monotonic clock, from any start.
+    pub async fn stated_window(&self, model: &ModelRef, now: Duration) -> Option<StatedWindow> {
+        match self.route(model) {
+            Ok(Route::Http(provider)) => self.http.stated_window(provider, model, now).await,
             Ok(Route::Script) | Err(_) => None,
         }
     }

@@ -2,30 +2,38 @@
 
 use crate::error::Error;
 use crate::row::{first, run};
-use holon_domain::provider::{LearnedLimits, LimitSource};
+use holon_domain::provider::{AskedServer, LearnedLimits, LimitSource, StoredLimits};
 use holon_domain::{Timestamp, limits};
 use rusqlite::{Connection, Row, params};
 
-/// A later lesson replaces only the limits it contains.
-pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, context_window_tokens, window_source, \
-     window_learned_at, max_output_tokens, output_learned_at) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (model_ref) DO UPDATE SET \
-     context_window_tokens = coalesce(excluded.context_window_tokens, context_window_tokens), \
-     window_source = coalesce(excluded.window_source, window_source), \
-     window_learned_at = coalesce(excluded.window_learned_at, window_learned_at), \
-     max_output_tokens = coalesce(excluded.max_output_tokens, max_output_tokens), \
-     output_learned_at = coalesce(excluded.output_learned_at, output_learned_at)";
-pub(crate) const ONE: &str = "SELECT context_window_tokens, max_output_tokens, window_source FROM model_limits \
-     WHERE model_ref = ?1";
-const ALL: &str = "SELECT context_window_tokens, max_output_tokens, window_source, model_ref, window_learned_at, \
-     output_learned_at FROM model_limits ORDER BY model_ref";
+/// A later lesson replaces only the limits it contains. One of another endpoint replaces the row.
+pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, endpoint, context_window_tokens, window_source, \
+     window_learned_at, max_output_tokens, output_learned_at, stated_window_tokens) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (model_ref) DO UPDATE SET \
+     endpoint = excluded.endpoint, \
+     context_window_tokens = coalesce(excluded.context_window_tokens, \
+         CASE WHEN endpoint IS excluded.endpoint THEN context_window_tokens END), \
+     window_source = coalesce(excluded.window_source, \
+         CASE WHEN endpoint IS excluded.endpoint THEN window_source END), \
+     window_learned_at = coalesce(excluded.window_learned_at, \
+         CASE WHEN endpoint IS excluded.endpoint THEN window_learned_at END), \
+     max_output_tokens = coalesce(excluded.max_output_tokens, \
+         CASE WHEN endpoint IS excluded.endpoint THEN max_output_tokens END), \
+     output_learned_at = coalesce(excluded.output_learned_at, \
+         CASE WHEN endpoint IS excluded.endpoint THEN output_learned_at END), \
+     stated_window_tokens = coalesce(excluded.stated_window_tokens, \
+         CASE WHEN endpoint IS excluded.endpoint THEN stated_window_tokens END)";
+pub(crate) const ONE: &str = "SELECT context_window_tokens, max_output_tokens, window_source, \
+     stated_window_tokens, endpoint FROM model_limits WHERE model_ref = ?1";
+const ALL: &str = "SELECT context_window_tokens, max_output_tokens, window_source, stated_window_tokens, endpoint, \
+     model_ref, window_learned_at, output_learned_at FROM model_limits ORDER BY model_ref";
 
 /// The learned limits of one model, for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LearnedModel {
     /// Name of the model with its provider, as `provider/model`.
     pub model_ref: String,
-    pub limits: LearnedLimits,
+    pub stored: StoredLimits,
     /// Absent without a window, and if an earlier build learned it.
     pub window_learned_at: Option<Timestamp>,
     /// Absent without an output limit, and if an earlier build learned it.
@@ -35,6 +43,7 @@ pub struct LearnedModel {
 pub(crate) fn learn(
     conn: &Connection,
     model_ref: &str,
+    server: &AskedServer,
     limits: LearnedLimits,
     at: Timestamp,
 ) -> Result<(), Error> {
@@ -49,11 +58,13 @@ pub(crate) fn learn(
         LEARN,
         params![
             model_ref,
+            server.endpoint,
             window,
             window.map(|_| source.as_str()),
             window.map(|_| at),
             output,
-            output.map(|_| at)
+            output.map(|_| at),
+            server.stated_window_tokens
         ],
     )?;
     Ok(())
@@ -61,7 +72,7 @@ pub(crate) fn learn(
 
 /// Reads the limits of a model. An implausible number counts as unknown: the row serves every agent with this model and
 /// must not stop them.
-pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<LearnedLimits, Error> {
+pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<StoredLimits, Error> {
     let row = first(conn, ONE, params![model_ref], |row| {
         Ok(to_limits(model_ref, row)?)
     })?;
@@ -72,12 +83,12 @@ pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<LearnedLimits, Er
 pub(crate) fn all(conn: &Connection) -> Result<Vec<LearnedModel>, Error> {
     let mut statement = conn.prepare(ALL)?;
     let rows = statement.query_map([], |row| {
-        let model_ref: String = row.get(3)?;
+        let model_ref: String = row.get(5)?;
         let time = |stored: Option<i64>| stored.map(Timestamp::from_millis);
         Ok(LearnedModel {
-            limits: to_limits(&model_ref, row)?,
-            window_learned_at: time(row.get(4)?),
-            output_learned_at: time(row.get(5)?),
+            stored: to_limits(&model_ref, row)?,
+            window_learned_at: time(row.get(6)?),
+            output_learned_at: time(row.get(7)?),
             model_ref,
         })
     })?;
@@ -85,14 +96,19 @@ pub(crate) fn all(conn: &Connection) -> Result<Vec<LearnedModel>, Error> {
 }
 
 /// A source that this build does not know counts as an error's.
-fn to_limits(model_ref: &str, row: &Row<'_>) -> rusqlite::Result<LearnedLimits> {
+fn to_limits(model_ref: &str, row: &Row<'_>) -> rusqlite::Result<StoredLimits> {
     let source: Option<String> = row.get(2)?;
-    Ok(LearnedLimits {
+    let limits = LearnedLimits {
         context_window_tokens: plausible(model_ref, row.get(0)?),
         max_output_tokens: plausible(model_ref, row.get(1)?),
         source: source
             .and_then(|text| LimitSource::parse(&text))
             .unwrap_or_default(),
+    };
+    Ok(StoredLimits {
+        limits,
+        endpoint: row.get(4)?,
+        stated_window_tokens: plausible(model_ref, row.get(3)?),
     })
 }
 
@@ -125,7 +141,7 @@ mod tests {
             let sql = "INSERT OR REPLACE INTO model_limits (model_ref, context_window_tokens, max_output_tokens) \
                  VALUES ('p/m', ?1, ?2)";
             run(&db.conn, sql, row).expect("writes");
-            let limits = of(&db.conn, "p/m").expect("reads");
+            let limits = of(&db.conn, "p/m").expect("reads").limits;
             assert_eq!(limits.source, LimitSource::Refusal);
             (limits.context_window_tokens, limits.max_output_tokens)
         };

@@ -17,7 +17,7 @@ use holon_domain::limits;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{MessageEnvelope, MessageLabels};
 use holon_domain::needs::Needs;
-use holon_domain::provider::LearnedLimits;
+use holon_domain::provider::StoredLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn model_limits(&self, model_ref: &str) -> Result<LearnedLimits, Error> {
+    pub fn model_limits(&self, model_ref: &str) -> Result<StoredLimits, Error> {
         model_limits::of(self.conn, model_ref)
     }
 

@@ -11,7 +11,7 @@ use crate::{agents, log, work_rows};
 use holon_domain::agent::AgentRecord;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
-use holon_domain::provider::LearnedLimits;
+use holon_domain::provider::StoredLimits;
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{OpenTurn, Phase};
@@ -52,8 +52,8 @@ pub struct TurnRows {
     pub tasks: Vec<TaskRecord>,
     /// Messages that wait to enter the turn.
     pub queued: Vec<QueueEntry>,
-    /// Limits learned from the provider of the turn's model.
-    pub learned: LearnedLimits,
+    /// Limits learned from the provider of the turn's model. They hold for one base URL of the provider.
+    pub learned: StoredLimits,
 }
 
 /// The entries of an open turn's log, in order. The log only grows, so a caller that keeps them passes them to the next

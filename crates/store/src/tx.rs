@@ -179,9 +179,10 @@ impl<'a> Tx<'a> {
             Fact::HintsCleared => hints::clear(conn, no),
             Fact::LimitLearned {
                 model_ref,
+                server,
                 limits,
                 at,
-            } => model_limits::learn(conn, model_ref, *limits, *at),
+            } => model_limits::learn(conn, model_ref, server, *limits, *at),
             Fact::WorkspaceRegistered { workspace, at } => {
                 workspaces::register(conn, workspace, *at)
             }

@@ -174,7 +174,11 @@ fn dollars(micros: u64) -> String {
 /// Renders the result of one probe, and the context window that the server states.
 pub(crate) fn probe_lines(probe: &ProbeResult) -> Vec<String> {
     let window = probe.stated_window_tokens.map(window);
-    std::iter::once(probe_result(probe)).chain(window).collect()
+    let longest = probe.longest_window_tokens.map(longest_window);
+    std::iter::once(probe_result(probe))
+        .chain(window)
+        .chain(longest)
+        .collect()
 }
 
 /// Window below which Holon's own prompt leaves little room for a conversation, in tokens.
@@ -182,12 +186,26 @@ const SMALL_WINDOW_TOKENS: u32 = 16_000;
 
 /// Renders the context window that a server states.
 fn window(tokens: u32) -> String {
-    let advice = if tokens < SMALL_WINDOW_TOKENS {
+    format!(
+        "window      {tokens} tokens, as its server says{}",
+        window_advice(tokens)
+    )
+}
+
+/// Renders the longest window of a model whose server does not state the one that a request gets.
+fn longest_window(tokens: u32) -> String {
+    format!(
+        "window      at most {tokens} tokens; its server does not say what a request gets{}",
+        window_advice(tokens)
+    )
+}
+
+const fn window_advice(tokens: u32) -> &'static str {
+    if tokens < SMALL_WINDOW_TOKENS {
         "; that is little for an agent: start the server with a larger context"
     } else {
         ""
-    };
-    format!("window      {tokens} tokens, as its server says{advice}")
+    }
 }
 
 /// Renders the result of one probe.

@@ -45,5 +45,10 @@ pub(super) fn line((number, limit): (usize, &LearnedLimit)) -> String {
         format!("answer up to {tokens} tokens, a refused request said so{time}")
     });
     let facts: Vec<String> = window.into_iter().chain(output).collect();
-    format!("{head:10}  {}: {}", limit.model, facts.join("; "))
+    let unused = match (limit.is_used, &limit.endpoint) {
+        (true, _) => String::new(),
+        (false, Some(url)) => format!("; not used, because it was learned at {url}"),
+        (false, None) => "; not used, because the server it was learned at is not known".to_owned(),
+    };
+    format!("{head:10}  {}: {}{unused}", limit.model, facts.join("; "))
 }

@@ -10,11 +10,17 @@ use holon_domain::agent::Lifecycle;
 use holon_testkit::{HostProcess, Meeting, World};
 use serde_json::json;
 use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// Number of files of the patch: the maximum, so that a kill falls between two of them.
-const FILES: usize = 200;
+/// Number of files that the patch adds. With the rewritten ones it is the maximum of a patch.
+const ADDED: usize = 196;
+/// Number of files that the patch rewrites after the first one that it adds. The former content of each is read again
+/// once it is replaced, which takes some milliseconds. So a kill falls between two files, also on a busy machine.
+const REWRITTEN: usize = 4;
+/// Bytes of a rewritten file after its first line.
+const FILLER: usize = 4 << 20;
 /// Number of worlds in which a kill may come too late before the test gives up.
 const WORLDS: u32 = 10;
 
@@ -30,29 +36,59 @@ enum PatchProgress {
 /// Files that the patch has left in the workspace.
 #[derive(Debug, PartialEq, Eq)]
 struct Traces {
-    files: usize,
+    added: usize,
+    rewritten: usize,
+    /// Files that are in place only while a patch is applied.
     staged: usize,
 }
 
 impl Traces {
     fn of(root: &Path) -> Self {
-        let names = std::fs::read_dir(root.join("d")).into_iter().flatten();
-        let names: Vec<String> = names
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        let staged = names.iter().filter(|name| name.starts_with(".holon-"));
-        let staged = staged.count();
+        let (added, rewritten) = (names(&root.join("d")), names(&root.join("old")));
+        let is_staged = |name: &&String| name.starts_with(".holon-");
+        let is_rewritten = |name: &&String| {
+            let path = root.join("old").join(name);
+            begins_with(&path, b"new\n")
+        };
         Self {
-            files: names.len() - staged,
-            staged,
+            staged: added.iter().chain(&rewritten).filter(is_staged).count(),
+            added: added.iter().filter(|name| !is_staged(name)).count(),
+            rewritten: rewritten
+                .iter()
+                .filter(|name| !is_staged(name))
+                .filter(is_rewritten)
+                .count(),
         }
     }
 
     /// Returns true if the patch has to be completed or rolled back.
     const fn is_half_done(&self) -> bool {
-        self.staged > 0 || (self.files > 0 && self.files < FILES)
+        self.staged > 0 || (self.added > 0 && self.added < ADDED)
     }
+
+    /// Asserts that all files are in place or none, and nothing else of the patch is left.
+    fn assert_whole(&self, at: PatchProgress) {
+        assert_eq!(self.staged, 0, "{at:?}");
+        let whole = [(0, 0), (ADDED, REWRITTEN)];
+        assert!(
+            whole.contains(&(self.added, self.rewritten)),
+            "{at:?}: {self:?}"
+        );
+    }
+}
+
+/// Lists the names in a directory. Empty if it is missing.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+fn begins_with(path: &Path, beginning: &[u8]) -> bool {
+    let mut found = vec![0; beginning.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut found));
+    read.is_ok() && found == beginning
 }
 
 /// A workspace, and a model that waits for the test and then patches it.
@@ -66,8 +102,17 @@ impl<'a> Scene<'a> {
     fn new(world: &'a World) -> (Self, Meeting) {
         world.write("project/a.txt", "mine\n");
         let meeting = world.meeting("ready");
+        let line = format!("{}\n", "x".repeat(64 << 10));
+        let former = format!("old\n{}", line.repeat(FILLER / line.len()));
+        for n in 0..REWRITTEN {
+            world.write(&format!("project/old/r{n}"), &former);
+        }
         let added = |n| format!("--- /dev/null\n+++ b/d/f{n}\n@@ -0,0 +1 @@\n+new\n");
-        let patch: String = (0..FILES).map(added).collect();
+        let rewritten = |n| format!("--- a/old/r{n}\n+++ b/old/r{n}\n@@ -1 +1 @@\n-old\n+new\n");
+        let patch: String = std::iter::once(added(0))
+            .chain((0..REWRITTEN).map(rewritten))
+            .chain((1..ADDED).map(added))
+            .collect();
         let rounds = json!([
             { "calls": [{ "tool": "ExecCommand", "input": { "cmd": meeting.shell() } }] },
             { "calls": [{ "tool": "ApplyPatch", "input": { "patch": patch } }] },
@@ -179,9 +224,7 @@ fn stopped_and_killed(world: &World, at: PatchProgress) -> bool {
         let mut left = std::fs::read_dir(journals(&home)).expect("journals");
         left.next().is_none()
     });
-    let Traces { files, staged } = Traces::of(&scene.root);
-    assert_eq!(staged, 0, "{at:?}");
-    assert!(files == 0 || files == FILES, "{files} files: {at:?}");
+    Traces::of(&scene.root).assert_whole(at);
     in_time
 }
 
@@ -216,9 +259,7 @@ fn hung_up_and_killed(world: &World, at: PatchProgress) -> bool {
     until("the agent is gone", || {
         !home.exists() && !journals(&home).exists()
     });
-    let Traces { files, staged } = Traces::of(&scene.root);
-    assert_eq!(staged, 0, "{at:?}");
-    assert!(files == 0 || files == FILES, "{files} files: {at:?}");
+    Traces::of(&scene.root).assert_whole(at);
     in_time
 }
 

@@ -1,8 +1,9 @@
 //! Credentials in the system's keyring, with a replacement of its program that keeps secrets in files.
 
+use crate::looking::follow;
 use crate::models::{Entry, configure};
-use crate::support::{assert_output, record, world};
-use holon_testkit::provider::{Protocol, Provider, Round, Script};
+use crate::support::{assert_output, record, wait_for_status, world};
+use holon_testkit::provider::{Fault, Protocol, Provider, RecordedRequest, Round, Script};
 use holon_testkit::{ProgramOutput, World};
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -101,4 +102,52 @@ fn a_refused_credential_leaves_the_stored_one() {
     assert_eq!(kept, SECRET);
     assert_eq!(run(&world, &set, "sk-good").code, Some(0));
     assert!(!world.path().join("bin/mine.kept").exists());
+}
+
+/// A server that accepts the key `new` and refuses every other.
+fn server() -> Provider {
+    Provider::start(Script::choose(|request: &RecordedRequest| {
+        match request.header("authorization") {
+            Some("Bearer new") => Round::text("Back again."),
+            _ => Round::fault(Fault::Unauthorized),
+        }
+    }))
+}
+
+#[test]
+fn a_key_that_was_replaced_in_the_keyring_lets_the_turn_go_on_without_a_reload() {
+    let world = with_keyring();
+    let provider = server();
+    let mut entry = Entry::new("work", Protocol::Chat, provider.base_url());
+    entry.auth = Some(
+        "{ source = \"credential_profile\", kind = \"api_key\", profile = \"mine\" }".to_owned(),
+    );
+    configure(&world, "model.default = \"work/any\"\n", &[entry]);
+    let set = [
+        "config",
+        "credentials",
+        "set",
+        "mine",
+        "--stdin",
+        "--keyring",
+    ];
+    assert_eq!(run(&world, &set, "old").code, Some(0));
+    let path = format!("{}:/usr/bin:/bin", world.path().join("bin").display());
+    let served = world.serve_with(&[], &[("PATH", &path)]);
+    assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));
+    wait_for_status(&world, "is missing or refused");
+    // The same steps as those of the command, which would also reload the settings of a host that it reaches.
+    world.write("bin/mine.kept", "new");
+    let file = world.home().join("credentials.json");
+    let fresh = file.with_extension("fresh");
+    std::fs::copy(&file, &fresh).unwrap();
+    std::fs::rename(&fresh, &file).unwrap();
+    let told = follow(&world, "main", 2);
+    assert_eq!(told[1]["text"], "Back again.", "{told:?}");
+    let step = told[0]["action_required"]["next_step"].as_str().unwrap();
+    assert!(
+        step.contains("holon config credentials set mine; the turn then goes on by itself"),
+        "{step}"
+    );
+    assert_eq!(served.terminate().0, Some(0));
 }

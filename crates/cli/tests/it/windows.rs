@@ -48,7 +48,27 @@ fn a_stated_window_is_used_kept_and_shown_with_its_source() {
     assert!(doctor.stdout.contains(words), "{doctor:?}");
     let json = world.run(&["config", "doctor", "--json"]).json();
     assert_eq!(json["learned_limits"][0]["window_source"], "server");
+    assert_eq!(json["learned_limits"][0]["is_used"], true);
     assert_eq!(json["running_host"]["default_model"], "mine/m");
+
+    // Another server may serve the model with another window.
+    let moved = ["config", "providers", "set", "mine", "--base-url"];
+    let elsewhere = Provider::start(Script::of([]));
+    let url = format!("{}/v1", elsewhere.base_url());
+    let set = world.run(&[&moved[..], &[url.as_str()]].concat());
+    assert_eq!(set.code, Some(0), "{set:?}");
+    assert_eq!(policy(&world)["source"], "unknown_fallback");
+    let doctor = world.run(&["config", "doctor"]);
+    let words = format!(
+        "not used, because it was learned at {}/v1",
+        provider.base_url()
+    );
+    let shown = doctor
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(shown.contains(&words), "{doctor:?}");
     assert_eq!(served.terminate().0, Some(0));
     provider.finish();
 }

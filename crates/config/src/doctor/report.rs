@@ -49,7 +49,7 @@ pub struct RetryPolicy {
     pub base_backoff_ms: u64,
     /// Factor by which each further pause is longer.
     pub backoff_growth: u64,
-    /// The same while somebody waits for the answer.
+    /// The same while a caller waits for the answer.
     pub attended_backoff_growth: u64,
     /// Longest pause between tries.
     pub max_backoff_ms: u64,

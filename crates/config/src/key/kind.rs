@@ -75,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// The value that somebody wrote as bare text: in a variable or on the command line.
+    /// The value of a bare text from a variable or the command line.
     ///
     /// # Errors
     /// What would be right.

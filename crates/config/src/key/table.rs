@@ -46,7 +46,7 @@ const EVENT_BYTES: Kind = Kind::Number {
     min: 1 << 20,
     max: i64::MAX as u64,
 };
-/// A day: whoever waits longer for one answer waits for nothing.
+/// A day. No answer of a model takes longer.
 const SECONDS: Kind = Kind::Number {
     min: 1,
     max: 86_400,
@@ -115,7 +115,7 @@ pub const KEYS: &[Key] = &[
         "model.unknown_fallback.context_window_tokens",
         WINDOW,
         "32000",
-        "Window assumed for a model nobody knows.",
+        "Window assumed for an unknown model.",
     ),
     with_default(
         "model.unknown_fallback.effective_context_window_percent",

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod auth;
 
-/// A key of a family that somebody set, for the list of effective settings.
+/// A key of a family that is set, for the list of effective settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Explicit {
     pub(crate) path: KeyPath,

@@ -6,7 +6,7 @@ use holon_domain::compaction::Compaction;
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ReplyBlock, StopReason};
-use holon_domain::provider::LearnedLimits;
+use holon_domain::provider::{AskedServer, LearnedLimits};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolError;
 use holon_domain::turn::LogSeq;
@@ -98,6 +98,7 @@ pub struct RoundAnswer {
     pub context: ContextSize,
     /// Limits learned from the answer, such as a context window that is wider than recorded.
     pub learned: Option<LearnedLimits>,
+    pub server: AskedServer,
     pub timing: RoundTiming,
 }
 
@@ -144,6 +145,7 @@ pub fn blocks(lineage: &str, reply: Vec<ReplyBlock>, entropy: &mut dyn Entropy) 
 pub struct FailedAttempt {
     pub failure: ModelFailure,
     pub timing: RoundTiming,
+    pub server: AskedServer,
     /// Messages that the request contained. They are still queued.
     pub interjected: Vec<QueueEntry>,
     /// Estimated tokens of the request; 0 if none was built.

@@ -15,7 +15,7 @@ use holon_domain::event::{
     Event, ModelLimitLearned, ProviderFallbackSelected, ProviderRetryScheduled,
 };
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
-use holon_domain::provider::LearnedLimits;
+use holon_domain::provider::{AskedServer, LearnedLimits};
 use holon_domain::timer::DueAction;
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, PromptCeiling, ResumeMark, TerminalReason};
 use holon_domain::{limits, text};
@@ -48,7 +48,7 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
         turn.usage.add(usage);
         draft.agent.totals.usage.add(usage);
     }
-    learn(draft, &turn, failure.learned);
+    learn(draft, &turn, failed.server, failure.learned);
     let verdict = attempt::judge(failure, attempt_state(&turn), draft.entropy.next());
     let next = choose_action(draft, &turn, failure.kind, verdict);
     turn.offline_ms = match verdict {
@@ -248,17 +248,26 @@ fn park(
     back_off(draft, turn, failed, wait_ms, PauseCause::Quota);
 }
 
-/// Stores limits learned from a provider. They hold for every agent of the host.
-pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<LearnedLimits>) {
-    if let Some(limits) = learned {
+/// Stores limits learned from a provider in a round. They hold for every agent of the host, as long as the provider has
+/// this base URL.
+pub(super) fn learn(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    server: &AskedServer,
+    learned: Option<LearnedLimits>,
+) {
+    if let Some(limits) = server.lesson(learned) {
         let model_ref = turn.model_ref();
         draft.event(Event::ModelLimitLearned(ModelLimitLearned {
             model_ref: model_ref.clone(),
+            endpoint: server.endpoint.clone(),
+            stated_window_tokens: server.stated_window_tokens,
             limits,
         }));
         let at = draft.now;
         draft.fact(Fact::LimitLearned {
             model_ref,
+            server: server.clone(),
             limits,
             at,
         });

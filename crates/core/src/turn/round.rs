@@ -41,7 +41,7 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     turn.rounds += 1;
     (turn.offline_ms, turn.parks) = (0, 0);
     turn.patience = Patience::default();
-    learn(draft, &turn, answer.learned);
+    learn(draft, &turn, &answer.server, answer.learned);
     record_frame(draft, &turn, answer);
     record_compaction(draft, &turn, answer);
     work::handle_answered_request(draft, &mut turn, answer);

@@ -48,6 +48,7 @@ fn fail(world: &mut World, failure: ModelFailure) {
         attempt: Box::new(FailedAttempt {
             failure,
             timing,
+            server: Default::default(),
             interjected: world.interjections(),
             request_tokens: 0,
         }),

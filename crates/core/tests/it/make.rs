@@ -189,6 +189,7 @@ impl ModelAnswer {
         let words = (!self.words.is_empty()).then_some(words);
         RoundAnswer {
             learned: None,
+            server: Default::default(),
             blocks: Arc::new(words.into_iter().chain(calls).collect()),
             stop_reason: self.stop,
             usage: TokenUsage::new(10, 2),
@@ -269,6 +270,7 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
         attempt: Box::new(FailedAttempt {
             failure: ModelFailure::new(kind, "the provider said no"),
             timing: timing(at),
+            server: Default::default(),
             interjected: Vec::new(),
             request_tokens: 0,
         }),

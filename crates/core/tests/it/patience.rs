@@ -60,6 +60,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
         attempt: Box::new(FailedAttempt {
             failure: ModelFailure::new(kind, "it failed."),
             timing,
+            server: Default::default(),
             interjected,
             request_tokens: 0,
         }),

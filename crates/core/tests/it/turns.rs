@@ -31,6 +31,7 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
             attempt: Box::new(FailedAttempt {
                 failure,
                 timing,
+                server: Default::default(),
                 interjected: Vec::new(),
                 request_tokens: 0,
             }),
@@ -70,6 +71,7 @@ fn a_prompt_that_does_not_fit_is_compacted_once_in_each_round_and_then_fails() {
             attempt: Box::new(FailedAttempt {
                 failure: ModelFailure::new(ModelFailureKind::ContextLengthExceeded, "too long"),
                 timing: make::timing(world.now),
+                server: Default::default(),
                 interjected: Vec::new(),
                 request_tokens,
             }),

@@ -1,8 +1,12 @@
 //! Credentials for the router. They are looked up for every call, so that a renewed login or a new profile is used at
-//! once. Only the output of a credential command is cached, for a short time; the command is run again after a refusal.
+//! once. Only the output of a credential command and of the keyring is cached, for a short time; the command is run again
+//! after a refusal.
 //!
 //! Invariant: no secret is shown. The output of a command appears in no error and in no log.
 
+mod keyring_look;
+
+use self::keyring_look::{FileStamp, KeyringLooks};
 use super::wall_clock;
 use async_trait::async_trait;
 use holon_config::{Env, Found, ProviderEntry, Providers};
@@ -23,8 +27,23 @@ const COMMAND_BYTES: usize = 64 << 10;
 /// Time a credential is cached; shorter than the lifetime of any token worth a command.
 const CACHE_TIME: Duration = Duration::from_secs(5 * 60);
 
-/// The cached credential of one provider, and the time it was printed.
-type CachedSecret = Arc<tokio::sync::Mutex<Option<(Instant, SecretString)>>>;
+/// The cached credential of one provider.
+type CachedSecret = Arc<tokio::sync::Mutex<Option<PrintedSecret>>>;
+
+/// A credential that a command printed.
+struct PrintedSecret {
+    at: Instant,
+    /// The credential file when the keyring's program was run; absent for other commands.
+    stamp: Option<FileStamp>,
+    secret: SecretString,
+}
+
+/// A command that prints a credential.
+struct SecretCommand {
+    argv: Vec<String>,
+    /// The credential file as it is now, if the command belongs to the keyring.
+    stamp: Option<FileStamp>,
+}
 
 /// Looks up the credentials of a host's providers.
 pub(crate) struct Keys {
@@ -32,6 +51,7 @@ pub(crate) struct Keys {
     env: Env,
     home: PathBuf,
     commands: Mutex<HashMap<String, CachedSecret>>,
+    looks: KeyringLooks,
     /// The last refused credential of each provider.
     refused: Mutex<HashMap<String, RefusedCredential>>,
 }
@@ -59,20 +79,32 @@ impl Keys {
             env,
             home,
             commands: Mutex::default(),
+            looks: KeyringLooks::default(),
             refused: Mutex::default(),
         }
     }
 
-    /// Returns true if a provider has a usable credential other than the one that was refused last. A command is not
-    /// run for this, so a credential that a command prints never counts as renewed.
+    /// Returns true if a provider has a usable credential other than the one that was refused last. The operator's
+    /// command is not run for this, so a credential that it prints never counts as renewed. The keyring is read once
+    /// after each change of the credential file.
     pub(crate) async fn is_renewed(&self, provider: &str) -> bool {
         let Some(entry) = self.providers.get(provider).cloned() else {
             return false;
         };
         let now = match self.find_source(entry).await {
-            Ok(Found::NotNeeded) => None,
-            Ok(Found::Secret { secret, .. }) => Some(secret),
-            Ok(Found::Command { .. }) | Err(_) => return false,
+            Ok((Found::NotNeeded, _)) => None,
+            Ok((Found::Secret { secret, .. }, _)) => Some(secret),
+            Ok((Found::Command { argv, .. }, Some(stamp)))
+                if self.looks.is_outdated(provider, stamp) =>
+            {
+                let stamp = Some(stamp);
+                let printed = self.command_secret(provider, SecretCommand { argv, stamp }, None);
+                match printed.await {
+                    Ok(secret) => Some(secret),
+                    Err(_) => return false,
+                }
+            }
+            Ok((Found::Command { .. }, _)) | Err(_) => return false,
         };
         match self.refused().get(provider) {
             Some(RefusedCredential::Sent(before)) => !is_same(before.as_ref(), now.as_ref()),
@@ -92,11 +124,17 @@ impl Keys {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds the source of a credential. It reads files, so it runs off the async threads.
-    async fn find_source(&self, entry: ProviderEntry) -> Result<Found, String> {
+    /// Finds the source of a credential, with the state of the credential file before it was read. It reads files, so it
+    /// runs off the async threads.
+    async fn find_source(
+        &self,
+        entry: ProviderEntry,
+    ) -> Result<(Found, Option<FileStamp>), String> {
         let (env, home) = (self.env.clone(), self.home.clone());
         let lookup = tokio::task::spawn_blocking(move || {
-            holon_config::credential(&entry, &env, &home, wall_clock())
+            let stamp = FileStamp::read(&entry, &home);
+            let found = holon_config::credential(&entry, &env, &home, wall_clock());
+            found.map(|found| (found, stamp))
         });
         match lookup.await {
             Ok(found) => found.map_err(|error| error.to_string()),
@@ -115,14 +153,18 @@ impl Keys {
             return Err(self.providers.unknown(provider));
         };
         let (kind, secret, account_id) = match self.find_source(entry).await? {
-            Found::NotNeeded => return Ok(None),
-            Found::Secret {
-                kind,
-                secret,
-                account_id,
-            } => (kind, secret, account_id),
-            Found::Command { argv, kind } => {
-                let secret = self.command_secret(provider, &argv, refused).await?;
+            (Found::NotNeeded, _) => return Ok(None),
+            (
+                Found::Secret {
+                    kind,
+                    secret,
+                    account_id,
+                },
+                _,
+            ) => (kind, secret, account_id),
+            (Found::Command { argv, kind }, stamp) => {
+                let command = SecretCommand { argv, stamp };
+                let secret = self.command_secret(provider, command, refused).await?;
                 (kind, secret, None)
             }
         };
@@ -134,23 +176,32 @@ impl Keys {
     }
 
     /// Returns the output of the provider's command. One caller runs it at a time, and the others use its result,
-    /// unless it is the refused secret.
+    /// unless it is the refused secret, or the credential file has changed since the keyring was read.
     async fn command_secret(
         &self,
         provider: &str,
-        argv: &[String],
+        command: SecretCommand,
         refused: Option<&SecretString>,
     ) -> Result<SecretString, String> {
+        let SecretCommand { argv, stamp } = command;
         let cached = Arc::clone(self.cached().entry(provider.to_owned()).or_default());
         let mut cached = cached.lock().await;
-        if let Some((at, secret)) = &*cached
-            && at.elapsed() < CACHE_TIME
-            && !is_same(refused, Some(secret))
+        if let Some(printed) = &*cached
+            && printed.at.elapsed() < CACHE_TIME
+            && printed.stamp == stamp
+            && !is_same(refused, Some(&printed.secret))
         {
-            return Ok(secret.clone());
+            return Ok(printed.secret.clone());
         }
-        let secret = run(provider, argv).await?;
-        *cached = Some((Instant::now(), secret.clone()));
+        if let Some(stamp) = stamp {
+            self.looks.note(provider, stamp);
+        }
+        let secret = run(provider, &argv).await?;
+        *cached = Some(PrintedSecret {
+            at: Instant::now(),
+            stamp,
+            secret: secret.clone(),
+        });
         Ok(secret)
     }
 }

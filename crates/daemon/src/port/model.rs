@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
+use holon_domain::provider::{ModelPolicy, PolicySource, StatedWindow};
 use holon_engine::ports::ModelClient;
 use holon_llm::{HttpLimits, Router, Secrets};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Directory of relative scripts for the scripted provider, in the home.
@@ -79,11 +80,12 @@ impl ProviderBinding {
         self.keys.is_renewed(provider).await
     }
 
-    /// Returns the context window that the server of a model states, if the settings and the table know none.
-    pub(crate) async fn stated_window(&self, model: &ModelRef) -> Option<u32> {
+    /// Returns the context window that the server of a model states, if the settings and the table know none. For a
+    /// binding that asks once.
+    pub(crate) async fn stated_window(&self, model: &ModelRef) -> Option<StatedWindow> {
         let policy = self.catalog.policy(model, &self.max_output_tokens);
         match policy.source {
-            PolicySource::UnknownFallback => self.router.stated_window(model).await,
+            PolicySource::UnknownFallback => self.router.stated_window(model, Duration::ZERO).await,
             PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {
                 None
             }
@@ -167,9 +169,12 @@ impl ModelClient for Models {
         bound.catalog.policy(model, &bound.max_output_tokens)
     }
 
-    async fn stated_limits(&self, model: &ModelRef) -> Option<LearnedLimits> {
-        let window = self.current().router.stated_window(model).await?;
-        Some(LearnedLimits::window(window, LimitSource::Server))
+    fn endpoint(&self, model: &ModelRef) -> Option<String> {
+        self.current().router.endpoint(model)
+    }
+
+    async fn stated_window(&self, model: &ModelRef, now: Duration) -> Option<StatedWindow> {
+        self.current().router.stated_window(model, now).await
     }
 
     fn watch_credential(&self, provider: &str) {

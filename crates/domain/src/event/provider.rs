@@ -109,6 +109,13 @@ pub struct ProviderFallbackSelected {
 pub struct ModelLimitLearned {
     /// Model the limits belong to, as `provider/model`.
     pub model_ref: String,
+    /// Base URL of the provider for which the limits hold. Absent for a model without a server, and in events of
+    /// earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// Context window that the server described before the round, in tokens. Absent if it is not new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated_window_tokens: Option<u32>,
     /// The fields `context_window_tokens` and `max_output_tokens`, each present if it was learned, and `source`:
     /// `refusal` for a provider's error, `server` for the server's description of itself, `answer` for an answer that
     /// took more than was known.

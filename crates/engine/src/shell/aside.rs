@@ -46,11 +46,7 @@ impl Shell {
         let seen = self.take_backs.of(agent_id);
         match read.await {
             Ok(value) => Ok(value),
-            Err(error) => {
-                let error = Error::of_agent(agent_id, error);
-                self.note_unreadable(&error, seen).await;
-                Err(error)
-            }
+            Err(error) => Err(self.note_read_failure(agent_id, error, seen).await),
         }
     }
 
@@ -62,22 +58,33 @@ impl Shell {
         error: WriteError,
         seen: u64,
     ) -> Error {
-        let error = match error {
+        match error {
             WriteError::Store(
                 error @ (holon_store::Error::Row { .. } | holon_store::Error::Aside { .. }),
-            ) => Error::of_agent(agent_id, error),
-            other => return engine_error(other),
-        };
-        self.note_unreadable(&error, seen).await;
-        error
+            ) => self.note_read_failure(agent_id, error, seen).await,
+            other => engine_error(other),
+        }
     }
 
-    /// Puts the agent aside if the error says that it is unreadable. If the mark cannot be written, the next operation
-    /// that meets the row tries again.
-    pub(super) async fn note_unreadable(&self, error: &Error, seen: u64) {
-        if let Error::AgentAside { agent_id, reason } = error {
+    /// Converts the error of a look at one agent. An unreadable row puts the agent aside. If the mark cannot be written,
+    /// the next operation that meets the row tries again.
+    ///
+    /// A look that met the mark writes nothing: it may have seen the rows just before the commit that brings the agent
+    /// back, and would renew the mark after it.
+    pub(super) async fn note_read_failure(
+        &self,
+        agent_id: &AgentId,
+        error: holon_store::Error,
+        seen: u64,
+    ) -> Error {
+        let is_marked = matches!(error, holon_store::Error::Aside { .. });
+        let error = Error::of_agent(agent_id, error);
+        if let Error::AgentAside { reason, .. } = &error
+            && !is_marked
+        {
             self.put_aside(agent_id, reason.clone(), seen).await;
         }
+        error
     }
 
     /// Puts an agent aside, unless it was brought back since the fault was found.

@@ -3,7 +3,6 @@
 //! detected at the next entry or after the longest sleep.
 
 use super::{ClockWatch, Shell};
-use crate::error::Error;
 use holon_core::Input;
 use holon_domain::{Timestamp, limits};
 use holon_store::{DueCursor, DueRow};
@@ -117,9 +116,8 @@ impl Shell {
         let seen = self.take_backs.all();
         let page = self.store.due(&scope, horizon, after, room).await?;
         for (agent_id, error) in page.unreadable {
-            let error = Error::of_agent(&agent_id, error);
             let seen = seen.get(&agent_id).copied().unwrap_or(0);
-            self.note_unreadable(&error, seen).await;
+            self.note_read_failure(&agent_id, error, seen).await;
         }
         let mut due = page.rows;
         let next = due.iter().map(|row| row.time.at()).find(|at| *at > now);

@@ -10,7 +10,7 @@ use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::{ModelFailure, ModelRef};
-use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
+use holon_domain::provider::{AskedServer, ModelPolicy, PolicySource, StatedWindow};
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -30,12 +30,14 @@ impl Shell {
             return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
         let policy = self.ports.model.policy(model);
+        let endpoint = self.ports.model.endpoint(model);
         let stated = tokio::select! {
-            stated = self.stated_limits(model, policy) => stated,
+            stated = self.stated_window(model, policy) => stated,
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
-        let stated = model_request::add_statement(&mut rows, stated);
+        rows.learned = rows.learned.at(endpoint);
+        let stated = model_request::add_statement(&mut rows, policy, stated);
         let files = RequestFiles {
             plan: self.look_at_plan(&rows).await,
             guidance: self.read_guidance(&rows).await,
@@ -79,10 +81,13 @@ impl Shell {
         Some(round.outcome(stamp, reply, timing, entropy.as_mut()))
     }
 
-    /// Asks the server of a model for the limits that are otherwise assumed.
-    async fn stated_limits(&self, model: &ModelRef, policy: ModelPolicy) -> Option<LearnedLimits> {
+    /// Asks the server of a model for the window that is otherwise assumed.
+    async fn stated_window(&self, model: &ModelRef, policy: ModelPolicy) -> Option<StatedWindow> {
         match policy.source {
-            PolicySource::UnknownFallback => self.ports.model.stated_limits(model).await,
+            PolicySource::UnknownFallback => {
+                let now = self.ports.clock.elapsed();
+                self.ports.model.stated_window(model, now).await
+            }
             PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {
                 None
             }
@@ -136,6 +141,7 @@ impl Shell {
             attempt: Box::new(FailedAttempt {
                 failure,
                 timing,
+                server: AskedServer::default(),
                 interjected: Vec::new(),
                 request_tokens: 0,
             }),

@@ -6,34 +6,49 @@ use holon_domain::delta::TextSink;
 use holon_domain::model::{
     ModelChain, ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest,
 };
-use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
+use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_engine::ports::ModelClient;
 use holon_engine::{Conduct, Host};
 use holon_testkit::ports::{ScriptedModel, failure, says};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 fn model(text: &str) -> ModelRef {
     ModelRef::parse(text).expect("a model")
 }
 
+const fn exactly(tokens: u32) -> Option<StatedWindow> {
+    Some(StatedWindow::Exactly(tokens))
+}
+
 /// The house's model behind a server that states a context window.
 #[derive(Debug)]
 struct StatingModel {
     asked: Arc<ScriptedModel>,
-    /// 0 if the server states nothing.
-    window: AtomicU32,
+    /// Absent if the server states nothing.
+    window: Mutex<Option<StatedWindow>>,
+    endpoint: Mutex<String>,
     statements: AtomicU32,
 }
 
 impl StatingModel {
-    fn new(house: &House, window: u32) -> Arc<Self> {
+    fn new(house: &House, window: Option<StatedWindow>) -> Arc<Self> {
         Arc::new(Self {
             asked: Arc::clone(&house.model),
-            window: AtomicU32::new(window),
+            window: Mutex::new(window),
+            endpoint: Mutex::new("http://one/v1".to_owned()),
             statements: AtomicU32::new(0),
         })
+    }
+
+    fn state(&self, window: Option<StatedWindow>) {
+        *self.window.lock().expect("a lock") = window;
+    }
+
+    fn move_to(&self, endpoint: &str) {
+        endpoint.clone_into(&mut self.endpoint.lock().expect("a lock"));
     }
 }
 
@@ -61,15 +76,18 @@ impl ModelClient for StatingModel {
         ModelPolicy { source, ..policy }
     }
 
-    async fn stated_limits(&self, _model: &ModelRef) -> Option<LearnedLimits> {
+    fn endpoint(&self, _model: &ModelRef) -> Option<String> {
+        Some(self.endpoint.lock().expect("a lock").clone())
+    }
+
+    async fn stated_window(&self, _model: &ModelRef, _now: Duration) -> Option<StatedWindow> {
         self.statements.fetch_add(1, Ordering::Relaxed);
-        let window = self.window.load(Ordering::Relaxed);
-        (window > 0).then(|| LearnedLimits::window(window, LimitSource::Server))
+        *self.window.lock().expect("a lock")
     }
 }
 
 /// Starts a host whose one model has an assumed window, with a server that states this one, and creates `main`.
-async fn stating_house(window: u32) -> (House, Arc<StatingModel>, Host) {
+async fn stating_house(window: Option<StatedWindow>) -> (House, Arc<StatingModel>, Host) {
     let house = House::asking(ModelChain::only(model("local/unknown")));
     let stating = StatingModel::new(&house, window);
     let host = house
@@ -77,6 +95,25 @@ async fn stating_house(window: u32) -> (House, Arc<StatingModel>, Host) {
         .await;
     create(&host, "main").await;
     (house, stating, host)
+}
+
+/// A refusal that names the real limits.
+fn refused() -> Result<ModelReply, ModelFailure> {
+    Err(ModelFailure {
+        learned: Some(LearnedLimits {
+            context_window_tokens: Some(4_000),
+            max_output_tokens: Some(1_000),
+            ..LearnedLimits::default()
+        }),
+        ..failure(ModelFailureKind::InvalidRequest)
+    })
+}
+
+/// Sends a prompt and answers it. `number` is the number of briefs afterwards.
+async fn answer_one(house: &House, host: &Host, number: usize) {
+    prompt(host, "main", "a question").await;
+    house.model.next().await.answer(says("an answer"));
+    briefs(host, "main", number).await;
 }
 
 async fn window(host: &Host) -> (u32, PolicySource) {
@@ -87,7 +124,7 @@ async fn window(host: &Host) -> (u32, PolicySource) {
 
 #[tokio::test]
 async fn a_window_that_the_server_states_beats_the_assumed_one_from_the_first_request_on() {
-    let (house, stating, host) = stating_house(8_000).await;
+    let (house, stating, host) = stating_house(exactly(8_000)).await;
     prompt(&host, "main", &"words ".repeat(40_000)).await;
     let first = house.model.next().await;
     // The prompt is larger than the stated window, so the answer gets the least room there is.
@@ -97,7 +134,7 @@ async fn a_window_that_the_server_states_beats_the_assumed_one_from_the_first_re
     assert_eq!(window(&host).await, (8_000, PolicySource::Learned));
 
     // A server that was started anew with another window is believed.
-    stating.window.store(64_000, Ordering::Relaxed);
+    stating.state(exactly(64_000));
     prompt(&host, "main", "again").await;
     house.model.next().await.answer(says("two"));
     briefs(&host, "main", 2).await;
@@ -106,26 +143,72 @@ async fn a_window_that_the_server_states_beats_the_assumed_one_from_the_first_re
 
 #[tokio::test]
 async fn an_error_that_contradicts_the_servers_statement_is_believed_instead() {
-    let (house, _, host) = stating_house(64_000).await;
+    let (house, stating, host) = stating_house(exactly(64_000)).await;
     prompt(&host, "main", "hello").await;
-    house.model.next().await.answer(Err(ModelFailure {
-        learned: Some(LearnedLimits {
-            context_window_tokens: Some(4_000),
-            max_output_tokens: Some(1_000),
-            source: LimitSource::Refusal,
-        }),
-        ..failure(ModelFailureKind::InvalidRequest)
-    }));
+    house.model.next().await.answer(refused());
     let second = house.model.next().await;
     assert!(second.request.max_output_tokens <= 1_000);
     second.answer(says("now it fits"));
     briefs(&host, "main", 1).await;
     assert_eq!(window(&host).await, (4_000, PolicySource::Learned));
+
+    // The same statement was contradicted, so repeating it changes nothing. Another one is a server that was started
+    // anew.
+    answer_one(&house, &host, 2).await;
+    assert_eq!(window(&host).await, (4_000, PolicySource::Learned));
+    stating.state(exactly(16_000));
+    answer_one(&house, &host, 3).await;
+    assert_eq!(window(&host).await, (16_000, PolicySource::Learned));
+}
+
+#[tokio::test]
+async fn a_window_that_an_error_taught_is_widened_by_what_the_server_says_later() {
+    let (house, stating, host) = stating_house(None).await;
+    prompt(&host, "main", "hello").await;
+    house.model.next().await.answer(refused());
+    house.model.next().await.answer(says("now it fits"));
+    briefs(&host, "main", 1).await;
+    assert_eq!(window(&host).await, (4_000, PolicySource::Learned));
+    stating.state(exactly(16_000));
+    answer_one(&house, &host, 2).await;
+    assert_eq!(window(&host).await, (16_000, PolicySource::Learned));
+}
+
+#[tokio::test]
+async fn an_upper_bound_of_the_server_narrows_the_assumed_window_and_does_not_widen_it() {
+    let (house, stating, host) = stating_house(Some(StatedWindow::AtMost(131_072))).await;
+    answer_one(&house, &host, 1).await;
+    assert_eq!(window(&host).await, (32_000, PolicySource::UnknownFallback));
+    stating.state(Some(StatedWindow::AtMost(8_000)));
+    answer_one(&house, &host, 2).await;
+    assert_eq!(window(&host).await, (8_000, PolicySource::Learned));
+    stating.state(exactly(4_000));
+    answer_one(&house, &host, 3).await;
+    assert_eq!(window(&host).await, (4_000, PolicySource::Learned));
+}
+
+#[tokio::test]
+async fn limits_of_a_server_do_not_hold_for_another_one() {
+    let (house, stating, host) = stating_house(None).await;
+    prompt(&host, "main", "hello").await;
+    house.model.next().await.answer(refused());
+    house.model.next().await.answer(says("now it fits"));
+    briefs(&host, "main", 1).await;
+    assert_eq!(window(&host).await, (4_000, PolicySource::Learned));
+    stating.move_to("http://two/v1");
+    assert_eq!(window(&host).await, (32_000, PolicySource::UnknownFallback));
+    prompt(&host, "main", "again").await;
+    let asked = house.model.next().await;
+    assert_eq!(asked.request.max_output_tokens, 4_096);
+    asked.answer(says("two"));
+    briefs(&host, "main", 2).await;
+    stating.move_to("http://one/v1");
+    assert_eq!(window(&host).await, (4_000, PolicySource::Learned));
 }
 
 #[tokio::test]
 async fn a_failed_round_keeps_what_the_server_stated() {
-    let (house, _stating, host) = stating_house(8_000).await;
+    let (house, _stating, host) = stating_house(exactly(8_000)).await;
     prompt(&host, "main", "hello").await;
     for _ in 0..2 {
         let refused = Err(failure(ModelFailureKind::ContextLengthExceeded));
@@ -138,7 +221,7 @@ async fn a_failed_round_keeps_what_the_server_stated() {
 #[tokio::test]
 async fn a_server_is_not_asked_for_a_window_that_the_operator_set() {
     let house = House::asking(ModelChain::only(model("set/known")));
-    let stating = StatingModel::new(&house, 8_000);
+    let stating = StatingModel::new(&house, exactly(8_000));
     let host = house
         .start_on(Conduct::default(), Arc::clone(&stating) as Arc<_>)
         .await;

@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_fits_is_read_as_anyone_reads_it(value in any_json()) {
+        fn a_document_within_the_bound_parses_like_serde_json(value in any_json()) {
             let document = value.to_string();
             let read: Value = serde_json::from_str(&document).unwrap();
             prop_assert_eq!(parse(document.as_bytes()).unwrap(), read);

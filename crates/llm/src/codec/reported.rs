@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_inside_an_answer_is_classed_by_its_words_its_code_its_type_and_its_number() {
+    fn an_error_inside_an_answer_is_classified_by_message_code_type_and_number() {
         let too_long = json!({"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"});
         assert_eq!(kind(&too_long), Kind::ContextLengthExceeded);
         let quota =
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_an_error_are_kept() {
+    fn the_message_of_an_error_is_kept() {
         let message = |error: &Value| match fault(error) {
             Fault::Reported { message, .. } => message,
             other @ (Fault::Malformed { .. } | Fault::CutOff) => panic!("{other:?}"),

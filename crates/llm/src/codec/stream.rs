@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Tells the reader of a stream how it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The event only keeps the connection open.
+    /// The event brought no content. It may only keep the connection open.
     Idle,
     /// The event brought content; more follows.
     More,
@@ -31,6 +31,11 @@ impl Budget {
         Self { most, left: most }
     }
 
+    /// Bytes that are not taken yet.
+    pub(super) const fn left(&self) -> usize {
+        self.left
+    }
+
     /// Counts bytes that are kept.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Fault> {
         let Some(left) = self.left.checked_sub(bytes) else {
@@ -44,9 +49,20 @@ impl Budget {
     }
 }
 
+/// Data of the last event of a Chat Completions stream. Some gateways add it to other protocols.
+const END_MARK: &str = "[DONE]";
+
 /// The assembler of one streamed answer.
 #[derive(Debug)]
-pub(crate) enum Assembler {
+pub(crate) struct Assembler {
+    document: Document,
+    /// True after the terminal event. Later events are ignored.
+    is_over: bool,
+}
+
+/// The part of an answer that has arrived, by protocol.
+#[derive(Debug)]
+enum Document {
     Responses(responses::Assembler),
     Anthropic(anthropic::Assembler),
     Chat(chat::Assembler),
@@ -55,12 +71,16 @@ pub(crate) enum Assembler {
 impl Assembler {
     /// Starts an answer of at most `most` bytes.
     pub(crate) fn new(transport: Transport, most: usize) -> Self {
-        match transport {
+        let document = match transport {
             Transport::OpenaiResponses | Transport::OpenaiCodexResponses => {
-                Self::Responses(responses::Assembler::new(most))
+                Document::Responses(responses::Assembler::new(most))
             }
-            Transport::AnthropicMessages => Self::Anthropic(anthropic::Assembler::new(most)),
-            Transport::OpenaiChatCompletions => Self::Chat(chat::Assembler::new(most)),
+            Transport::AnthropicMessages => Document::Anthropic(anthropic::Assembler::new(most)),
+            Transport::OpenaiChatCompletions => Document::Chat(chat::Assembler::new(most)),
+        };
+        Self {
+            document,
+            is_over: false,
         }
     }
 
@@ -71,24 +91,39 @@ impl Assembler {
         data: &str,
         text: &mut dyn FnMut(&str),
     ) -> Result<Progress, Fault> {
-        if data.trim().is_empty() {
-            return Ok(Progress::Idle);
+        if self.is_over {
+            return Ok(Progress::Done);
         }
-        match self {
-            Self::Responses(assembler) => assembler.event(name, data, text),
-            Self::Anthropic(assembler) => assembler.event(name, data, text),
-            Self::Chat(assembler) => assembler.event(name, data, text),
-        }
+        let progress = match (&mut self.document, data.trim()) {
+            (_, "") => Progress::Idle,
+            (Document::Chat(_), END_MARK) => Progress::Done,
+            (Document::Responses(_) | Document::Anthropic(_), END_MARK) => Progress::Idle,
+            (Document::Responses(assembler), data) => assembler.event(name, data, text)?,
+            (Document::Anthropic(assembler), data) => assembler.event(name, data, text)?,
+            (Document::Chat(assembler), data) => assembler.event(name, data, text)?,
+        };
+        self.is_over = progress == Progress::Done;
+        Ok(progress)
     }
 
-    /// Returns the whole document after the stream has ended.
+    /// Returns the whole document after the stream has ended, or that the stream was cut off.
     pub(crate) fn finish(self) -> Result<Value, Fault> {
-        match self {
-            Self::Responses(assembler) => assembler.finish(),
-            Self::Anthropic(assembler) => assembler.finish(),
-            Self::Chat(assembler) => assembler.finish(),
+        match self.document {
+            Document::Chat(assembler) if self.is_over || assembler.has_reason_to_stop() => {
+                Ok(assembler.finish())
+            }
+            Document::Anthropic(assembler) if self.is_over => Ok(assembler.finish()),
+            Document::Responses(assembler) => assembler.finish(),
+            Document::Chat(_) | Document::Anthropic(_) => Err(Fault::CutOff),
         }
     }
+}
+
+/// Parses an event that names its kind in the member `type`, or in the frame.
+pub(super) fn parsed_with_kind(name: Option<&str>, data: &str) -> Result<(String, Value), Fault> {
+    let event = parsed(data)?;
+    let kind = event.get("type").and_then(Value::as_str).or(name);
+    Ok((kind.unwrap_or_default().to_owned(), event))
 }
 
 /// Parses the data of an event.

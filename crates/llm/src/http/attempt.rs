@@ -97,11 +97,9 @@ impl<'a> Attempt<'a> {
     ) -> Result<DecodedReply, ExchangeError> {
         let asked = self.exchange.context;
         let model = &question.request.model;
+        let unsupported = &self.caller.unsupported;
+        let mut omitted = unsupported.omitted(asked.provider, asked.url, model);
         loop {
-            let omitted = self
-                .caller
-                .unsupported
-                .omitted(asked.provider, asked.url, model);
             let body = optional::without(body, &omitted);
             let error = match self.once(&body, question).await {
                 Err(error) => error,
@@ -114,14 +112,16 @@ impl<'a> Attempt<'a> {
                 return Err(error);
             };
             let option = optional::named(*status, error_body, &body);
-            let is_new = |option| self.caller.unsupported.learn(asked.url, model, option);
-            let Some(option) = option.filter(|option| is_new(*option)) else {
+            // A part that this request did not hold explains nothing. Another request may have learned it meanwhile.
+            let Some(option) = option.filter(|option| omitted.insert(*option)) else {
                 return Err(error);
             };
-            tracing::info!(
-                provider = asked.provider.id, %model, option = option.as_str(),
-                "the provider refuses an optional part of requests; it is left out from now on"
-            );
+            if unsupported.learn(asked.url, model, option) {
+                tracing::info!(
+                    provider = asked.provider.id, %model, option = option.as_str(),
+                    "the provider refuses an optional part of requests; it is left out from now on"
+                );
+            }
         }
     }
 
@@ -145,10 +145,22 @@ impl<'a> Attempt<'a> {
         let take = |name: Option<&str>, data: &str| {
             assembler.event(name, data, &mut |piece| (question.text)(piece))
         };
-        let status = match self.exchange.fetch_events(client, request, take).await? {
+        let (url, model) = (self.exchange.context.url, &question.request.model);
+        let forms = &self.caller.whole_answers;
+        let is_whole = forms.contains(url, model);
+        let fetched = self
+            .exchange
+            .fetch_events(client, request, is_whole, take)
+            .await?;
+        let status = match fetched {
             Answer::Streamed(status) => status,
-            Answer::Whole(whole) => return self.decode(&whole, decode),
+            Answer::Whole(whole) => {
+                let decoded = self.decode(&whole, decode)?;
+                forms.note(url, model, true);
+                return Ok(decoded);
+            }
         };
+        forms.note(url, model, false);
         let document = assembler.finish();
         let answer = document.and_then(|whole| codec::answer(transport, tools, &whole));
         answer.map_err(|fault| ExchangeError::Faulty { fault, status })

@@ -1,7 +1,7 @@
 //! Calls providers over HTTP: fetches a credential, runs attempts, and repeats one whose credential was renewed.
 //!
-//! The only state between attempts is what providers have stored (`snapshot_cache`), what they refuse (`optional`) and
-//! what they state about themselves (`statements`).
+//! The only state between attempts is what providers have stored (`snapshot_cache`), what they refuse (`optional`), the
+//! form of their answers (`whole_answers`) and what they state about themselves (`statements`).
 
 use super::attempt::{Attempt, Question, invalid_credential};
 use super::client::Clients;
@@ -16,6 +16,7 @@ use super::provider::Provider;
 use super::report::{ErrorContext, Stage};
 use super::snapshot_cache::SnapshotCache;
 use super::statements::Statements;
+use super::whole_answers::WholeAnswers;
 use crate::codec::Body;
 use crate::credential::{Credential, Credentials};
 use crate::secrets::Secrets;
@@ -37,6 +38,8 @@ pub(crate) struct HttpCaller {
     pub(super) snapshots: SnapshotCache,
     /// Optional parts of requests that servers have refused.
     pub(super) unsupported: UnsupportedOptions,
+    /// Servers that do not stream although they are asked to.
+    pub(super) whole_answers: WholeAnswers,
     /// What servers have stated about their models.
     pub(super) statements: Statements,
     pub(super) secrets: Secrets,
@@ -50,6 +53,7 @@ impl HttpCaller {
             limits,
             snapshots: SnapshotCache::new(),
             unsupported: UnsupportedOptions::default(),
+            whole_answers: WholeAnswers::default(),
             statements: Statements::default(),
             secrets: Secrets::default(),
         }

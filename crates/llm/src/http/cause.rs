@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_that_is_off_is_not_the_networks_fault_and_a_missing_network_is() {
+    fn an_unreachable_private_host_is_a_connection_failure_and_no_route_is_a_network_failure() {
         use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
         for kind in [HostUnreachable, AddrNotAvailable] {
             let error = Outer(kind.into());
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_nobody_trusts_is_a_failed_connection() {
+    fn an_untrusted_certificate_is_a_failed_connection() {
         let tls = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
         let io = io::Error::new(io::ErrorKind::InvalidData, tls);
         assert_eq!(found(&Outer(io), Proximity::Public), Some(Kind::Connection));

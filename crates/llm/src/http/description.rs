@@ -4,23 +4,28 @@
 
 use crate::codec::json;
 use holon_domain::limits::{PROVIDER_LEARNED_MAX_TOKENS, PROVIDER_LEARNED_MIN_TOKENS};
+use holon_domain::provider::StatedWindow;
 use serde_json::Value;
 
-/// Members of a list entry that hold the window, the most reliable first: what the server was started with, what is
-/// loaded, and what the model can take.
-const WINDOW_MEMBERS: [&str; 6] = [
+/// Members of a list entry that hold the window that a request gets, the most reliable first: what the server was
+/// started with (vLLM), what is loaded (LM Studio), and what hosted services offer.
+const WINDOW_MEMBERS: [&str; 5] = [
     "max_model_len",
     "loaded_context_length",
     "context_length",
     "context_window",
-    "max_context_length",
     "max_input_tokens",
 ];
+
+/// Member of a list entry that holds the longest window the model was made for. LM Studio loads models with less unless
+/// told otherwise. Mistral's hosted models get all of it.
+const LONGEST_MEMBER: &str = "max_context_length";
+const MISTRAL: &str = "mistralai";
 
 /// The entry of one model in a server's list of models.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ListedModel {
-    pub(super) window: Option<u32>,
+    pub(super) window: Option<StatedWindow>,
     /// Identifies some servers: `llamacpp`, `vllm`, and `library` for Ollama.
     pub(super) owned_by: Option<String>,
 }
@@ -31,15 +36,19 @@ pub(super) fn listed(body: &[u8], model: &str) -> ListedModel {
     let Some(entry) = find(&list, model) else {
         return ListedModel::default();
     };
+    let owned_by = entry.get("owned_by").and_then(Value::as_str);
     let own = WINDOW_MEMBERS
         .iter()
         .find_map(|member| tokens(entry.get(*member)?));
     // OpenRouter: the provider that answers may take less than the model can.
     let served = entry.pointer("/top_provider/context_length");
-    let window = [own, served.and_then(tokens)].into_iter().flatten().min();
-    let owned_by = entry.get("owned_by").and_then(Value::as_str);
+    let exact = [own, served.and_then(tokens)].into_iter().flatten().min();
+    let longest = || match (entry.get(LONGEST_MEMBER).and_then(tokens)?, owned_by) {
+        (longest, Some(MISTRAL)) => Some(StatedWindow::Exactly(longest)),
+        (longest, _) => Some(StatedWindow::AtMost(longest)),
+    };
     ListedModel {
-        window,
+        window: exact.map(StatedWindow::Exactly).or_else(longest),
         owned_by: owned_by.map(str::to_owned),
     }
 }
@@ -51,7 +60,7 @@ pub(super) fn in_props(body: &[u8]) -> Option<u32> {
 }
 
 /// Reads the window of LM Studio's own list (`GET /api/v0/models`).
-pub(super) fn in_own_list(body: &[u8], model: &str) -> Option<u32> {
+pub(super) fn in_own_list(body: &[u8], model: &str) -> Option<StatedWindow> {
     listed(body, model).window
 }
 
@@ -62,6 +71,16 @@ pub(super) struct ShownModel {
     pub(super) set: Option<u32>,
     /// The longest window it was made for. Ollama loads it with a smaller one unless told otherwise.
     pub(super) longest: Option<u32>,
+}
+
+impl ShownModel {
+    /// The window while the model is not loaded. Ollama loads no more than the longest window, also if the parameters set more.
+    pub(super) fn window(self) -> Option<StatedWindow> {
+        match (self.set, self.longest) {
+            (Some(set), longest) => Some(StatedWindow::Exactly(set.min(longest.unwrap_or(set)))),
+            (None, longest) => longest.map(StatedWindow::AtMost),
+        }
+    }
 }
 
 /// Reads Ollama's description of a model.
@@ -168,7 +187,8 @@ mod tests {
                 format!(r#"{{"models":[{entry}]}}"#),
                 format!("[7, {entry}]"),
             ] {
-                assert_eq!(listed(body.as_bytes(), "m").window, window, "{body}");
+                let expected = window.map(StatedWindow::Exactly);
+                assert_eq!(listed(body.as_bytes(), "m").window, expected, "{body}");
             }
         }
         for body in [
@@ -184,6 +204,40 @@ mod tests {
                 ListedModel::default(),
                 "{body}"
             );
+        }
+    }
+
+    #[test]
+    fn the_longest_window_of_a_model_is_a_bound_unless_the_service_grants_it() {
+        for (entry, window) in [
+            (
+                r#"{"id":"m","state":"not-loaded","max_context_length":131072}"#,
+                StatedWindow::AtMost(131_072),
+            ),
+            (
+                r#"{"id":"m","max_context_length":131072,"loaded_context_length":null}"#,
+                StatedWindow::AtMost(131_072),
+            ),
+            (
+                r#"{"id":"m","owned_by":"mistralai","max_context_length":131072}"#,
+                StatedWindow::Exactly(131_072),
+            ),
+        ] {
+            let body = format!(r#"{{"data":[{entry}]}}"#);
+            assert_eq!(listed(body.as_bytes(), "m").window, Some(window), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_ollama_has_not_loaded_gets_what_is_set_up_to_its_longest_window() {
+        for (set, longest, window) in [
+            (None, None, None),
+            (Some(8), None, Some(StatedWindow::Exactly(8))),
+            (Some(8), Some(9), Some(StatedWindow::Exactly(8))),
+            (Some(9), Some(8), Some(StatedWindow::Exactly(8))),
+            (None, Some(8), Some(StatedWindow::AtMost(8))),
+        ] {
+            assert_eq!(ShownModel { set, longest }.window(), window);
         }
     }
 

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_vendors_shape_gives_its_sentence() {
+    fn every_vendors_error_body_gives_its_message() {
         let nested = r#"{"error":{"message":"Provider returned error","code":400,
             "metadata":{"raw":"{\"error\":{\"message\":\"too long\"}}"}}}"#;
         for (body, message) in [
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_searched_with_the_sentence() {
+    fn codes_are_searched_together_with_the_message() {
         let error_body =
             ErrorBody::read(br#"{"error":{"message":"Nope.","code":"Context_Length","n_ctx":7}}"#);
         assert!(error_body.mentions(&["else", "context_length"]));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_nothing_are_read_without_harm() {
+    fn arbitrary_bytes_are_decoded_without_a_panic() {
         let deep = "[".repeat(100_000);
         for body in [
             deep.as_bytes(),

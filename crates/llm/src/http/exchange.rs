@@ -95,9 +95,15 @@ impl Exchange<'_> {
         client: &Client,
         request: Request,
     ) -> Result<CompleteBody, ExchangeError> {
-        let patience = self.limits.first_byte.saturating_mul(WHOLE_FACTOR);
+        let patience = self.first_byte_limit(true);
         let response = self.send(client, request, patience).await?;
         self.body(response, Bytes::new()).await
+    }
+
+    /// Returns the time limit for the first byte of a whole answer or of a stream.
+    const fn first_byte_limit(&self, is_whole: bool) -> Duration {
+        let factor = if is_whole { WHOLE_FACTOR } else { 1 };
+        self.limits.first_byte.saturating_mul(factor)
     }
 
     /// Reads the whole body of a response, of which `first` has been read.
@@ -126,14 +132,16 @@ impl Exchange<'_> {
     }
 
     /// Sends a request and passes name and data of every event to `take`, until `take` returns `Done` or the stream
-    /// ends. A server that does not stream answers with a whole body.
+    /// ends. A server that does not stream answers with a whole body; `is_whole` if it is known to do so.
     pub(super) async fn fetch_events(
         &mut self,
         client: &Client,
         request: Request,
+        is_whole: bool,
         mut take: impl FnMut(Option<&str>, &str) -> Result<Progress, Fault>,
     ) -> Result<Answer, ExchangeError> {
-        let mut response = self.send(client, request, self.limits.first_byte).await?;
+        let patience = self.first_byte_limit(is_whole);
+        let mut response = self.send(client, request, patience).await?;
         let status = response.status();
         let first = self.chunk(&mut response).await?.unwrap_or_default();
         if !is_stream(response.headers(), &first) {

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn each_protocol_says_what_it_must() {
+    fn each_protocol_sends_its_required_headers() {
         let codex = sent(Transport::OpenaiCodexResponses, AuthKind::Oauth);
         assert_eq!(codex["chatgpt-account-id"], "acct");
         assert_eq!(codex["originator"], "holon");

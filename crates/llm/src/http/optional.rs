@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{PoisonError, RwLock};
 
-/// Most endpoints and models whose refusals are remembered. Beyond it nothing more is learned; the cost is one refused
+/// Most endpoints and models whose refusals are remembered. Beyond it nothing more is remembered; the cost is one refused
 /// request per round.
 const MOST: usize = 1_000;
 
@@ -36,7 +36,7 @@ impl UnsupportedOptions {
         refused.chain(&provider.omit).copied().collect()
     }
 
-    /// Remembers a refusal. Returns false if it was known, because leaving the part out again would change nothing.
+    /// Remembers a refusal. Returns false if it was known, or there is no room for it.
     pub(super) fn learn(&self, url: &Url, model: &ModelRef, option: RequestOption) -> bool {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let key = (url.clone(), model.clone());
@@ -151,20 +151,24 @@ fn remove(option: RequestOption, body: &mut Map<String, Value>) {
     }
 }
 
+/// Member of a call that holds its arguments. They are the model's and stay as they are.
+const ARGUMENTS: &str = "input";
+
 fn has_marks(value: &Value) -> bool {
     match value {
         Value::Object(members) => {
-            members.contains_key("cache_control") || members.values().any(has_marks)
+            let mut inner = members.iter().filter(|(name, _)| *name != ARGUMENTS);
+            members.contains_key("cache_control") || inner.any(|(_, member)| has_marks(member))
         }
         Value::Array(items) => items.iter().any(has_marks),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
-/// Removes the marks from content blocks. The arguments of calls are the model's and stay as they are.
+/// Removes the marks from content blocks.
 fn remove_marks(members: &mut Map<String, Value>) {
     members.remove("cache_control");
-    let inner = |(name, _): &(&String, &mut Value)| name.as_str() != "input";
+    let inner = |(name, _): &(&String, &mut Value)| name.as_str() != ARGUMENTS;
     for (_, member) in Map::iter_mut(members).filter(inner) {
         remove_inner_marks(member);
     }

@@ -31,9 +31,14 @@ impl Provider {
         })
     }
 
+    /// Base URL as the settings write it, without a slash at the end.
+    pub(crate) fn base_url(&self) -> &str {
+        self.spec.base_url.trim_end_matches('/')
+    }
+
     /// Returns the URL of a path of the server itself, which is beside the versioned path of the API.
     pub(super) fn beside(&self, path: &str) -> Option<Url> {
-        let base = self.spec.base_url.trim_end_matches('/');
+        let base = self.base_url();
         let root = base.strip_suffix("/v1").unwrap_or(base);
         address(root, path).ok()
     }
@@ -111,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_none_or_may_hold_a_secret_is_refused() {
+    fn an_invalid_base_url_or_one_that_may_hold_a_secret_is_refused() {
         for base in [
             "",
             "host/k",

@@ -1,14 +1,24 @@
 //! The memory of what servers have stated about their models, by provider, endpoint and model.
 //!
-//! It bounds the time that all requests for one statement take. The memory lives as long as the router, so reloading
-//! the settings clears it.
+//! It decides when a server is asked again, so that a silent one seldom delays a round. The memory lives as long as the
+//! router, so reloading the settings clears it.
 
-use holon_domain::limits::{PROVIDER_DESCRIPTION_TRIES, PROVIDER_DESCRIPTIONS};
+use holon_domain::limits::{
+    PROVIDER_DESCRIPTION_AGE_MS, PROVIDER_DESCRIPTION_PAUSE_MS, PROVIDER_DESCRIPTIONS,
+};
 use holon_domain::model::ModelRef;
+use holon_domain::provider::StatedWindow;
 use reqwest::Url;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// Pause after the first silent try.
+const PAUSE: Duration = Duration::from_millis(PROVIDER_DESCRIPTION_PAUSE_MS);
+/// Time that a statement is believed, and the longest pause between two tries.
+const AGE: Duration = Duration::from_millis(PROVIDER_DESCRIPTION_AGE_MS);
+/// Ratio of the pause after a silent try to the one after a try that failed at once.
+const QUICK_RATIO: u32 = 60;
 
 /// All statements of a router. The model reference names the provider.
 #[derive(Debug, Default)]
@@ -32,9 +42,8 @@ impl Statements {
 /// The outcome of one try to read a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DescriptionOutcome {
-    Window(u32),
-    /// The window may be smaller once the model is loaded.
-    AtMost(u32),
+    /// The server states a window. An upper bound is provisional: the server may state more once the model is loaded.
+    Stated(StatedWindow),
     /// The server states no window.
     Nothing,
     /// The server cannot be reached now, or is busy or starting.
@@ -46,80 +55,143 @@ pub(super) enum DescriptionOutcome {
 /// Statements of a server about one model so far.
 #[derive(Debug, Default)]
 pub(super) struct Statement {
-    window: Option<u32>,
-    tries: u32,
-    is_settled: bool,
+    window: Option<StatedWindow>,
+    /// Tries since the last one that settled the statement.
+    failures: u32,
+    /// Time before which the server is not asked, on the caller's monotonic clock. Absent before the first try.
+    not_before: Option<Duration>,
 }
 
 impl Statement {
-    /// Tokens of the window; `None` if none was stated.
-    pub(super) const fn window(&self) -> Option<u32> {
+    /// The stated window; `None` if none was stated.
+    pub(super) const fn window(&self) -> Option<StatedWindow> {
         self.window
     }
 
-    /// Returns the time limit of the next try; `None` if there is nothing more to ask. Each try has half of the time of
-    /// the one before.
-    pub(super) fn next_limit(&self, first: Duration) -> Option<Duration> {
-        let open = !self.is_settled && self.tries < PROVIDER_DESCRIPTION_TRIES;
-        open.then(|| first / 2_u32.pow(self.tries))
+    /// Returns true if the server is to be asked.
+    pub(super) fn is_due(&self, now: Duration) -> bool {
+        self.not_before.is_none_or(|time| time <= now)
     }
 
-    /// Records the outcome of a try.
-    pub(super) const fn record(&mut self, heard: DescriptionOutcome) {
-        self.tries += 1;
-        match heard {
-            DescriptionOutcome::Window(window) => {
-                self.window = Some(window);
-                self.is_settled = true;
+    /// Records the outcome of a try that began at `now`.
+    pub(super) fn record(&mut self, heard: DescriptionOutcome, now: Duration) {
+        let is_settled = match heard {
+            DescriptionOutcome::Stated(StatedWindow::Exactly(_)) | DescriptionOutcome::Nothing => {
+                true
             }
-            DescriptionOutcome::AtMost(window) => self.window = Some(window),
-            DescriptionOutcome::Trouble => {}
-            DescriptionOutcome::Nothing | DescriptionOutcome::Silence => self.is_settled = true,
+            DescriptionOutcome::Stated(StatedWindow::AtMost(_))
+            | DescriptionOutcome::Trouble
+            | DescriptionOutcome::Silence => false,
+        };
+        if let DescriptionOutcome::Stated(stated) = heard {
+            self.window = Some(self.with(stated));
+        }
+        self.failures = if is_settled { 0 } else { self.failures + 1 };
+        let wait = match heard {
+            _ if is_settled => AGE,
+            DescriptionOutcome::Silence => doubled(PAUSE, self.failures - 1),
+            // The next round may find the server started or the model loaded.
+            _ if self.failures == 1 => Duration::ZERO,
+            _ => doubled(PAUSE / QUICK_RATIO, self.failures - 2),
+        };
+        self.not_before = Some(now + wait);
+    }
+
+    /// A bound does not replace an exact window within it: the model was unloaded.
+    const fn with(&self, stated: StatedWindow) -> StatedWindow {
+        match (self.window, stated) {
+            (Some(StatedWindow::Exactly(known)), StatedWindow::AtMost(most)) if known <= most => {
+                StatedWindow::Exactly(known)
+            }
+            _ => stated,
         }
     }
+}
+
+/// Doubles a pause some times, up to the longest one.
+fn doubled(pause: Duration, times: u32) -> Duration {
+    let factor = 2_u32.saturating_pow(times);
+    pause.saturating_mul(factor).min(AGE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FIRST: Duration = Duration::from_secs(2);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Records the same outcome several times, each as soon as the server is asked again. Returns the pauses.
+    fn pauses(statement: &mut Statement, heard: DescriptionOutcome, tries: u32) -> Vec<Duration> {
+        let mut now = statement.not_before.unwrap_or_default();
+        let mut pauses = Vec::new();
+        for _ in 0..tries {
+            assert!(statement.is_due(now), "{heard:?}");
+            statement.record(heard, now);
+            let next = statement.not_before.unwrap();
+            assert_eq!(statement.is_due(now), next == now, "{heard:?}");
+            pauses.push(next - now);
+            now = next;
+        }
+        pauses
+    }
 
     #[test]
-    fn a_statement_is_asked_for_until_it_is_made_and_within_a_bounded_time() {
-        for settled in [
-            DescriptionOutcome::Window(4_096),
-            DescriptionOutcome::Nothing,
-            DescriptionOutcome::Silence,
-        ] {
-            let mut statement = Statement::default();
-            statement.record(settled);
-            assert_eq!(statement.next_limit(FIRST), None, "{settled:?}");
-        }
-        for open in [
+    fn a_silent_server_is_asked_again_after_pauses_that_grow_up_to_a_bound() {
+        let mut statement = Statement::default();
+        let waited = pauses(&mut statement, DescriptionOutcome::Silence, 40);
+        assert_eq!(waited[..3], [PAUSE, PAUSE * 2, PAUSE * 4]);
+        assert!(waited.iter().all(|pause| *pause <= AGE));
+        assert_eq!(waited.last(), Some(&AGE));
+    }
+
+    #[test]
+    fn a_server_that_fails_at_once_or_has_not_loaded_the_model_is_asked_again_soon() {
+        for heard in [
             DescriptionOutcome::Trouble,
-            DescriptionOutcome::AtMost(8_192),
+            DescriptionOutcome::Stated(StatedWindow::AtMost(8_192)),
         ] {
             let mut statement = Statement::default();
-            let mut spent = Duration::ZERO;
-            while let Some(limit) = statement.next_limit(FIRST) {
-                spent += limit;
-                statement.record(open);
-            }
-            assert_eq!(statement.tries, PROVIDER_DESCRIPTION_TRIES);
-            assert!(spent < 2 * FIRST);
+            let waited = pauses(&mut statement, heard, 40);
+            assert_eq!(
+                waited[..4],
+                [Duration::ZERO, SECOND, SECOND * 2, SECOND * 4]
+            );
+            assert_eq!(waited.last(), Some(&AGE), "{heard:?}");
         }
     }
 
     #[test]
-    fn a_later_statement_replaces_a_provisional_one() {
+    fn a_settled_statement_is_believed_for_a_time_and_forgets_earlier_failures() {
+        for settled in [
+            DescriptionOutcome::Stated(StatedWindow::Exactly(4_096)),
+            DescriptionOutcome::Nothing,
+        ] {
+            let mut statement = Statement::default();
+            pauses(&mut statement, DescriptionOutcome::Silence, 3);
+            assert_eq!(pauses(&mut statement, settled, 2), [AGE, AGE]);
+            let silent = pauses(&mut statement, DescriptionOutcome::Silence, 1);
+            assert_eq!(silent, [PAUSE], "{settled:?}");
+        }
+    }
+
+    #[test]
+    fn a_later_statement_replaces_an_earlier_one_and_a_failure_does_not() {
         let mut statement = Statement::default();
-        statement.record(DescriptionOutcome::AtMost(131_072));
-        assert_eq!(statement.window(), Some(131_072));
-        statement.record(DescriptionOutcome::Trouble);
-        assert_eq!(statement.window(), Some(131_072));
-        statement.record(DescriptionOutcome::Window(4_096));
-        assert_eq!(statement.window(), Some(4_096));
+        let mut hear = |heard| {
+            statement.record(heard, Duration::ZERO);
+            statement.window()
+        };
+        let exactly = |tokens| Some(StatedWindow::Exactly(tokens));
+        let at_most = |tokens| Some(StatedWindow::AtMost(tokens));
+        let stated = |window: Option<StatedWindow>| DescriptionOutcome::Stated(window.unwrap());
+        assert_eq!(hear(stated(at_most(131_072))), at_most(131_072));
+        assert_eq!(hear(DescriptionOutcome::Trouble), at_most(131_072));
+        assert_eq!(hear(stated(exactly(4_096))), exactly(4_096));
+        assert_eq!(hear(DescriptionOutcome::Silence), exactly(4_096));
+        assert_eq!(hear(DescriptionOutcome::Nothing), exactly(4_096));
+        assert_eq!(hear(stated(at_most(131_072))), exactly(4_096));
+        assert_eq!(hear(stated(at_most(2_048))), at_most(2_048));
+        assert_eq!(hear(stated(exactly(8_192))), exactly(8_192));
     }
 
     #[test]

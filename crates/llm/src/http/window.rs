@@ -13,8 +13,10 @@ use super::statements::DescriptionOutcome;
 use crate::codec::Body;
 use crate::host::Proximity;
 use holon_domain::model::{ModelFailureKind, ModelRef};
+use holon_domain::provider::StatedWindow;
 use reqwest::{Method, Url};
 use serde_json::{Map, json};
+use std::time::Duration;
 
 /// Software whose own endpoint describes its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,17 +31,22 @@ impl Server {
 }
 
 impl HttpCaller {
-    /// Returns the context window that the server states for a model. Takes at most the time that `statements` allows,
-    /// and none once the statement is settled.
-    pub(crate) async fn stated_window(&self, provider: &Provider, model: &ModelRef) -> Option<u32> {
+    /// Returns the context window that the server states for a model. Takes at most the time limit of a description, and
+    /// none while `statements` has an answer or a pause runs. `now` is the caller's monotonic clock.
+    pub(crate) async fn stated_window(
+        &self,
+        provider: &Provider,
+        model: &ModelRef,
+        now: Duration,
+    ) -> Option<StatedWindow> {
         let statement = self.statements.about(&provider.list, model)?;
         let mut statement = statement.lock().await;
-        if let Some(limit) = statement.next_limit(self.limits.description) {
+        if statement.is_due(now) {
             let asked = self.ask_window(provider, model.model());
-            let heard = tokio::time::timeout(limit, asked).await;
+            let heard = tokio::time::timeout(self.limits.description, asked).await;
             let heard = heard.unwrap_or(DescriptionOutcome::Silence);
             tracing::debug!(%model, ?heard, "the server was asked for the context window");
-            statement.record(heard);
+            statement.record(heard, now);
         }
         statement.window()
     }
@@ -50,8 +57,8 @@ impl HttpCaller {
             Err(DescriptionOutcome::Trouble) => return DescriptionOutcome::Trouble,
             Err(_) => description::ListedModel::default(),
         };
-        if let Some(window) = listed.window {
-            return DescriptionOutcome::Window(window);
+        if let Some(exact @ StatedWindow::Exactly(_)) = listed.window {
+            return DescriptionOutcome::Stated(exact);
         }
         for server in candidates(provider, listed.owned_by.as_deref()) {
             match self.ask_server(provider, *server, model).await {
@@ -59,7 +66,9 @@ impl HttpCaller {
                 heard => return heard,
             }
         }
-        DescriptionOutcome::Nothing
+        listed
+            .window
+            .map_or(DescriptionOutcome::Nothing, DescriptionOutcome::Stated)
     }
 
     async fn ask_server(
@@ -70,7 +79,7 @@ impl HttpCaller {
     ) -> DescriptionOutcome {
         match server {
             Server::LlamaCpp => {
-                let read = |body: &[u8]| description::in_props(body);
+                let read = |body: &[u8]| description::in_props(body).map(StatedWindow::Exactly);
                 self.ask_path(provider, "props", read).await
             }
             Server::LmStudio => {
@@ -91,14 +100,15 @@ impl HttpCaller {
             Ok(body) => description::shown(&body),
             Err(heard) => return heard,
         };
-        let Some(window) = shown.set.or(shown.longest) else {
+        let Some(unloaded) = shown.window() else {
             return DescriptionOutcome::Nothing;
         };
-        let read = |body: &[u8]| description::loaded(body, model);
-        match (self.ask_path(provider, "api/ps", read).await, shown.set) {
-            (DescriptionOutcome::Window(loaded), _) => DescriptionOutcome::Window(loaded),
-            (_, Some(set)) => DescriptionOutcome::Window(set),
-            (_, None) => DescriptionOutcome::AtMost(window),
+        let read = |body: &[u8]| description::loaded(body, model).map(StatedWindow::Exactly);
+        match self.ask_path(provider, "api/ps", read).await {
+            loaded @ DescriptionOutcome::Stated(_) => loaded,
+            DescriptionOutcome::Nothing
+            | DescriptionOutcome::Trouble
+            | DescriptionOutcome::Silence => DescriptionOutcome::Stated(unloaded),
         }
     }
 
@@ -106,13 +116,13 @@ impl HttpCaller {
         &self,
         provider: &Provider,
         path: &str,
-        read: impl Fn(&[u8]) -> Option<u32>,
+        read: impl Fn(&[u8]) -> Option<StatedWindow>,
     ) -> DescriptionOutcome {
         let Some(url) = provider.beside(path) else {
             return DescriptionOutcome::Nothing;
         };
         match self.read(provider, &url).await {
-            Ok(body) => read(&body).map_or(DescriptionOutcome::Nothing, DescriptionOutcome::Window),
+            Ok(body) => read(&body).map_or(DescriptionOutcome::Nothing, DescriptionOutcome::Stated),
             Err(heard) => heard,
         }
     }

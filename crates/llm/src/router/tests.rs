@@ -67,7 +67,7 @@ fn assert_names_the_host(failure: &ModelFailure) {
 
 #[tokio::test(start_paused = true)]
 async fn a_name_service_that_never_answers_is_the_networks_fault() {
-    let seconds = std::time::Duration::from_secs;
+    let seconds = Duration::from_secs;
     let short = HttpLimits {
         connect: seconds(1),
         ..HttpLimits::default()

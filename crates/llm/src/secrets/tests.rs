@@ -129,7 +129,7 @@ fn calls_are_cleaned_in_names_ids_arguments_and_names_of_arguments() {
 }
 
 #[test]
-fn failures_are_cleaned_in_their_words_and_their_diagnostics() {
+fn failures_are_cleaned_in_message_and_diagnostics() {
     let known = Secrets::default();
     known.keep(SecretString::from("0123456789abcdef0123456789abcdef"));
     let said = "token 0123456789abcdef0123456789abcdef";
@@ -187,6 +187,6 @@ fn a_text_that_was_cut_inside_a_secret_is_read_up_to_it() {
 }
 
 #[test]
-fn nothing_shows_what_is_known() {
+fn debug_output_shows_no_known_secret() {
     assert_eq!(format!("{:?}", knowing(&[KEY])), "Secrets(..)");
 }

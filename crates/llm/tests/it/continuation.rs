@@ -50,7 +50,7 @@ fn texts(rounds: &[&str]) -> Script {
 }
 
 #[tokio::test]
-async fn a_request_that_only_adds_is_sent_short() {
+async fn a_request_that_only_adds_items_is_sent_in_short_form() {
     let provider = Provider::start(texts(&["one", "two", "three"]));
     let (router, mut request) = (storing(&provider), asking());
     for words in ["one", "two", "three"] {
@@ -63,7 +63,7 @@ async fn a_request_that_only_adds_is_sent_short() {
 }
 
 #[tokio::test]
-async fn another_agent_another_cache_key_or_changed_words_are_sent_whole() {
+async fn another_agent_another_cache_key_or_a_changed_prompt_gets_a_full_request() {
     let provider = Provider::start(texts(&["one", "two", "three", "four", "five"]));
     let (router, mut request) = (storing(&provider), asking());
     ask_and_go_on(&router, &mut request).await;
@@ -98,7 +98,7 @@ async fn without_leave_to_store_every_request_is_whole() {
 }
 
 #[tokio::test]
-async fn a_provider_that_forgot_is_asked_with_everything_then_and_from_then_on() {
+async fn a_provider_that_lost_a_stored_response_gets_full_requests_from_then_on() {
     let provider = Provider::start(Script::of([
         Round::text("one"),
         Round::fault(Fault::UnknownPrevious),

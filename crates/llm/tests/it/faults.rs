@@ -166,7 +166,7 @@ async fn every_refusal_is_classified_in_every_protocol() {
 }
 
 #[tokio::test]
-async fn every_fault_of_the_way_is_classified_in_every_protocol() {
+async fn every_transfer_fault_is_classified_in_every_protocol() {
     each(Fault::every_transfer()).await;
 }
 
@@ -216,7 +216,7 @@ async fn waits_and_limits_come_with_the_failure() {
 }
 
 #[tokio::test]
-async fn a_key_that_a_server_repeats_is_not_told_on() {
+async fn a_key_that_a_server_repeats_is_redacted() {
     for protocol in Protocol::ALL {
         let failure = outcome(Fault::Unauthorized, protocol, Form::Streamed)
             .await

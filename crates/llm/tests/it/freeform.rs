@@ -64,7 +64,7 @@ fn kinds(request: &RecordedRequest) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_call_by_text_is_read_answered_and_told_again_in_its_own_kind() {
+async fn a_freeform_call_is_decoded_answered_and_encoded_in_its_own_form() {
     for protocol in [Protocol::Responses, Protocol::Codex] {
         let provider = Provider::start(Script::of([
             Round::empty().freeform_call("ExecCommand", NOTE),
@@ -95,7 +95,7 @@ async fn a_call_by_text_is_read_answered_and_told_again_in_its_own_kind() {
 }
 
 #[tokio::test]
-async fn a_provider_that_keeps_answers_is_sent_only_what_came_of_a_call_by_text() {
+async fn a_continued_request_holds_only_the_result_of_a_freeform_call() {
     let provider = Provider::start(Script::of([
         Round::empty().freeform_call("ExecCommand", NOTE),
         Round::text("done"),

@@ -135,7 +135,7 @@ async fn placeholders_bring_in_the_request() {
 }
 
 #[tokio::test]
-async fn a_call_names_the_task_that_was_told_of_last() {
+async fn a_placeholder_stands_for_the_task_of_the_last_result() {
     let call =
         json!({ "tool": "ExecCommand", "input": { "cmd": "{{task_id}} ", "of": ["{{task_id}}"] } });
     let stage =

@@ -35,7 +35,7 @@ async fn an_unknown_provider_is_answered_with_the_nearest_and_how_to_see_all() {
 }
 
 #[tokio::test]
-async fn a_check_asks_nobody() {
+async fn a_check_sends_no_request() {
     let provider = Provider::start(Script::of([]));
     let router = router(spec(Protocol::Messages, &provider.base_url()), patient());
     assert_eq!(router.check(&asking().model).await, Ok(()));
@@ -43,7 +43,7 @@ async fn a_check_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_useless_address_concerns_only_its_own_provider_and_is_not_repeated() {
+async fn an_invalid_base_url_affects_only_its_provider_and_is_not_shown() {
     let mut bad = spec(Protocol::Chat, "https://user:canary@host/v1");
     bad.id = "bad".to_owned();
     let good = spec(Protocol::Chat, "http://127.0.0.1:9");

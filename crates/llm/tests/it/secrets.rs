@@ -76,7 +76,7 @@ async fn a_key_in_an_error_is_replaced_also_escaped_and_cut_off() {
 }
 
 #[tokio::test]
-async fn a_key_of_one_provider_is_replaced_in_what_another_says() {
+async fn a_key_of_one_provider_is_redacted_in_answers_of_another() {
     let first = Provider::start(Script::always(Round::text("hello")));
     let second = Provider::start(Script::always(Round::text(format!(
         "{KEY} host-token-0001"
@@ -107,7 +107,7 @@ async fn a_key_of_one_provider_is_replaced_in_what_another_says() {
 }
 
 #[tokio::test]
-async fn a_script_says_no_secret_of_the_host_either() {
+async fn a_secret_of_the_host_is_redacted_in_scripted_answers() {
     let mut stage =
         ScriptedRouter::with(&json!({ "rounds": [{ "text": "it is host-token-0001" }] }));
     let secrets = Secrets::default();

@@ -2,11 +2,12 @@
 
 use crate::wire::{KEY, asking, patient, router, spec};
 use holon_domain::model::{ModelFailure, ModelReply, ModelRequest, ReplyBlock, StopReason};
-use holon_domain::provider::RequestOption;
-use holon_llm::Router;
-use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
+use holon_domain::provider::{ReasoningEffort, RequestOption};
+use holon_llm::{HttpLimits, Router};
+use holon_testkit::provider::{Fault, Point, Protocol, Provider, RecordedRequest, Round, Script};
 use serde_json::json;
 use std::sync::Mutex;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Asks and returns the answer with the pieces of text that came before it.
@@ -65,6 +66,34 @@ async fn a_server_that_answers_whole_is_understood() {
 }
 
 #[tokio::test]
+async fn a_server_that_answers_whole_is_remembered_and_gets_more_time_for_its_first_byte() {
+    let rounds = [
+        Round::fault(Fault::NoAnswer),
+        Round::text("all at once").never_stream(),
+        Round::fault(Fault::NoAnswer),
+        Round::text("in pieces"),
+        Round::fault(Fault::NoAnswer),
+    ];
+    let provider = Provider::start(Script::of(rounds));
+    let limits = HttpLimits {
+        first_byte: Duration::from_secs(1),
+        ..patient()
+    };
+    let router = router(spec(Protocol::Chat, &provider.base_url()), limits);
+    for limit in ["1s", "", "3s", "", "1s"] {
+        let (answer, _) = ask(&router, &asking()).await;
+        match answer {
+            Ok(_) => assert_eq!(limit, ""),
+            Err(failure) => assert!(
+                failure.message.contains(&format!("within {limit} ")),
+                "{limit}: {}",
+                failure.message
+            ),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_second_answer_in_the_same_stream_is_not_added_to_the_first() {
     for protocol in Protocol::ALL {
         let round = Round::fault(Fault::TwoAnswers).say("The one answer.");
@@ -106,16 +135,107 @@ async fn a_setting_turns_streaming_off() {
     }
 }
 
+/// A round that refuses this member of the request.
+fn refusal(member: &str) -> Round {
+    let message = format!("Unsupported parameter: '{member}'");
+    Round::fault(Fault::Status {
+        code: 400,
+        headers: Vec::new(),
+        body: json!({ "error": { "message": message, "param": member } }).to_string(),
+    })
+}
+
+/// A request that holds every optional part that its protocol has.
+fn asking_with_every_option() -> ModelRequest {
+    let mut request = ModelRequest {
+        max_output_tokens: 8_192,
+        reasoning_effort: Some(ReasoningEffort::Low),
+        ..asking()
+    };
+    request.reasoning.thinking_tokens = Some(2_048);
+    request.frame.cache.prompt_cache_key = "key".to_owned();
+    for block in &mut request.frame.system_blocks {
+        block.cache_breakpoint = true;
+    }
+    request
+}
+
+#[tokio::test]
+async fn each_optional_part_that_a_server_refuses_in_turn_is_left_out() {
+    for (protocol, optional) in [
+        (
+            Protocol::Chat,
+            &["stream_options", "stream", "reasoning_effort"][..],
+        ),
+        (
+            Protocol::Messages,
+            &["thinking", "cache_control", "stream"][..],
+        ),
+        (Protocol::Messages, &["output_config", "cache_control"][..]),
+        (
+            Protocol::Responses,
+            &[
+                "include",
+                "prompt_cache_key",
+                "parallel_tool_calls",
+                "stream",
+            ][..],
+        ),
+        (Protocol::Responses, &["reasoning"][..]),
+        (
+            Protocol::Codex,
+            &["prompt_cache_key", "reasoning", "parallel_tool_calls"][..],
+        ),
+    ] {
+        let provider = Provider::start(Script::choose(move |request: &RecordedRequest| {
+            let body = request.body.to_string();
+            let holds = |member: &&&str| body.contains(&format!("\"{member}\":"));
+            match optional.iter().find(holds) {
+                Some(member) => refusal(member),
+                None => Round::text("taken"),
+            }
+        }));
+        let router = router(spec(protocol, &provider.base_url()), patient());
+        for requests in [optional.len() + 1, optional.len() + 2] {
+            let (answer, pieces) = ask(&router, &asking_with_every_option()).await;
+            let reply = answer.unwrap();
+            assert_eq!(answer_text(&reply), "taken", "{protocol:?} {optional:?}");
+            assert!(pieces.concat().is_empty() || pieces.concat() == "taken");
+            assert_eq!(provider.requests().len(), requests, "{optional:?}");
+        }
+        let last = provider.requests().pop().unwrap().body;
+        assert!(last.get("tools").is_some(), "{protocol:?}");
+        if protocol == Protocol::Responses {
+            assert_eq!(last["store"], json!(false));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_requests_that_are_refused_at_the_same_time_are_both_repeated() {
+    let provider = Provider::start(Script::choose(|request: &RecordedRequest| {
+        match request.body.get("stream_options") {
+            Some(_) => refusal("stream_options").hold(Point::BeforeHeaders, "both"),
+            None => Round::text("taken"),
+        }
+    }));
+    let router = router(spec(Protocol::Chat, &provider.base_url()), patient());
+    let gate = provider.gate("both");
+    let opening = tokio::task::spawn_blocking(move || {
+        gate.reached_times(2);
+        gate.open();
+    });
+    let request = asking();
+    let (one, other) = tokio::join!(ask(&router, &request), ask(&router, &request));
+    opening.await.unwrap();
+    for (answer, _) in [one, other] {
+        assert_eq!(answer_text(&answer.unwrap()), "taken");
+    }
+    assert_eq!(provider.requests().len(), 4);
+}
+
 #[tokio::test]
 async fn a_refused_option_is_left_out_once_and_for_all() {
-    let refusal = |member: &str| {
-        let message = format!("Unsupported parameter: '{member}'");
-        Round::fault(Fault::Status {
-            code: 400,
-            headers: Vec::new(),
-            body: json!({ "error": { "message": message, "param": member } }).to_string(),
-        })
-    };
     for (protocol, member) in [
         (Protocol::Chat, "stream_options"),
         (Protocol::Chat, "stream"),

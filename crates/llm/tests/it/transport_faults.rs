@@ -240,7 +240,7 @@ async fn a_total_limit_holds_while_a_credential_is_fetched() {
 }
 
 #[tokio::test]
-async fn a_missing_credential_is_told_in_its_own_words_and_nothing_is_sent() {
+async fn a_missing_credential_is_reported_and_nothing_is_sent() {
     let provider = Provider::start(Script::of([]));
     let missing = Key::missing("no key for acme; set ACME_API_KEY");
     let router = router_with(
@@ -256,7 +256,7 @@ async fn a_missing_credential_is_told_in_its_own_words_and_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn a_refusal_whose_words_do_not_end_is_told_soon_with_what_came_of_them() {
+async fn an_error_body_that_does_not_end_is_reported_after_its_time_limit() {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let (done, wait) = std::sync::mpsc::channel::<()>();

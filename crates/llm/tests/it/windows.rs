@@ -1,7 +1,9 @@
 //! The context window that a server states about its model, in the shapes vendors use, and servers that state nothing.
 
 use crate::wire::{KEY, asking, patient, router, spec};
+use holon_domain::limits::{PROVIDER_DESCRIPTION_AGE_MS, PROVIDER_DESCRIPTION_PAUSE_MS};
 use holon_domain::model::ModelRef;
+use holon_domain::provider::StatedWindow;
 use holon_llm::{HttpLimits, Router};
 use holon_testkit::provider::{Fault, Protocol, Provider, Script, UnreachableAddress};
 use serde_json::{Value, json};
@@ -11,12 +13,27 @@ fn model() -> ModelRef {
     ModelRef::parse("acme/m").unwrap()
 }
 
+/// Time of a round in tests that do not let time pass.
+const NOW: Duration = Duration::ZERO;
+
+async fn stated(router: &Router) -> Option<StatedWindow> {
+    router.stated_window(&model(), NOW).await
+}
+
 /// Limits under which a silent server is given up soon.
 fn hasty() -> HttpLimits {
     HttpLimits {
         description: Duration::from_millis(500),
         ..patient()
     }
+}
+
+const fn exactly(tokens: u32) -> Option<StatedWindow> {
+    Some(StatedWindow::Exactly(tokens))
+}
+
+const fn at_most(tokens: u32) -> Option<StatedWindow> {
+    Some(StatedWindow::AtMost(tokens))
 }
 
 fn at(provider: &Provider, limits: HttpLimits) -> Router {
@@ -43,8 +60,8 @@ async fn a_list_that_states_the_window_is_read_once_with_the_key() {
         let script = Script::of([]).models_document(list(&entry)).key(KEY);
         let provider = Provider::start(script);
         let router = router(spec(protocol, &provider.base_url()), patient());
-        assert_eq!(router.stated_window(&model()).await, Some(8_192));
-        assert_eq!(router.stated_window(&model()).await, Some(8_192));
+        assert_eq!(stated(&router).await, exactly(8_192));
+        assert_eq!(stated(&router).await, exactly(8_192));
         assert_eq!(provider.looks().len(), 1, "{protocol:?}");
         provider.finish();
     }
@@ -56,8 +73,11 @@ async fn two_rounds_that_begin_together_ask_once() {
     let provider = Provider::start(Script::of([]).models_document(list(&entry)));
     let router = at(&provider, patient());
     let model = model();
-    let (one, other) = tokio::join!(router.stated_window(&model), router.stated_window(&model));
-    assert_eq!((one, other), (Some(65_536), Some(65_536)));
+    let (one, other) = tokio::join!(
+        router.stated_window(&model, NOW),
+        router.stated_window(&model, NOW)
+    );
+    assert_eq!((one, other), (exactly(65_536), exactly(65_536)));
     assert_eq!(looked(&provider), ["GET /v1/models"]);
 }
 
@@ -68,7 +88,7 @@ async fn llama_cpp_is_asked_for_its_properties() {
     let script = Script::of([]).models_document(list(&entry));
     let provider = Provider::start(script.description("/props", props));
     let router = at(&provider, patient());
-    assert_eq!(router.stated_window(&model()).await, Some(4_096));
+    assert_eq!(stated(&router).await, exactly(4_096));
     assert_eq!(looked(&provider), ["GET /v1/models", "GET /props"]);
     provider.finish();
 }
@@ -82,10 +102,10 @@ async fn ollama_is_asked_for_the_window_that_is_set_or_loaded() {
         json!({ "models": [{ "name": "m:latest", "model": "m:latest", "context_length": 4_096 }] });
     let none = json!({ "models": [] });
     for (shown, running, window, asks_again) in [
-        (&set, &none, 16_384, false),
-        (&set, &loaded, 4_096, false),
-        (&longest, &loaded, 4_096, false),
-        (&longest, &none, 131_072, true),
+        (&set, &none, exactly(16_384), false),
+        (&set, &loaded, exactly(4_096), false),
+        (&longest, &loaded, exactly(4_096), false),
+        (&longest, &none, at_most(131_072), true),
     ] {
         let script = Script::of([])
             .models(&["m:latest"])
@@ -93,7 +113,7 @@ async fn ollama_is_asked_for_the_window_that_is_set_or_loaded() {
             .description("/api/ps", running.clone());
         let provider = Provider::start(script);
         let router = at(&provider, patient());
-        assert_eq!(router.stated_window(&model()).await, Some(window));
+        assert_eq!(stated(&router).await, window);
         let first = looked(&provider);
         let expected = [
             "GET /v1/models",
@@ -106,7 +126,7 @@ async fn ollama_is_asked_for_the_window_that_is_set_or_loaded() {
             provider.looks().get(2).unwrap().body,
             json!({ "model": "m" })
         );
-        assert_eq!(router.stated_window(&model()).await, Some(window));
+        assert_eq!(stated(&router).await, window);
         // The window of a model that is not loaded may still turn out to be smaller.
         assert_eq!(provider.looks().len() > first.len(), asks_again);
         provider.finish();
@@ -115,14 +135,31 @@ async fn ollama_is_asked_for_the_window_that_is_set_or_loaded() {
 
 #[tokio::test]
 async fn lm_studio_is_asked_for_its_own_list() {
-    let own = list(
-        &json!({ "id": "m", "state": "loaded", "max_context_length": 32_768, "loaded_context_length": 8_192 }),
-    );
-    let script = Script::of([]).models(&["m"]);
-    let provider = Provider::start(script.description("/api/v0/models", own));
-    let router = at(&provider, patient());
-    assert_eq!(router.stated_window(&model()).await, Some(8_192));
-    provider.finish();
+    let loaded = json!({ "id": "m", "state": "loaded", "max_context_length": 32_768, "loaded_context_length": 8_192 });
+    let unloaded = json!({ "id": "m", "state": "not-loaded", "max_context_length": 32_768 });
+    for (entry, window) in [(loaded, exactly(8_192)), (unloaded, at_most(32_768))] {
+        let script = Script::of([]).models(&["m"]);
+        let provider = Provider::start(script.description("/api/v0/models", list(&entry)));
+        let router = at(&provider, patient());
+        assert_eq!(stated(&router).await, window);
+        provider.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_bound_in_the_list_is_used_only_if_the_server_states_nothing_better() {
+    let listed = json!({ "id": "m", "max_context_length": 32_768 });
+    let props = json!({ "default_generation_settings": { "n_ctx": 4_096 } });
+    let script = || Script::of([]).models_document(list(&listed));
+    for (script, window) in [
+        (script(), at_most(32_768)),
+        (script().description("/props", props), exactly(4_096)),
+    ] {
+        let provider = Provider::start(script);
+        let router = at(&provider, patient());
+        assert_eq!(stated(&router).await, window);
+        provider.finish();
+    }
 }
 
 #[tokio::test]
@@ -144,9 +181,9 @@ async fn a_server_that_states_nothing_usable_is_asked_once() {
                 .description_fault("/api/v0/models", Fault::HtmlOk),
         );
         let router = at(&provider, patient());
-        assert_eq!(router.stated_window(&model()).await, None, "{fault:?}");
+        assert_eq!(stated(&router).await, None, "{fault:?}");
         let asked = provider.looks().len();
-        assert_eq!(router.stated_window(&model()).await, None, "{fault:?}");
+        assert_eq!(stated(&router).await, None, "{fault:?}");
         assert_eq!(provider.looks().len(), asked, "{fault:?}");
     }
 }
@@ -155,9 +192,9 @@ async fn a_server_that_states_nothing_usable_is_asked_once() {
 async fn a_server_that_refuses_the_credential_is_asked_again() {
     let provider = Provider::start(Script::of([]).models_fault(Fault::Unauthorized));
     let router = at(&provider, patient());
-    assert_eq!(router.stated_window(&model()).await, None);
+    assert_eq!(stated(&router).await, None);
     let asked = provider.looks().len();
-    assert_eq!(router.stated_window(&model()).await, None);
+    assert_eq!(stated(&router).await, None);
     assert!(
         provider.looks().len() > asked,
         "the credential may be renewed"
@@ -165,38 +202,84 @@ async fn a_server_that_refuses_the_credential_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_silent_or_slow_server_costs_its_time_once() {
+async fn a_silent_or_slow_server_costs_its_time_once_in_a_pause() {
     let slow = Fault::Drip {
         every: Duration::from_millis(20),
     };
     for fault in [Fault::NoAnswer, Fault::StallAfterHeaders, slow] {
         let provider = Provider::start(Script::of([]).models_fault(fault.clone()));
         let router = at(&provider, hasty());
-        assert_eq!(router.stated_window(&model()).await, None, "{fault:?}");
-        assert_eq!(router.stated_window(&model()).await, None, "{fault:?}");
+        assert_eq!(stated(&router).await, None, "{fault:?}");
+        assert_eq!(stated(&router).await, None, "{fault:?}");
         // On a busy machine the time may be over before the server has read the request.
         assert!(provider.looks().len() <= 1, "{fault:?}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_is_starting_is_asked_again_but_not_for_ever() {
+async fn a_server_that_was_silent_is_asked_again_after_a_pause() {
+    let entry = json!({ "id": "m", "owned_by": "vllm", "max_model_len": 8_192 });
+    let script = Script::of([])
+        .models_document(list(&entry))
+        .first_models_fault(Fault::NoAnswer);
+    let provider = Provider::start(script);
+    let router = at(&provider, hasty());
+    let pause = Duration::from_millis(PROVIDER_DESCRIPTION_PAUSE_MS);
+    let almost = pause.saturating_sub(Duration::from_millis(1));
+    assert_eq!(router.stated_window(&model(), NOW).await, None);
+    assert_eq!(router.stated_window(&model(), almost).await, None);
+    assert!(provider.looks().len() <= 1, "the pause runs");
+    // On a busy machine a try may be over before the server has read it, so there may be more than one.
+    let mut now = pause;
+    for _ in 0..10 {
+        if let Some(stated) = router.stated_window(&model(), now).await {
+            assert_eq!(Some(stated), exactly(8_192));
+            return;
+        }
+        now += Duration::from_millis(PROVIDER_DESCRIPTION_AGE_MS);
+    }
+    panic!("the server stated a window and it was not heard");
+}
+
+#[tokio::test]
+async fn a_server_that_is_starting_is_asked_again_but_not_at_every_round() {
     let provider = Provider::start(Script::of([]).models_fault(Fault::ServerError));
     let router = at(&provider, patient());
     for _ in 0..20 {
-        assert_eq!(router.stated_window(&model()).await, None);
+        assert_eq!(stated(&router).await, None);
     }
-    let tries = holon_domain::limits::PROVIDER_DESCRIPTION_TRIES as usize;
-    assert_eq!(provider.looks().len(), tries);
+    assert_eq!(provider.looks().len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_stated_its_window_is_asked_again_after_an_hour() {
+    let entry = json!({ "id": "m", "owned_by": "vllm", "max_model_len": 8_192 });
+    let provider = Provider::start(Script::of([]).models_document(list(&entry)));
+    let router = at(&provider, patient());
+    let age = Duration::from_millis(PROVIDER_DESCRIPTION_AGE_MS);
+    for (now, looks) in [(NOW, 1), (age / 2, 1), (age, 2)] {
+        assert_eq!(router.stated_window(&model(), now).await, exactly(8_192));
+        assert_eq!(provider.looks().len(), looks, "{now:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_model_without_a_server_has_no_statement() {
     let unreachable = UnreachableAddress::take();
     let router = router(spec(Protocol::Chat, &unreachable.base_url()), hasty());
-    assert_eq!(router.stated_window(&asking().model).await, None);
-    for text in ["scripted/x.json", "nobody/m"] {
+    assert_eq!(router.stated_window(&asking().model, NOW).await, None);
+    for text in ["scripted/x.json", "unknown/m"] {
         let model = ModelRef::parse(text).unwrap();
-        assert_eq!(router.stated_window(&model).await, None);
+        assert_eq!(router.stated_window(&model, NOW).await, None);
+        assert_eq!(router.endpoint(&model), None);
+    }
+}
+
+#[test]
+fn the_endpoint_of_a_model_is_the_base_url_of_its_provider() {
+    for base in ["http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1/"] {
+        let router = router(spec(Protocol::Chat, base), patient());
+        let endpoint = router.endpoint(&model());
+        assert_eq!(endpoint.as_deref(), Some("http://127.0.0.1:1/v1"));
     }
 }

@@ -7,7 +7,7 @@ use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::message::Priority;
-use holon_domain::provider::{LearnedLimits, LimitSource};
+use holon_domain::provider::{AskedServer, LearnedLimits, LimitSource, StoredLimits};
 use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
 use holon_domain::{Timestamp, limits};
 use holon_store::{Db, DueScope, Error, Ledger, Removal, WriteError};
@@ -227,6 +227,14 @@ fn a_text_kept_twice_is_kept_once() {
     assert_eq!(db.reader().blob("h2"), Ok(None));
 }
 
+/// The server with this base URL, which described the window of these limits.
+fn server(endpoint: &str, limits: LearnedLimits) -> AskedServer {
+    AskedServer {
+        endpoint: Some(endpoint.to_owned()),
+        stated_window_tokens: limits.context_window_tokens,
+    }
+}
+
 #[test]
 fn a_later_lesson_about_a_model_replaces_only_what_it_speaks_of() {
     let mut scribe = Scribe::new("a");
@@ -239,6 +247,7 @@ fn a_later_lesson_about_a_model_replaces_only_what_it_speaks_of() {
     for (limits, at) in [(window(8_192), 1), (output, 2), (window(4_096), 3)] {
         let fact = Fact::LimitLearned {
             model_ref: "local/model".to_owned(),
+            server: server("http://one/v1", limits),
             limits,
             at: Timestamp::from_millis(at),
         };
@@ -247,15 +256,42 @@ fn a_later_lesson_about_a_model_replaces_only_what_it_speaks_of() {
     }
     let reader = db.reader();
     let known = reader.model_limits("local/model").expect("reads");
-    assert_eq!(known, window(4_096).and_then(output));
+    assert_eq!(known.limits, window(4_096).and_then(output));
+    assert_eq!(known.stated_window_tokens, Some(4_096));
+    assert_eq!(known.endpoint.as_deref(), Some("http://one/v1"));
     let other = reader.model_limits("local/other").expect("reads");
-    assert_eq!(other, LearnedLimits::default());
+    assert_eq!(other, StoredLimits::default());
     let all = reader.all_model_limits().expect("reads");
     let row = all.first().expect("a row");
     assert_eq!((all.len(), row.model_ref.as_str()), (1, "local/model"));
-    assert_eq!(row.limits, known);
+    assert_eq!(row.stored, known);
     assert_eq!(row.window_learned_at, Some(Timestamp::from_millis(3)));
     assert_eq!(row.output_learned_at, Some(Timestamp::from_millis(2)));
+}
+
+#[test]
+fn a_lesson_of_another_server_replaces_all_that_the_first_one_taught() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    let window = LearnedLimits::window(8_192, LimitSource::Server);
+    let output = LearnedLimits {
+        max_output_tokens: Some(2_048),
+        ..LearnedLimits::default()
+    };
+    for (limits, endpoint) in [(window, "http://one/v1"), (output, "http://two/v1")] {
+        let fact = Fact::LimitLearned {
+            model_ref: "local/model".to_owned(),
+            server: server(endpoint, limits),
+            limits,
+            at: Timestamp::from_millis(1),
+        };
+        let decision = scribe.fact(fact).decide();
+        apply(&mut db, no, &decision).expect("is written");
+    }
+    let known = db.reader().model_limits("local/model").expect("reads");
+    assert_eq!(known.limits, output);
+    assert_eq!(known.stated_window_tokens, None);
+    assert_eq!(known.endpoint.as_deref(), Some("http://two/v1"));
 }
 
 #[test]

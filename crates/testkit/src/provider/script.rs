@@ -11,6 +11,8 @@ use std::fmt;
 pub struct Script {
     pub(super) source: Source,
     pub(super) listing: Listing,
+    /// Reaction to the first request for the models, if it differs from the later ones.
+    pub(super) first_listing: Option<Listing>,
     /// By the end of the path. A path without an entry is not there.
     pub(super) descriptions: BTreeMap<String, Listing>,
     pub(super) key: Option<String>,
@@ -55,6 +57,7 @@ impl Script {
         Self {
             source,
             listing: Listing::Models(vec!["fake-model".to_owned()]),
+            first_listing: None,
             descriptions: BTreeMap::new(),
             key: None,
             keeps_requests: true,
@@ -87,6 +90,13 @@ impl Script {
     pub fn description(mut self, path: &str, document: Value) -> Self {
         let document = Listing::Document(document);
         self.descriptions.insert(path.to_owned(), document);
+        self
+    }
+
+    /// Makes only the first request for the models fail in this way.
+    #[must_use]
+    pub fn first_models_fault(mut self, fault: Fault) -> Self {
+        self.first_listing = Some(Listing::Fault(fault));
         self
     }
 

@@ -204,7 +204,9 @@ impl RequestHandler {
                 self.answer(protocol, request, &mint, &mut script)
             }
             Some(RequestKind::Models) => {
-                (describe(&script.listing, request, &mint), AnswerGates::NONE)
+                let first = script.first_listing.take();
+                let listing = first.as_ref().unwrap_or(&script.listing);
+                (describe(listing, request, &mint), AnswerGates::NONE)
             }
             Some(RequestKind::Description) => {
                 let is_asked = |(path, _): &(&String, &Listing)| request.path.ends_with(*path);

@@ -65,7 +65,7 @@ pub(super) async fn run(
         probes,
         learned_limits: holon_daemon::learned_limits(&settings)
             .into_iter()
-            .map(LearnedLimit::from)
+            .map(|learned| LearnedLimit::new(learned, &settings.providers))
             .collect(),
         running_host: host_chains(&settings.home.value).await,
     };

@@ -78,7 +78,7 @@ fn first_detail<'a>(fields: &'a Fields<'_>) -> Option<&'a Found> {
         .find_map(|field| fields.get(field))
 }
 
-/// A detail of another source is a leftover or a mistake; either way somebody would wait for it to take effect.
+/// A detail of another source is a leftover or a mistake and would have no effect, so it is refused.
 fn no_strangers(fields: &Fields<'_>, source: AuthSource) -> Result<(), Error> {
     for other in DETAILS.iter().filter(|other| **other != source) {
         if let Some(found) = fields.get(fields_of(*other)) {

@@ -116,6 +116,7 @@ fn a_renewed_credential_ends_a_long_pause_for_the_allowance_of_another_model() {
                 ..ModelFailure::new(ModelFailureKind::Quota, "used up")
             },
             timing,
+            server: Default::default(),
             interjected: Vec::new(),
             request_tokens: 0,
         }),

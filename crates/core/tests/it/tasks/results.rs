@@ -188,6 +188,7 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
         attempt: Box::new(FailedAttempt {
             failure,
             timing: make::timing(world.now),
+            server: Default::default(),
             interjected,
             request_tokens: 0,
         }),

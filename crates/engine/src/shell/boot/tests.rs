@@ -4,6 +4,7 @@
 mod ports;
 
 use crate::conditions::SharedConditions;
+use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::ports::{CommandContext, Ports};
 use crate::request::Ingress;
@@ -129,6 +130,28 @@ async fn what_a_doubtful_commit_asked_for_is_done_and_what_is_in_hand_is_left_al
     shell.clear_up(&id).await;
     assert_eq!(shell.store.commits(), commits, "it is in hand");
     assert!(requests.is_empty());
+}
+
+#[tokio::test]
+async fn a_look_from_before_an_agent_was_brought_back_does_not_put_it_aside_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let (quiet, _requests) = QuietPorts::new();
+    let shell = shell(dir.path(), &quiet);
+    let id = AgentId::parse("main").unwrap();
+    shell.create(new_agent(&id)).await.unwrap();
+    let seen = shell.take_backs.of(&id);
+    shell.put_aside(&id, "a torn row".to_owned(), seen).await;
+    shell.take_back(&id).await.unwrap();
+    // The count is raised inside the commit, so a look during it has the new count and still meets the mark.
+    let marked = holon_store::Error::Aside {
+        agent_id: id.clone(),
+        reason: "a torn row".to_owned(),
+    };
+    let late = shell.read_or_put_aside(&id, async { Err::<(), _>(marked) });
+    let late = late.await;
+    assert!(matches!(late, Err(Error::AgentAside { .. })), "{late:?}");
+    assert!(shell.store.agent(&id).await.unwrap().is_some());
+    shell.submit(&id, Sender::Runtime, prompt()).await.unwrap();
 }
 
 #[tokio::test]

@@ -182,6 +182,7 @@ impl KernelBench {
             kept: Vec::new(),
             context: ContextSize::default(),
             learned: None,
+            server: Default::default(),
             timing: RoundTiming {
                 context_build_ms: 0,
                 started_at: NOW,

@@ -1,6 +1,6 @@
 //! Assembles the events of a Messages stream into one message.
 
-use crate::codec::stream::{Budget, Progress, parsed};
+use crate::codec::stream::{Budget, Progress, parsed_with_kind};
 use crate::codec::{Fault, parse_arguments, reported};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -13,7 +13,6 @@ pub(crate) struct Assembler {
     message: Map<String, Value>,
     /// Content blocks by their index.
     blocks: BTreeMap<u64, Block>,
-    is_over: bool,
 }
 
 /// A content block that deltas extend.
@@ -31,49 +30,35 @@ impl Assembler {
             budget: Budget::new(most),
             message: Map::new(),
             blocks: BTreeMap::new(),
-            is_over: false,
         }
     }
 
-    /// Takes the next event.
     pub(crate) fn event(
         &mut self,
         name: Option<&str>,
         data: &str,
         text: &mut dyn FnMut(&str),
     ) -> Result<Progress, Fault> {
-        if self.is_over {
-            return Ok(Progress::Done);
-        }
-        if data.trim() == "[DONE]" {
-            return Ok(Progress::Idle);
-        }
-        let mut event = parsed(data)?;
-        let kind = event.get("type").and_then(Value::as_str).or(name);
-        match kind.unwrap_or_default() {
-            "ping" => return Ok(Progress::Idle),
+        let (kind, mut event) = parsed_with_kind(name, data)?;
+        match kind.as_str() {
             "error" => return Err(reported::fault(event.get("error").unwrap_or(&event))),
             "message_start" => self.begin(event.get_mut("message").map(Value::take))?,
             "content_block_start" => self.open(&mut event, text)?,
-            "content_block_delta" => self.extend(&event, text)?,
+            "content_block_delta" => return self.extend(&event, text),
+            "content_block_stop" => {}
             "message_delta" => self.complete(&mut event)?,
-            "message_stop" => {
-                self.is_over = true;
-                return Ok(Progress::Done);
-            }
-            _ => {}
+            "message_stop" => return Ok(Progress::Done),
+            // `ping`, and kinds that this build does not know.
+            _ => return Ok(Progress::Idle),
         }
         Ok(Progress::More)
     }
 
-    /// Returns the message after its stop event; without one the stream was cut off.
-    pub(crate) fn finish(mut self) -> Result<Value, Fault> {
-        if !self.is_over {
-            return Err(Fault::CutOff);
-        }
+    /// Returns the message. Only for a stream that has reached its stop event.
+    pub(crate) fn finish(mut self) -> Value {
         let content = self.blocks.into_values().map(Block::into_value).collect();
         self.message.insert("content".into(), content);
-        Ok(Value::Object(self.message))
+        Value::Object(self.message)
     }
 
     fn begin(&mut self, message: Option<Value>) -> Result<(), Fault> {
@@ -111,7 +96,8 @@ impl Assembler {
         }
     }
 
-    fn extend(&mut self, event: &Value, text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
+    /// Adds the pieces of a delta to their block. A delta without pieces is no content.
+    fn extend(&mut self, event: &Value, text: &mut dyn FnMut(&str)) -> Result<Progress, Fault> {
         let index = index(event);
         let delta = event.get("delta").unwrap_or(&Value::Null);
         let Some(block) = self.blocks.get_mut(&index) else {
@@ -119,10 +105,13 @@ impl Assembler {
                 "a piece of the content block {index} comes before its beginning"
             )));
         };
+        let mut progress = Progress::Idle;
         for (member, piece) in delta.as_object().into_iter().flatten() {
-            let Some(piece) = piece.as_str().filter(|_| member != "type") else {
+            let piece = piece.as_str().filter(|piece| !piece.is_empty());
+            let Some(piece) = piece.filter(|_| member != "type") else {
                 continue;
             };
+            progress = Progress::More;
             self.budget.take(piece.len())?;
             match member.as_str() {
                 "partial_json" => block.arguments.push_str(piece),
@@ -133,7 +122,7 @@ impl Assembler {
                 _ => append(&mut block.members, member, piece),
             }
         }
-        Ok(())
+        Ok(progress)
     }
 
     /// Adds the reason to stop, the final usage and what the server cleared.

@@ -54,19 +54,19 @@ fn rounds() -> Vec<ConversationItem> {
 }
 
 #[test]
-fn a_first_round_is_lowered_as_kept() {
+fn a_first_round_matches_the_golden_request() {
     let body = encoded(&request(MODEL, Vec::new()));
     assert_golden("anthropic/first_round.request.json", &body);
 }
 
 #[test]
-fn rounds_of_two_models_with_thinking_calls_and_an_interjection_are_lowered_as_kept() {
+fn rounds_of_two_models_with_thinking_and_an_interjection_match_the_golden_request() {
     let body = encoded(&request(MODEL, rounds()));
     assert_golden("anthropic/rounds.request.json", &body);
 }
 
 #[test]
-fn effort_and_context_management_are_lowered_as_kept_when_somebody_asked_for_them() {
+fn effort_and_context_management_match_the_golden_request() {
     let provider = ProviderSpec {
         context_management: Some(ContextManagement {
             trigger_input_tokens: 100_000,
@@ -151,7 +151,7 @@ fn the_rolling_mark_moves_on_with_every_round() {
 }
 
 #[test]
-fn a_request_without_any_words_still_begins_with_the_user() {
+fn a_request_without_text_still_begins_with_a_user_message() {
     let mut request = request(MODEL, vec![assistant_turn(MODEL, vec![text("Hello.")])]);
     request.frame = frame(Vec::new(), Vec::new());
     request.tools = Vec::new().into();
@@ -162,7 +162,7 @@ fn a_request_without_any_words_still_begins_with_the_user() {
 }
 
 #[test]
-fn thinking_that_led_to_nothing_and_thinking_nobody_sealed_stay_out() {
+fn thinking_without_a_result_and_unsigned_thinking_are_left_out() {
     let conversation = vec![assistant_turn(
         MODEL,
         vec![
@@ -182,7 +182,7 @@ fn decoded(name: &str) -> DecodedReply {
 }
 
 #[test]
-fn kept_answers_are_lifted_as_kept() {
+fn answers_match_the_golden_files() {
     for case in ["thinking_and_calls", "plain_text", "cut_off"] {
         let decoded = decoded(&format!("anthropic/{case}.response.json"));
         let reply = serde_json::to_value(&decoded.reply).expect("a reply is JSON");
@@ -255,7 +255,7 @@ fn every_reason_to_stop_is_known() {
 }
 
 #[test]
-fn a_refused_answer_keeps_its_words_and_loses_its_calls() {
+fn a_refused_answer_keeps_its_text_and_loses_its_calls() {
     let body = json!({
         "content": [
             {"type": "text", "text": "I will not."},
@@ -341,7 +341,7 @@ fn logged(work: impl FnOnce()) -> String {
 }
 
 #[test]
-fn how_much_of_old_results_could_be_cleared_is_told_in_numbers_only() {
+fn the_log_of_clearable_results_holds_only_numbers() {
     let lines = |keep: u32| {
         let provider = ProviderSpec {
             context_management: Some(managing(keep)),

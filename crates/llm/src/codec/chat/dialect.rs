@@ -80,7 +80,6 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Starts with an empty map.
     pub(super) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,

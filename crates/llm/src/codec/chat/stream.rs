@@ -19,7 +19,6 @@ pub(crate) struct Assembler {
     details: Vec<Value>,
     finish_reason: Option<Value>,
     usage: Option<Value>,
-    is_over: bool,
 }
 
 /// A call that chunks extend.
@@ -46,23 +45,15 @@ impl Assembler {
             details: Vec::new(),
             finish_reason: None,
             usage: None,
-            is_over: false,
         }
     }
 
-    /// Takes the next event.
     pub(crate) fn event(
         &mut self,
         name: Option<&str>,
         data: &str,
         text: &mut dyn FnMut(&str),
     ) -> Result<Progress, Fault> {
-        if data.trim() == "[DONE]" {
-            self.is_over = true;
-        }
-        if self.is_over {
-            return Ok(Progress::Done);
-        }
         let chunk = parsed(data)?;
         let Some(members) = chunk.as_object() else {
             return Err(Fault::malformed("a chunk of the stream is no object"));
@@ -73,6 +64,7 @@ impl Assembler {
         if name == Some("error") {
             return Err(reported::fault(&chunk));
         }
+        let before = (self.budget.left(), self.finish_reason.is_some());
         if let Some(usage) = members.get("usage").filter(|usage| usage.is_object()) {
             self.usage = Some(usage.clone());
         }
@@ -82,14 +74,22 @@ impl Assembler {
         for choice in choices.into_iter().flatten().filter(is_first) {
             self.choice(choice, text)?;
         }
-        Ok(Progress::More)
+        // Some servers send chunks without content while the model thinks.
+        let after = (self.budget.left(), self.finish_reason.is_some());
+        Ok(if before == after {
+            Progress::Idle
+        } else {
+            Progress::More
+        })
     }
 
-    /// Returns the completion, or that the stream was cut off before its end.
-    pub(crate) fn finish(self) -> Result<Value, Fault> {
-        if !self.is_over && self.finish_reason.is_none() {
-            return Err(Fault::CutOff);
-        }
+    /// Returns true if the completion has its reason to stop. It is whole then, and the end mark may be missing.
+    pub(crate) const fn has_reason_to_stop(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// Returns the completion. Only for a stream that was not cut off.
+    pub(crate) fn finish(self) -> Value {
         let mut message = self.words;
         if !self.calls.is_empty() {
             let calls = self.calls.into_iter().map(Call::into_value).collect();
@@ -99,7 +99,7 @@ impl Assembler {
             message.insert("reasoning_details".into(), Value::Array(self.details));
         }
         let choice = json!({"message": message, "finish_reason": self.finish_reason});
-        Ok(json!({"choices": [choice], "usage": self.usage}))
+        json!({"choices": [choice], "usage": self.usage})
     }
 
     fn choice(&mut self, choice: &Value, text: &mut dyn FnMut(&str)) -> Result<(), Fault> {

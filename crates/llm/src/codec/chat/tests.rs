@@ -60,13 +60,13 @@ fn rounds() -> Vec<ConversationItem> {
 }
 
 #[test]
-fn a_first_round_is_lowered_as_kept() {
+fn a_first_round_matches_the_golden_request() {
     let body = encoded(LOCAL, &request(MODEL, Vec::new()));
     assert_golden("chat/first_round.request.json", &body);
 }
 
 #[test]
-fn rounds_of_two_models_with_calls_and_an_interjection_are_lowered_as_kept() {
+fn rounds_of_two_models_with_calls_and_an_interjection_match_the_golden_request() {
     let body = encoded(LOCAL, &request(MODEL, rounds()));
     assert_golden("chat/rounds.request.json", &body);
 }
@@ -81,7 +81,7 @@ fn the_limit_of_an_answer_has_the_name_its_server_takes() {
 }
 
 #[test]
-fn effort_and_strict_tools_are_said_only_where_somebody_asked_for_them() {
+fn effort_and_strict_tools_are_sent_only_if_they_are_set() {
     let mut request = request(MODEL, Vec::new());
     let quiet = encoded(LOCAL, &request);
     assert!(quiet.get("reasoning_effort").is_none());
@@ -113,7 +113,7 @@ fn deepseek_gets_its_reasoning_back_beside_calls_and_empty_reasoning_where_anoth
 }
 
 #[test]
-fn reasoning_without_calls_and_reasoning_in_members_nobody_takes_back_stay_out() {
+fn reasoning_without_calls_and_reasoning_that_no_server_takes_back_are_left_out() {
     let conversation = vec![
         assistant_turn(
             MODEL,
@@ -196,7 +196,7 @@ fn call_of(reply: &ModelReply) -> (Option<&str>, &str, &Value) {
 }
 
 #[test]
-fn kept_answers_of_several_servers_are_lifted_as_kept() {
+fn answers_of_several_servers_match_the_golden_files() {
     for case in [
         "openai_call",
         "deepseek_reasoning",
@@ -268,7 +268,7 @@ fn every_reason_to_stop_is_known() {
 }
 
 #[test]
-fn a_filtered_answer_keeps_its_words_and_loses_its_calls() {
+fn a_filtered_answer_keeps_its_text_and_loses_its_calls() {
     let reply = decoded(
         &json!({"choices": [{"finish_reason": "content_filter", "message": {
             "content": "Well",
@@ -296,7 +296,7 @@ fn every_tool_there_is_can_be_offered() {
 }
 
 #[test]
-fn content_is_read_as_words_as_parts_and_as_nothing() {
+fn content_is_read_as_text_as_parts_and_as_absent() {
     let words = |content: Value| match message(&json!({"content": content})).blocks.as_slice() {
         [ReplyBlock::Text { text }] => Some(text.clone()),
         [] => None,

@@ -124,7 +124,7 @@ fn a_stream_is_done_at_its_terminal_event_and_what_follows_counts_for_nothing() 
         })
         .collect();
     let (last, before) = progress.split_last().expect("events");
-    assert!(before.iter().all(|progress| *progress == Progress::More));
+    assert!(!before.contains(&Progress::Done));
     assert_eq!(*last, Progress::Done);
     for late in [
         "{\"type\": \"error\", \"message\": \"late\"}",
@@ -175,7 +175,7 @@ fn the_terminal_output_counts_where_there_is_one() {
 }
 
 #[test]
-fn a_stream_that_ends_badly_is_classed_by_what_it_says() {
+fn a_stream_that_reports_a_failure_is_classified_by_its_error() {
     let failed = |error: Value| json!({"type": "response.failed", "response": {"status": "failed", "error": error}});
     let table = [
         (
@@ -250,7 +250,7 @@ fn an_incomplete_stream_keeps_what_was_complete() {
 }
 
 #[test]
-fn an_event_that_is_no_json_is_malformed_unless_nobody_reads_it() {
+fn an_event_that_is_not_json_is_malformed_unless_its_data_is_skipped() {
     let broken = |name: Option<&str>| assembler(MOST).event(name, "{\"type\":", &mut |_| {});
     assert!(matches!(broken(None), Err(Fault::Malformed { .. })));
     assert!(matches!(
@@ -346,7 +346,7 @@ proptest! {
 }
 
 #[test]
-fn the_items_of_a_stream_are_bounded_in_sum_and_an_item_told_twice_counts_once() {
+fn the_items_of_a_stream_are_bounded_in_sum_and_a_repeated_item_counts_once() {
     let item = |id: &str| {
         let text = "x".repeat(40_000);
         event(&json!({"type": "response.output_item.done",

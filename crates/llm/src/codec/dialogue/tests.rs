@@ -76,7 +76,7 @@ fn a_call_without_a_result_is_answered_as_failed_and_an_empty_result_gets_a_word
 }
 
 #[test]
-fn a_result_without_a_call_becomes_words_where_it_stood() {
+fn a_result_without_a_call_becomes_text_in_its_place() {
     let conversation = [
         user("Begin."),
         result("call_gone", "the harvest was good"),
@@ -91,7 +91,7 @@ fn a_result_without_a_call_becomes_words_where_it_stood() {
 }
 
 #[test]
-fn a_second_result_is_dropped_if_it_says_the_same_and_kept_as_words_if_not() {
+fn a_second_result_is_dropped_if_it_is_equal_and_kept_as_text_otherwise() {
     let conversation = [
         assistant_turn(MODEL, vec![call("call_1", json!({}))]),
         result("call_1", "dry"),
@@ -201,7 +201,7 @@ fn sealed_reasoning_returns_only_to_the_model_that_sealed_it_and_never_alone() {
 }
 
 #[test]
-fn nothing_empty_is_said_and_the_last_word_is_not_the_assistants() {
+fn no_message_is_empty_and_the_last_one_is_not_the_assistants() {
     let conversation = [
         user(" "),
         assistant_turn(MODEL, vec![text(""), text("\u{1c}")]),
@@ -226,7 +226,7 @@ fn arguments_that_are_no_object_become_one_that_shows_them() {
 }
 
 #[test]
-fn a_failed_answer_is_marked_for_protocols_without_a_place_for_that() {
+fn a_failed_result_is_marked_in_protocols_without_an_error_flag() {
     let answer = |is_error| CallResult {
         id: "call_1".to_owned(),
         name: "ReadSensor".into(),

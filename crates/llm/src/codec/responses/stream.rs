@@ -5,7 +5,7 @@
 
 use super::{error_fault, response_fault};
 use crate::codec::Fault;
-use crate::codec::stream::{Progress, parsed};
+use crate::codec::stream::{Progress, parsed, parsed_with_kind};
 use serde_json::{Map, Value, json};
 
 /// Collects finished output items until the terminal event.
@@ -36,25 +36,16 @@ impl Assembler {
         }
     }
 
-    /// Takes the next event.
     pub(crate) fn event(
         &mut self,
         name: Option<&str>,
         data: &str,
         text: &mut dyn FnMut(&str),
     ) -> Result<Progress, Fault> {
-        if self.terminal.is_some() {
-            return Ok(Progress::Done);
-        }
-        if data.trim() == "[DONE]" {
-            return Ok(Progress::Idle);
-        }
         if name.is_some_and(is_repeated_later) {
             return Ok(Progress::More);
         }
-        let mut event = parsed(data)?;
-        let kind = event.get("type").and_then(Value::as_str).or(name);
-        let kind = kind.unwrap_or_default().to_owned();
+        let (kind, mut event) = parsed_with_kind(name, data)?;
         match kind.as_str() {
             TEXT_DELTA => {
                 if let Some(piece) = event.get("delta").and_then(Value::as_str) {
@@ -71,7 +62,9 @@ impl Assembler {
             }
             "response.cancelled" => self.end(&mut event, "cancelled"),
             "error" => return Err(error(&event)),
-            _ => {}
+            kind if is_content(kind) => {}
+            // States such as `response.in_progress`, which some servers repeat while the model thinks.
+            _ => return Ok(Progress::Idle),
         }
         Ok(match self.terminal {
             Some(_) => Progress::Done,
@@ -79,7 +72,7 @@ impl Assembler {
         })
     }
 
-    /// Returns the response object.
+    /// Returns the response object, with the finished items if it has no output of its own.
     pub(crate) fn finish(mut self) -> Result<Value, Fault> {
         let mut terminal = self.terminal.ok_or(Fault::CutOff)?;
         let output = terminal.get("output").and_then(Value::as_array);
@@ -147,6 +140,12 @@ const TEXT_DELTA: &str = "response.output_text.delta";
 /// Returns true for pieces of what a later event carries whole. They are most of a stream, so they are not even parsed.
 fn is_repeated_later(name: &str) -> bool {
     name.starts_with("response.") && name.ends_with(".delta") && name != TEXT_DELTA
+}
+
+/// Returns true for events that bring a piece of the answer, or mark where a part of it begins or ends.
+fn is_content(kind: &str) -> bool {
+    let ends = [".delta", ".added", ".done"];
+    kind.starts_with("response.") && ends.iter().any(|end| kind.ends_with(end))
 }
 
 /// Reads the fault of an `error` event: in a member of its own, or in the event itself.

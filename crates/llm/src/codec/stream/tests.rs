@@ -303,6 +303,73 @@ fn what_a_stream_brings_is_bounded_in_sum() {
 }
 
 #[test]
+fn an_event_without_content_only_keeps_the_connection_open() {
+    let delta = |delta: Value| json!({"type": "content_block_delta", "index": 0, "delta": delta});
+    let block = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
+    let responses = Transport::OpenaiResponses;
+    for (transport, event, progress) in [
+        (CHAT, json!({"choices": []}), Progress::Idle),
+        (
+            CHAT,
+            json!({"choices": [{"index": 0, "delta": {}}]}),
+            Progress::Idle,
+        ),
+        (
+            CHAT,
+            json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}),
+            Progress::Idle,
+        ),
+        (
+            CHAT,
+            json!({"choices": [{"index": 0, "delta": {"reasoning_content": "hm"}}]}),
+            Progress::More,
+        ),
+        (
+            CHAT,
+            json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
+            Progress::More,
+        ),
+        (MESSAGES, json!({"type": "ping"}), Progress::Idle),
+        (MESSAGES, json!({"type": "not_known_yet"}), Progress::Idle),
+        (
+            MESSAGES,
+            delta(json!({"type": "text_delta", "text": ""})),
+            Progress::Idle,
+        ),
+        (
+            MESSAGES,
+            delta(json!({"type": "thinking_delta", "thinking": "hm"})),
+            Progress::More,
+        ),
+        (
+            responses,
+            json!({"type": "response.in_progress", "response": {}}),
+            Progress::Idle,
+        ),
+        (responses, json!({"type": "keepalive"}), Progress::Idle),
+        (
+            responses,
+            json!({"type": "response.reasoning_summary_text.delta", "delta": "hm"}),
+            Progress::More,
+        ),
+        (
+            responses,
+            json!({"type": "response.output_item.added", "item": {}}),
+            Progress::More,
+        ),
+    ] {
+        let mut assembler = Assembler::new(transport, MOST);
+        if transport == MESSAGES {
+            assembler
+                .event(None, &block.to_string(), &mut |_| {})
+                .unwrap();
+        }
+        let told = assembler.event(None, &event.to_string(), &mut |_| {});
+        assert_eq!(told, Ok(progress), "{event}");
+    }
+}
+
+#[test]
 fn a_second_answer_and_a_second_choice_count_for_nothing() {
     let first = chunk(&json!({"content": "one"}));
     let choice = |index: u64| json!({"index": index, "delta": {"content": "two"}});

@@ -20,7 +20,7 @@ fn kind(status: u16, body: &str) -> Kind {
 }
 
 #[test]
-fn each_status_without_words_has_its_class() {
+fn each_status_without_a_message_has_its_class() {
     for status in 100..=599 {
         let expected = match status {
             400 | 413 | 422 => Kind::InvalidRequest,
@@ -308,7 +308,7 @@ fn waits_are_kept_where_another_try_can_help() {
 }
 
 #[test]
-fn a_used_up_allowance_says_when_it_is_renewed() {
+fn an_exhausted_quota_says_when_it_is_renewed() {
     let codex =
         ErrorBody::read(br#"{"error":{"type":"usage_limit_reached","resets_in_seconds":7200}}"#);
     let verdict = classify_status(429, &HeaderMap::new(), &codex);
@@ -333,7 +333,7 @@ fn a_used_up_allowance_says_when_it_is_renewed() {
 }
 
 #[test]
-fn an_allowance_that_is_renewed_within_a_minute_is_a_rate_limit() {
+fn a_quota_that_is_renewed_within_a_minute_is_a_rate_limit() {
     let google = ErrorBody::read(
         br#"[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}]"#,
     );

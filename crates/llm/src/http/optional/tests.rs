@@ -74,7 +74,7 @@ fn a_refusal_names_the_part_to_leave_out() {
 }
 
 #[test]
-fn a_part_that_is_not_sent_is_not_blamed() {
+fn an_option_that_is_not_in_the_request_is_not_left_out() {
     let refusal = ErrorBody::plain("Unsupported parameter: 'prompt_cache_key'");
     let bare = of(&json!({"model": "m"}));
     assert_eq!(named(StatusCode::BAD_REQUEST, &refusal, &bare), None);

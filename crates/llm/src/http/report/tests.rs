@@ -37,7 +37,7 @@ fn told_with(transport: Transport, status: u16, headers: &HeaderMap, body: &str)
 }
 
 #[test]
-fn a_server_that_wants_a_credential_where_none_is_set_is_told_as_such() {
+fn a_refusal_without_a_credential_says_that_one_is_wanted() {
     let provider = provider(Transport::OpenaiChatCompletions);
     let url = Url::parse("http://127.0.0.1:4000/v1/chat/completions").unwrap();
     let context = ErrorContext {
@@ -65,7 +65,7 @@ fn message(status: u16, body: &str) -> String {
 }
 
 #[test]
-fn a_refusal_names_the_provider_the_status_the_words_and_the_next_step() {
+fn a_refusal_names_the_provider_the_status_the_message_and_the_next_step() {
     assert_eq!(
         message(401, r#"{"error":{"message":"Invalid token."}}"#),
         "acme answered 401 Unauthorized: Invalid token; renew the credential of acme (`holon config doctor` shows \
@@ -99,7 +99,7 @@ fn a_provider_that_says_when_to_ask_again_is_quoted_with_it() {
 }
 
 #[test]
-fn the_facts_stand_beside_the_sentence() {
+fn diagnostics_accompany_the_message() {
     let failure = told(Transport::OpenaiResponses, 503, "");
     let facts = failure.diagnostics.unwrap();
     assert_eq!(

@@ -24,7 +24,7 @@ fn nothing() -> ErrorBody {
 }
 
 #[test]
-fn every_way_to_ask_for_patience_is_read() {
+fn every_form_of_a_requested_wait_is_read() {
     for (given, wait) in [
         (&[("retry-after", "2")][..], Some(2_000)),
         (&[("retry-after", "0.5")], Some(500)),

@@ -13,7 +13,7 @@ const fn output(most: u32) -> Option<Size> {
 }
 
 #[test]
-fn each_vendors_way_to_say_too_long_is_understood() {
+fn each_vendors_message_for_a_long_prompt_is_recognised() {
     let unknown = Some(Size::Prompt { window: None });
     for (sentence, size_said) in [
         (
@@ -146,7 +146,7 @@ fn a_prompt_that_leaves_room_teaches_to_ask_for_a_shorter_answer() {
 }
 
 #[test]
-fn a_window_beside_the_words_counts() {
+fn a_window_in_a_member_of_the_error_is_learned() {
     let body = br#"{"error":{"code":400,"type":"exceed_context_size_error",
         "message":"the request exceeds the available context size","n_prompt_tokens":9000,"n_ctx":8192}}"#;
     assert_eq!(size(&ErrorBody::read(body)), prompt(8_192));

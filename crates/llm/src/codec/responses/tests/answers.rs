@@ -69,7 +69,7 @@ fn what_is_no_answer_is_malformed_and_never_a_panic() {
 }
 
 #[test]
-fn a_call_keeps_arguments_that_are_no_object() {
+fn arguments_that_are_not_an_object_are_kept() {
     let input = |arguments: Value| {
         let call = json!({"type": "function_call", "call_id": "c", "name": "Sleep", "arguments": arguments});
         let decoded = decoded(&json!({"output": [call]})).expect("an answer");
@@ -120,7 +120,7 @@ fn a_call_that_came_as_text_has_the_arguments_of_one_that_came_as_json() {
 }
 
 #[test]
-fn reported_errors_are_classed_by_code_then_type_then_words() {
+fn reported_errors_are_classified_by_code_then_type_then_message() {
     let table = [
         (
             json!({"code": "server_error", "message": "m"}),
@@ -183,7 +183,7 @@ fn reported_errors_are_classed_by_code_then_type_then_words() {
 }
 
 #[test]
-fn a_stated_wait_stands_in_the_words() {
+fn a_stated_wait_is_in_the_message() {
     let error = json!({"type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_in_seconds": 3600});
     let message =
         "usage_limit_reached: The usage limit has been reached (try again in 3600 seconds)";
@@ -195,7 +195,7 @@ fn a_stated_wait_stands_in_the_words() {
 }
 
 #[test]
-fn an_answer_that_is_an_error_is_one_whatever_its_status() {
+fn an_answer_with_an_error_is_a_failure_at_every_status() {
     for body in [
         json!({"error": {"code": "server_error", "message": "m"}}),
         json!({"status": "failed", "error": {"code": "server_error", "message": "m"}, "output": []}),

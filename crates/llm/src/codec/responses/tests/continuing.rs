@@ -52,7 +52,7 @@ fn after() -> ModelRequest {
 }
 
 #[test]
-fn a_request_that_only_adds_is_sent_as_what_it_adds() {
+fn a_request_that_only_adds_items_is_sent_with_these_items() {
     let short = continuation(&full(&after()), &snapshot()).expect("a shorter form");
     let short = sent(&short);
     assert_eq!(short["previous_response_id"], json!("resp_1"));
@@ -80,7 +80,7 @@ fn words_put_in_later_are_part_of_what_is_added() {
 }
 
 #[test]
-fn any_change_of_what_was_said_before_needs_the_whole_request() {
+fn any_change_of_earlier_items_needs_a_full_request() {
     let edits: [(&str, Edit); 10] = [
         ("nothing new", |r| r.conversation.clear()),
         ("only the answer", |r| r.conversation.truncate(1)),
@@ -111,7 +111,7 @@ fn any_change_of_what_was_said_before_needs_the_whole_request() {
 }
 
 #[test]
-fn an_answer_that_was_kept_differently_needs_the_whole_request() {
+fn an_answer_that_the_log_holds_differently_needs_a_full_request() {
     let edits: [fn(&mut Vec<Block>); 4] = [
         |blocks| blocks.truncate(1),
         |blocks| {
@@ -142,7 +142,7 @@ fn an_answer_that_was_kept_differently_needs_the_whole_request() {
 }
 
 #[test]
-fn an_answer_that_is_not_surely_kept_is_never_gone_on_from() {
+fn a_response_that_may_not_be_stored_is_never_continued() {
     let sent = full(&before());
     let mut unstored = sent.clone();
     unstored.members_mut().insert("store".into(), json!(false));
