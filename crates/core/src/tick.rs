@@ -16,7 +16,7 @@ use holon_domain::agent::{AgentRecord, Lifecycle, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::WaitingReason;
 use holon_domain::decision::Fact;
-use holon_domain::event::{Event, SystemTickEmitted, SystemTickSuppressed};
+use holon_domain::event::{Event, SystemTickEmitted, SystemTickSuppressed, WakeHintIgnored};
 use holon_domain::message::{Cause, MessageKind, Priority, ResumeReason};
 use holon_domain::timer::{DueAction, DueId};
 use holon_domain::trigger::WakeHint;
@@ -246,6 +246,12 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
     let resumes = (!waits.is_empty()).then_some(ResumeReason::Wait {
         reason: WaitingReason::AwaitingExternalChange,
     });
+    if words.is_empty() {
+        let shown = |hint: &WakeHint| text::preview(&hint.key, limits::EVENT_PREVIEW_BYTES);
+        draft.event(Event::WakeHintIgnored(WakeHintIgnored {
+            keys: hints.iter().map(shown).collect(),
+        }));
+    }
     let metadata = json!({ "wake_hints": hints.len(), "waiting_intent_ids": waits });
     draft.put_hints(Vec::new());
     draft.fact(Fact::HintsCleared);

@@ -15,7 +15,7 @@ use crate::subsystem::TIMER;
 use crate::tick::tick_authority;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::event::{Event, TimerCancelled, TimerCreated, TimerFired};
+use holon_domain::event::{Event, TimerCancelled, TimerCreated, TimerFireFailed, TimerFired};
 use holon_domain::intent::NewTimer;
 use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
@@ -192,7 +192,8 @@ fn fire(
     let mut sent = 0;
     let mut newest_tick = None;
     for slot in ticks {
-        if !has_room(draft, &timer) {
+        if let Err(error) = check_room(draft, &timer) {
+            record_failure(draft, &timer, slot, error);
             break;
         }
         sent += 1;
@@ -220,17 +221,35 @@ fn fire(
             timer.due = Some(set_slot(draft, &timer.id, at));
             draft.put_timer(timer);
         }
-        None => drop(close(draft, timer, TimerStatus::Completed)),
+        None => {
+            if !fires_once(&timer) {
+                let error = "its schedule has no later slot that can be computed, so it ends";
+                record_failure(draft, &timer, planned_at, error);
+            }
+            drop(close(draft, timer, TimerStatus::Completed));
+        }
     }
 }
 
-/// Returns true if a tick of this timer may be queued. An agent that cannot keep up with repeating timers misses slots:
-/// while a tick waits, unless the timer wants all of them, and beyond the limit of queued ticks. A timer that fires once
-/// is never skipped.
-fn has_room(draft: &Draft<'_>, timer: &TimerRecord) -> bool {
+/// Checks that a tick of this timer may be queued. An agent that cannot keep up with repeating timers misses slots: while
+/// a tick waits, unless the timer wants all of them, and beyond the limit of queued ticks. A timer that fires once is
+/// never skipped.
+fn check_room(draft: &Draft<'_>, timer: &TimerRecord) -> Result<(), &'static str> {
     let one_waits = timer.queued_tick.is_some() && timer.missed != MissedSlotPolicy::All;
     let is_full = draft.agent.work.timer_ticks >= limits::TIMER_TICKS_QUEUED;
-    fires_once(timer) || !(one_waits || is_full)
+    match (fires_once(timer), one_waits, is_full) {
+        (true, _, _) | (false, false, false) => Ok(()),
+        (false, true, _) => Err("its last tick still waits in the queue"),
+        (false, false, true) => Err("the queue holds as many ticks of timers as it may"),
+    }
+}
+
+fn record_failure(draft: &mut Draft<'_>, timer: &TimerRecord, planned_at: Timestamp, error: &str) {
+    draft.event(Event::TimerFireFailed(TimerFireFailed {
+        timer_id: timer.id.clone(),
+        planned_at,
+        error: error.to_owned(),
+    }));
 }
 
 const fn fires_once(timer: &TimerRecord) -> bool {

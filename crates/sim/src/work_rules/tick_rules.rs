@@ -61,6 +61,8 @@ struct OpenTurn {
     item: Option<WorkItemId>,
     /// True if a call succeeded that may have changed something.
     acted: bool,
+    /// True if the item itself changed.
+    changed: bool,
     too_long: bool,
 }
 
@@ -168,6 +170,7 @@ impl TickBook {
     fn forget(&mut self, id: &WorkItemId) {
         self.items.remove(id);
         self.turns.remove(id);
+        self.open.changed |= self.open.item.as_ref() == Some(id);
     }
 
     /// Forgets the ticks for every item, because something woke the agent.
@@ -259,7 +262,7 @@ impl TickBook {
             TerminalReason::AgentStopped | TerminalReason::OperatorAborted => {
                 ticks.called_off += 1;
             }
-            _ if !self.open.acted => {
+            _ if !self.open.acted && !self.open.changed => {
                 ticks.idle += 1;
                 ticks.idle_since = Some(now);
             }

@@ -16,6 +16,8 @@ fn a_hint_is_a_turn_when_it_carries_something_or_ends_a_wait_and_else_a_sign_of_
     let mut world = states::idle();
     world.send(woken(hint("ci")));
     assert_eq!(class(&world), Class::LivenessOnly);
+    let ignored = |event: &&Event| event.kind() == "wake_hint_ignored";
+    assert_eq!(world.events.iter().filter(ignored).count(), 1);
     assert_eq!(
         (world.agent.open_turn.is_some(), world.hints.len()),
         (false, 0)

@@ -309,6 +309,14 @@ fn an_agent_that_cannot_keep_up_misses_slots_of_repeating_timers_and_none_that_f
     let (once, all) = (&world.timers[0], &world.timers[1]);
     assert_eq!((once.fire_count, once.missed_count > 10), (1, true));
     assert_eq!((all.fire_count > 10, all.missed_count), (true, 0));
+    let failed = world.events.iter().filter_map(|event| match event {
+        Event::TimerFireFailed(failed) => Some((&failed.timer_id, failed.error.as_str())),
+        _ => None,
+    });
+    let failed: Vec<_> = failed.collect();
+    assert_eq!(failed.len() as u64, once.missed_count);
+    let waits = (&once.id, "its last tick still waits in the queue");
+    assert!(failed.iter().all(|one| *one == waits), "{failed:?}");
     let fired = world.timers.iter().find(|timer| timer.id == single);
     assert_eq!(fired.map(|timer| timer.fire_count), Some(1));
     let timer_id = world.timers[1].id.clone();
