@@ -38,13 +38,10 @@ pub(crate) fn items(page: &WorkItemsPage, agent_id: &AgentId) -> String {
     join_lines(lines)
 }
 
-/// Renders the first line of a plan below its item; nothing if the plan is empty.
+/// Renders the first line of a plan behind its item; nothing if the plan is empty.
 fn plan_beginning(preview: &str) -> String {
     match preview.lines().find(|line| !line.trim().is_empty()) {
-        Some(first) => format!(
-            "\n    plan: {}",
-            text::preview(&one_line(first), LINE_BYTES / 4)
-        ),
+        Some(first) => format!(" (plan: {})", text::preview(first.trim(), LINE_BYTES / 4)),
         None => String::new(),
     }
 }

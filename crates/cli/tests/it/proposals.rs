@@ -173,6 +173,28 @@ fn a_text_with_line_ends_and_controls_stays_one_visible_line_in_a_pipe() {
 }
 
 #[test]
+fn a_cut_list_of_work_names_the_cursor_of_the_next_page() {
+    let world = world();
+    let served = world.serve(&["--model", &silent(&world)]);
+    for n in 0..3 {
+        let made = world.run(&["work", "create", &format!("part {n}")]);
+        assert_eq!(made.code, Some(0), "{made:?}");
+    }
+    assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
+    let cut = world.run(&["work", "list", "--limit", "2"]);
+    let (_, cursor) = cut
+        .answer()
+        .split_once("2 of 3 are shown; see more with --after ")
+        .unwrap_or_else(|| panic!("{cut:?}"));
+    let rest = world.run(&["work", "list", "--after", cursor.trim()]);
+    assert_eq!(rest.answer().lines().count(), 1, "{rest:?}");
+    let refused = world.run(&["work", "list", "--after", "page 2"]);
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    assert!(refused.stderr.contains("next_cursor"), "{refused:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn a_cut_list_of_timers_says_how_many_there_are() {
     let world = world();
     let served = world.serve(&["--model", &silent(&world)]);

@@ -13,17 +13,17 @@ use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
 use crate::rejection::Rejection;
 use crate::workspace::AttachAuthority;
 use crate::{skill, task, work, workspace};
+use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
-use holon_domain::intent::{Intent, NewWait, RestartPolicy, WakeCondition, WorkIntent};
+use holon_domain::intent::{Intent, NewWait, RestartPolicy, WakeCondition};
 use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::send::{AgentSend, SendId, Verdict};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase, Speech, TerminalReason};
 use holon_domain::workspace::SelectedWorkspace;
-use holon_domain::{AgentId, WorkItemId};
 use serde_json::json;
 
 /// Runs the calls of a round from index `from` on, until one needs the host or another agent, or none is left.
@@ -76,7 +76,7 @@ pub(super) fn run_calls(
         match taken {
             CallRoute::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
             CallRoute::Act => {
-                adopt_early(draft, &mut turn, round, call_index);
+                work::adopt_report_early(draft, &mut turn, round, call_index);
                 command_events::record_commands(draft, &turn, call, planned);
                 return start_call(draft, turn, place);
             }
@@ -85,7 +85,7 @@ pub(super) fn run_calls(
                 text,
                 priority,
             } => {
-                adopt_early(draft, &mut turn, round, call_index);
+                work::adopt_report_early(draft, &mut turn, round, call_index);
                 return send_message(draft, turn, place, agent_id, text, priority);
             }
         }
@@ -97,29 +97,6 @@ pub(super) fn run_calls(
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     next_round(draft, turn);
-}
-
-/// Stores the completion report before the round goes on in another commit, so that the completion and its report are
-/// one. If a later call may complete another focused item, the report waits for the end of the round.
-fn adopt_early(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &CurrentRound, from: usize) {
-    let focused = turn.completions.iter().filter(|one| one.focused).count();
-    let later: Vec<&WorkIntent> = round
-        .calls()
-        .skip(from)
-        .filter_map(|(_, planned)| match planned {
-            Some(Ok(Intent::Work(intent))) => Some(intent),
-            Some(Ok(_) | Err(_)) | None => None,
-        })
-        .collect();
-    let is_picked = |id: &WorkItemId| {
-        later.iter().any(
-            |intent| matches!(intent, WorkIntent::Pick { work_item_id, .. } if work_item_id == id),
-        )
-    };
-    let may_complete = |intent: &&WorkIntent| matches!(intent, WorkIntent::Complete { work_item_id } if is_picked(work_item_id));
-    if focused == 1 && !later.iter().any(may_complete) {
-        work::adopt_report(draft, turn, round);
-    }
 }
 
 /// Returns true if a wait for the operator would begin although a message of theirs is queued. The message was admitted
