@@ -281,6 +281,8 @@ impl Provenance {
             | Event::TimerCancelled(_)
             | Event::WakeHintTriggered(_)
             | Event::WakeHintCoalesced(_)
+            | Event::WakeHintIgnored(_)
+            | Event::TimerFireFailed(_)
             | Event::WakeRequested(_)
             | Event::MissingCurrentWorkItemBeforeWait(_)
             | Event::SchedulerPostureDecision(_)

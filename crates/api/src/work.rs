@@ -5,7 +5,7 @@
 use crate::message::FieldPresence;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::MissedSlotPolicy;
-use holon_domain::work_item::{PlanStatus, TodoItem, WorkItemView};
+use holon_domain::work_item::{PlanStatus, TodoItem, WorkItemCursor, WorkItemView};
 use holon_domain::{AgentId, Timestamp, WorkItemId};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -68,6 +68,9 @@ pub struct WorkItemsResponse {
     pub limit: u64,
     /// Most recently changed first.
     pub work_items: Vec<WorkItemView>,
+    /// Value of `after` for the next page; absent on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<WorkItemCursor>,
 }
 
 /// The agent's focus at the time of the response.

@@ -22,7 +22,7 @@ impl Client {
         self.get(format!("/agents/{agent_id}/explain")).await
     }
 
-    /// Lists an agent's work items, most recently changed first.
+    /// Lists an agent's work items, most recently changed first, behind the `next_cursor` of an earlier page.
     ///
     /// # Errors
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
@@ -30,10 +30,14 @@ impl Client {
         &self,
         agent_id: &AgentId,
         filter: WorkItemFilter,
+        after: Option<&str>,
         limit: u64,
     ) -> Result<Answer<WorkItemsPage>, Error> {
-        self.get(list_path(agent_id, "work-items", &filter, limit))
-            .await
+        let path = list_path(agent_id, "work-items", &filter, limit);
+        let after = after.map_or_else(String::new, |after| {
+            format!("&after={}", escape_segment(after))
+        });
+        self.get(path + &after).await
     }
 
     /// Reads one work item.

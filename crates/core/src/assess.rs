@@ -6,9 +6,11 @@
 
 mod closure;
 mod posture;
+mod wake;
 mod work;
 
 pub use closure::is_failure;
+pub(crate) use wake::describe;
 
 use crate::tick::{self, TickCause};
 use closure::closure;
@@ -21,6 +23,7 @@ use holon_domain::queue::QueueView;
 use holon_domain::summary::SchedulingPosture;
 use holon_domain::turn::{Phase, SuspensionPause, TerminalReason, TerminalRecord};
 use posture::{explain, posture_word};
+use wake::expected_wake;
 
 /// The next action of an agent, as the scheduler performs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +81,7 @@ pub fn assess(standing: AssessmentInput<'_>) -> Assessment {
     let status = status(agent, &next);
     let posture = SchedulingPosture {
         posture: posture_word(agent, queue, &next),
+        wakes_at: expected_wake(agent, queue).map(|wake| wake.at),
         ..explain(agent, queue, &next)
     };
     let closure = closure(agent, &next);
@@ -90,39 +94,42 @@ pub fn assess(standing: AssessmentInput<'_>) -> Assessment {
 }
 
 fn next(agent: &AgentRecord, queue: &QueueView) -> NextAction {
+    if let Some(next) = next_without_wake(agent, queue) {
+        return next;
+    }
+    match expected_wake(agent, queue) {
+        Some(wake) => NextAction::RestUntil { until: wake.at },
+        None => NextAction::Rest,
+    }
+}
+
+/// Returns the next action of an agent that does not rest; `None` if it rests.
+fn next_without_wake(agent: &AgentRecord, queue: &QueueView) -> Option<NextAction> {
     match agent.lifecycle {
-        Lifecycle::Stopped | Lifecycle::Deleting => return NextAction::Stay,
-        Lifecycle::Booting => return NextAction::Boot,
+        Lifecycle::Stopped | Lifecycle::Deleting => return Some(NextAction::Stay),
+        Lifecycle::Booting => return Some(NextAction::Boot),
         Lifecycle::Runnable => {}
     }
     if agent.open_turn.is_some() {
-        return NextAction::Turn;
+        return Some(NextAction::Turn);
     }
-    if queue.pending > 0 {
-        // If the head was not loaded while a pause is set, it is self-caused: any other head would have been taken up.
-        let head = queue.known_head().map(|entry| &entry.envelope);
-        return match (head.is_none_or(is_self_caused), agent.pace) {
-            // A hint from outside does not wait for the agent's own pause.
-            (true, Some(pace)) if pace.due.is_some() => match tick::cause(agent) {
-                Some(TickCause::Hints) => NextAction::Tick(TickCause::Hints),
-                Some(TickCause::Work | TickCause::Rechecks) | None => {
-                    NextAction::Pace { until: pace.at }
-                }
-            },
-            (true | false, Some(_) | None) => NextAction::Take,
-        };
+    let tick = tick::cause(agent);
+    if queue.pending == 0 {
+        return tick.map(NextAction::Tick);
     }
-    if let Some(cause) = tick::cause(agent) {
-        return NextAction::Tick(cause);
-    }
-    let rest = agent.rest.as_ref().and_then(|rest| rest.wake);
-    let pause = agent.work.tick_pause.filter(|pause| pause.due.is_some());
-    let own_wait = agent.work.agent_wait.as_ref().and_then(|wait| wait.due_at);
-    let ends = [rest, pause].into_iter().flatten().map(|wake| wake.at);
-    match ends.chain(own_wait).min() {
-        Some(until) => NextAction::RestUntil { until },
-        None => NextAction::Rest,
-    }
+    // If the head was not loaded while a pause is set, it is self-caused: any other head would have been taken up.
+    let head = queue.known_head().map(|entry| &entry.envelope);
+    let pause = agent.pace.filter(|pace| pace.due.is_some());
+    Some(match (head.is_none_or(is_self_caused), pause) {
+        // A hint from outside does not wait for the agent's own pause.
+        (true, Some(pace)) => match tick {
+            Some(TickCause::Hints) => NextAction::Tick(TickCause::Hints),
+            Some(TickCause::Work | TickCause::Rechecks) | None => {
+                NextAction::Pace { until: pace.at }
+            }
+        },
+        (true | false, Some(_) | None) => NextAction::Take,
+    })
 }
 
 /// Returns the pause of a suspended turn if the agent may run and its turn is suspended. The inner value is `None` if

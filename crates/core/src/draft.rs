@@ -19,7 +19,7 @@ use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueView, QueuedPrompt};
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::{DueAction, DueId, DueTime, Pause};
+use holon_domain::timer::{DueAction, DueId, DueTime, Pause, PlannedDue};
 use holon_domain::turn::LogSeq;
 use holon_domain::{AgentId, Entropy, RunId, TaskId, Timestamp};
 use std::cell::RefCell;
@@ -285,11 +285,20 @@ impl<'a> Draft<'a> {
     /// Adds an entry to the due queue, for a pause or for a slot on the wall clock.
     pub(crate) fn set_due_time(&mut self, time: DueTime, due: DueAction) -> DueId {
         let id = self.next_effect();
+        if let Part::Loaded(soonest) = &mut self.queue.soonest {
+            let at = time.at();
+            let place = soonest.partition_point(|known| known.at <= at);
+            let action = due.clone();
+            soonest.insert(place, PlannedDue { id, at, action });
+        }
         self.facts.push(Fact::DueSet { id, time, due });
         id
     }
 
     pub(crate) fn clear_due(&mut self, id: DueId) {
+        if let Part::Loaded(soonest) = &mut self.queue.soonest {
+            soonest.retain(|known| known.id != id);
+        }
         self.facts.push(Fact::DueCleared { id });
     }
 

@@ -2,7 +2,7 @@
 
 mod decisions;
 
-use crate::assess::{AssessmentInput, NextAction, assess, suspension};
+use crate::assess::{AssessmentInput, NextAction, assess, describe, suspension};
 use crate::summary::work_item_view;
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::explanation::{Explanation, PlannedWake, UnservedInput};
@@ -66,20 +66,8 @@ fn planned_wake((at, due): &(Timestamp, DueAction)) -> PlannedWake {
     let what = match due {
         DueAction::RestOver {
             reason: Some(reason),
-        } => format!("the rest it asked for ends: {reason}"),
-        DueAction::RestOver { reason: None } => "the rest it asked for ends".to_owned(),
-        DueAction::ProviderPauseOver { turn_index } => {
-            format!("turn {turn_index} asks its model again")
-        }
-        DueAction::PaceOver => "the pause between turns it causes itself ends".to_owned(),
-        DueAction::RemovalRetry => "the removal of its home is tried again".to_owned(),
-        DueAction::WorkTick => "the pause before it goes on with its work ends".to_owned(),
-        DueAction::Recheck { work_item_id } => {
-            format!("it is reminded of the blocker of {work_item_id}")
-        }
-        DueAction::WaitOver { wait_id } => format!("the wait {wait_id} ends at the latest"),
-        DueAction::TimerFire { timer_id } => format!("the timer {timer_id} fires"),
-        DueAction::CatchUp => "it makes up for what came while it was stopped".to_owned(),
+        } => format!("{}: {reason}", describe(due)),
+        _ => describe(due),
     };
     PlannedWake { at: *at, what }
 }

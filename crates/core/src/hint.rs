@@ -7,8 +7,7 @@ use crate::rejection::Rejection;
 use crate::{wait, work};
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, WakeHintTriggered};
-use holon_domain::trigger::WakeHint;
-use holon_domain::wait::WakeEvent;
+use holon_domain::trigger::{EarlierDelivery, WakeHint};
 use holon_domain::{limits, text};
 
 /// Source name that hints share once the agent has pending hints from the maximum number of sources.
@@ -64,18 +63,7 @@ pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
 
 /// Stores a hint until the next tick and ends the waits that it names.
 pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
-    let wake = WakeEvent::Outside {
-        source: hint.source.as_deref(),
-        external_trigger_id: hint.external_trigger_id.as_ref(),
-    };
-    let by = format!(
-        "a wake hint from {}",
-        hint.source.as_deref().unwrap_or(&hint.key)
-    );
-    let mut ended = Vec::new();
-    if !is_planted(Fault::HintEndsNoWait) {
-        ended = wait::wake_matching(draft, wake, &by);
-    }
+    let ended = wait::end_by_hint(draft, &hint);
     hint.wait_ids = ended.into_iter().map(|wait| wait.id).collect();
     work::wake(draft);
     let mut hints = draft.hints();
@@ -86,11 +74,10 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     }
     hint.last_at = draft.now;
     hint.count = 1;
+    hint.from_outside = !hint.is_by_operator();
     match hints.iter_mut().find(|known| known.key == hint.key) {
         Some(known) => {
-            hint.count += known.count;
-            hint.reason = join_reasons(known.reason.take(), hint.reason);
-            hint.wait_ids.extend(std::mem::take(&mut known.wait_ids));
+            merge(&mut hint, known);
             *known = hint.clone();
         }
         None if is_planted(Fault::HintReplaced) => hints = vec![hint.clone()],
@@ -106,6 +93,32 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     let coalesced = hint.count > 1;
     draft.fact(Fact::HintWritten(Box::new(hint)));
     Reply::Woken { coalesced }
+}
+
+/// Adds a pending hint to a newer one of the same key. The newest body stays the hint's own; bodies before it are kept
+/// up to a limit, the oldest go first.
+fn merge(hint: &mut WakeHint, known: &mut WakeHint) {
+    hint.count += known.count;
+    hint.from_outside |= !known.is_by_operator();
+    hint.reason = join_reasons(known.reason.take(), hint.reason.take());
+    hint.wait_ids.extend(std::mem::take(&mut known.wait_ids));
+    hint.earlier = std::mem::take(&mut known.earlier);
+    if known.body.is_some() || known.source != hint.source {
+        hint.earlier.push(EarlierDelivery {
+            external_trigger_id: known.external_trigger_id.take(),
+            source: known.source.take(),
+            body: known.body.take(),
+        });
+    }
+    let bytes = |earlier: &[EarlierDelivery]| -> usize {
+        let bodies = earlier.iter().filter_map(|one| one.body.as_ref());
+        bodies.map(String::len).sum()
+    };
+    while hint.earlier.len() > limits::HINT_EARLIER
+        || bytes(&hint.earlier) > limits::HINT_EARLIER_BYTES
+    {
+        hint.earlier.remove(0);
+    }
 }
 
 /// Joins the reasons of hints that coalesce, so that the agent reads each of them once. At the limit the newest ones
@@ -158,6 +171,8 @@ mod tests {
             wait_ids: Vec::new(),
             count: 1,
             last_at: Timestamp::default(),
+            earlier: Vec::new(),
+            from_outside: false,
         }
     }
 

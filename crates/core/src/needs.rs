@@ -3,7 +3,7 @@
 //! A decision that needs more says so and is made again with it. The forecast is kept tight, because the writer reads
 //! every named row from the database for every input.
 
-use crate::input::{Input, WorkCommand};
+use crate::input::{CallIntent, Input, WorkCommand};
 use holon_domain::agent::AgentRecord;
 use holon_domain::intent::{Intent, WakeCondition, WorkIntent};
 use holon_domain::needs::Needs;
@@ -43,6 +43,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             for intent in answer.intents.iter().flatten() {
                 name_rows(intent, agent, &mut needs);
             }
+            needs.soonest_due = may_end_turn(&answer.intents) && agent.work.may_have_due();
             // Without a call the turn ends here, unless an operator's message waits to join.
             needs.operators = answer.intents.is_empty();
             needs.attempts = has_attempts(agent);
@@ -68,6 +69,13 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::GiveUp { .. } => all_open(agent, &mut needs),
     }
     needs
+}
+
+/// Returns true if the turn may end with these calls. The record of its end names the next wake.
+fn may_end_turn(intents: &[CallIntent]) -> bool {
+    let ends =
+        |intent: &CallIntent| matches!(intent, Ok(Intent::Sleep { .. } | Intent::WaitFor(_)));
+    intents.iter().all(ends)
 }
 
 fn has_attempts(agent: &AgentRecord) -> bool {

@@ -22,6 +22,8 @@ planted_faults! {
     HintForgotten = "a pending wake hint is not looked at before a rest",
     HintReplaced = "a hint of a second source replaces the first",
     HintEndsNoWait = "a hint does not end the wait that names its source",
+    QueuedEventEndsNoWait = "an event that was queued when a wait began does not end it",
+    PendingHintEndsNoWait = "a hint that was pending when a wait began does not end it",
     RecheckConsumedUnshown = "a recheck is consumed when its tick is queued",
     RecheckForgotten = "a recheck that came due is never told",
     RecheckRepeated = "a told recheck counts as untold",

@@ -119,7 +119,7 @@ pub(crate) fn handle_rest_end(
             subsystem: SLEEP_WAIT.to_owned(),
         },
         priority,
-        body: Body::text(wake_words(reason)),
+        body: Body::text(wake_words(reason, planned_at, draft.now)),
         metadata: None,
         delivery_surface: DeliverySurface::RuntimeSystem,
         admission_context: AdmissionContext::RuntimeOwned,
@@ -138,10 +138,12 @@ pub(crate) fn handle_rest_end(
     Reply::Done
 }
 
-fn wake_words(reason: Option<&str>) -> String {
+fn wake_words(reason: Option<&str>, planned_at: Timestamp, now: Timestamp) -> String {
+    let over =
+        format!("The rest you asked for is over: planned for {planned_at}, now it is {now}.");
     match reason {
-        Some(reason) => format!("The rest you asked for is over. You rested because: {reason}"),
-        None => "The rest you asked for is over.".to_owned(),
+        Some(reason) => format!("{over} You rested because: {reason}"),
+        None => over,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::assess::{Assessment, NextAction, assess, is_self_caused, run_failed_s
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
 use crate::planted::{Fault, is_planted};
-use crate::{rest, tick, timer, turn};
+use crate::{rest, tick, timer, turn, wait};
 use holon_domain::agent::{AgentStatus, WorkState};
 use holon_domain::closure::{ClosureDecision, WaitingReason};
 use holon_domain::continuation::ContinuationResolution;
@@ -55,6 +55,7 @@ fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
     if !draft.take_end_of_turn() || draft.agent.work == WorkState::default() {
         return;
     }
+    draft.need_expected_wake();
     let waits_for = assessment
         .closure
         .as_ref()
@@ -128,7 +129,13 @@ fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -
         draft.unqueue(&head, QueueStatus::Processed);
         return true;
     }
-    let resolution = continuation::resolve(prior, Trigger::of(&head.envelope));
+    let ended = wait::end_by_head(draft, &head.envelope);
+    let trigger = Trigger::of(&head.envelope);
+    let trigger = Trigger {
+        resumes: trigger.resumes.or(ended),
+        ..trigger
+    };
+    let resolution = continuation::resolve(prior, trigger);
     record(draft, &head, &resolution);
     let skipped =
         head.envelope.kind == MessageKind::ChannelEvent && is_planted(Fault::EventSkipped);

@@ -15,7 +15,7 @@ use crate::subsystem::TIMER;
 use crate::tick::tick_authority;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::event::{Event, TimerCancelled, TimerCreated, TimerFired};
+use holon_domain::event::{Event, TimerCancelled, TimerCreated, TimerFireFailed, TimerFired};
 use holon_domain::intent::NewTimer;
 use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
@@ -25,7 +25,7 @@ use holon_domain::timer::{
     DueAction, DueId, DueTime, MissedSlotPolicy, TimerRecord, TimerSchedule, TimerStatus,
 };
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::{MessageId, TimerId, Timestamp, limits};
+use holon_domain::{MessageId, TimerId, Timestamp, limits, text};
 use serde_json::json;
 
 use slots::{PassedSlots, check};
@@ -137,13 +137,19 @@ pub(crate) fn handle_due(
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
     if may_run || is_planted(Fault::StoppedTimerFires) {
         let passed = passed(draft, &timer, planned_at);
-        let missed = passed.count > 0;
+        let missed = passed.count > 0 || came_while_down(draft, planned_at);
         fire(draft, timer, planned_at, missed, &passed);
     } else {
         draft.agent.work.deferred += 1;
         draft.put_timer(timer);
     }
     Reply::Done
+}
+
+/// Returns true if a slot came before this host was started. A clock that was set back since makes no slot a missed one.
+fn came_while_down(draft: &Draft<'_>, planned_at: Timestamp) -> bool {
+    let started_at = draft.host.started_at;
+    planned_at < started_at && started_at <= draft.now
 }
 
 /// Fires one page of the timers whose slots came while the agent was stopped, as their policies say. Returns how many
@@ -164,7 +170,8 @@ fn passed(draft: &Draft<'_>, timer: &TimerRecord, planned_at: Timestamp) -> Pass
     slots::passed(&timer.schedule, planned_at, draft.now, wants_all)
 }
 
-/// Sends the ticks of a slot. `missed` is true if a later slot has passed too or the agent was stopped.
+/// Sends the ticks of a slot. `missed` is true if a later slot has passed too, or if the host was down or the agent
+/// stopped when the slot came.
 fn fire(
     draft: &mut Draft<'_>,
     mut timer: TimerRecord,
@@ -185,7 +192,8 @@ fn fire(
     let mut sent = 0;
     let mut newest_tick = None;
     for slot in ticks {
-        if !has_room(draft, &timer) {
+        if let Err(error) = check_room(draft, &timer) {
+            record_failure(draft, &timer, slot, error);
             break;
         }
         sent += 1;
@@ -213,17 +221,35 @@ fn fire(
             timer.due = Some(set_slot(draft, &timer.id, at));
             draft.put_timer(timer);
         }
-        None => drop(close(draft, timer, TimerStatus::Completed)),
+        None => {
+            if !fires_once(&timer) {
+                let error = "its schedule has no later slot that can be computed, so it ends";
+                record_failure(draft, &timer, planned_at, error);
+            }
+            drop(close(draft, timer, TimerStatus::Completed));
+        }
     }
 }
 
-/// Returns true if a tick of this timer may be queued. An agent that cannot keep up with repeating timers misses slots:
-/// while a tick waits, unless the timer wants all of them, and beyond the limit of queued ticks. A timer that fires once
-/// is never skipped.
-fn has_room(draft: &Draft<'_>, timer: &TimerRecord) -> bool {
+/// Checks that a tick of this timer may be queued. An agent that cannot keep up with repeating timers misses slots: while
+/// a tick waits, unless the timer wants all of them, and beyond the limit of queued ticks. A timer that fires once is
+/// never skipped.
+fn check_room(draft: &Draft<'_>, timer: &TimerRecord) -> Result<(), &'static str> {
     let one_waits = timer.queued_tick.is_some() && timer.missed != MissedSlotPolicy::All;
     let is_full = draft.agent.work.timer_ticks >= limits::TIMER_TICKS_QUEUED;
-    fires_once(timer) || !(one_waits || is_full)
+    match (fires_once(timer), one_waits, is_full) {
+        (true, _, _) | (false, false, false) => Ok(()),
+        (false, true, _) => Err("its last tick still waits in the queue"),
+        (false, false, true) => Err("the queue holds as many ticks of timers as it may"),
+    }
+}
+
+fn record_failure(draft: &mut Draft<'_>, timer: &TimerRecord, planned_at: Timestamp, error: &str) {
+    draft.event(Event::TimerFireFailed(TimerFireFailed {
+        timer_id: timer.id.clone(),
+        planned_at,
+        error: error.to_owned(),
+    }));
 }
 
 const fn fires_once(timer: &TimerRecord) -> bool {
@@ -265,13 +291,26 @@ fn record(
     }));
 }
 
-/// Queues the tick of a slot. The ticks of a timer that the agent created are self-caused, so that an agent cannot keep
-/// itself busy with timers.
-fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64) -> QueueEntry {
+/// Describes a fire to the model: the text of the timer, its planned and its actual time, and what was missed.
+fn tick_words(timer: &TimerRecord, slot: Timestamp, now: Timestamp, missed: u64) -> String {
     let words = timer
         .summary
         .as_deref()
         .unwrap_or("A timer you set has fired.");
+    let missed = match missed {
+        0 => String::new(),
+        count => format!("; {} passed since", text::pluralize(count, "more slot")),
+    };
+    format!(
+        "{words}\n\nTimer {}: planned for {slot}, fired at {now}{missed}.",
+        timer.id
+    )
+}
+
+/// Queues the tick of a slot. The ticks of a timer that the agent created are self-caused, so that an agent cannot keep
+/// itself busy with timers.
+fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64) -> QueueEntry {
+    let words = tick_words(timer, slot, draft.now, missed);
     let (cause, priority) = if timer.made_by_agent {
         let paced = self_caused_priority(&draft.agent, Priority::Next);
         (Cause::Itself, paced)

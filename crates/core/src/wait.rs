@@ -24,8 +24,9 @@ use crate::tick::tick_authority;
 use crate::work;
 use holon_domain::agent::Lifecycle;
 use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentCancelled, WaitingIntentEnded};
-use holon_domain::message::{Cause, MessageKind, Origin, Priority, ResumeReason};
+use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin, Priority, ResumeReason};
 use holon_domain::timer::DueId;
+use holon_domain::trigger::WakeHint;
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeEvent};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
 use holon_domain::{TaskId, Timestamp, WaitId, limits, text};
@@ -38,42 +39,88 @@ pub(crate) fn end_by_message(
     ingress: &Ingress,
     cause: Cause,
 ) -> Option<ResumeReason> {
-    let outside = |source: &str| (Some(source.to_owned()), format!("an event from {source}"));
-    let (source, by) = match (&ingress.origin, cause) {
-        (Origin::Operator { .. }, _) if ingress.kind == MessageKind::OperatorPrompt => {
-            (None, "a message of an operator".to_owned())
-        }
-        (Origin::Channel { channel_id, .. }, _) => outside(channel_id),
-        (Origin::Webhook { source, .. }, _) => outside(source),
-        (
-            Origin::Callback {
-                descriptor_id,
-                source,
-            },
-            _,
-        ) => outside(source.as_deref().unwrap_or(descriptor_id)),
-        // A message of another agent.
-        (Origin::System { subsystem }, Cause::Outside) => outside(subsystem),
-        (
-            Origin::Operator { .. }
-            | Origin::Timer { .. }
-            | Origin::System { .. }
-            | Origin::Task { .. },
-            _,
-        ) => return None,
-    };
-    let wake = match &source {
-        Some(source) => WakeEvent::Outside {
-            source: Some(source),
-            external_trigger_id: None,
-        },
-        None => WakeEvent::Operator,
-    };
-    let ended = wake_matching(draft, wake, &by);
-    if wake == WakeEvent::Operator && !is_planted(Fault::StallOutlivesOperator) {
+    let sender = Sender::of(ingress.kind, &ingress.origin, cause)?;
+    let ended = end_by_sender(draft, &sender);
+    if sender == Sender::Operator && !is_planted(Fault::StallOutlivesOperator) {
         work::wake(draft);
     }
     resumes(&ended)
+}
+
+/// Ends the waits that name a queued message which is taken up now. A wait that was declared while the message was
+/// queued has not seen it at its admission. Returns the wait that the message resumes.
+pub(crate) fn end_by_head(
+    draft: &mut Draft<'_>,
+    message: &MessageEnvelope,
+) -> Option<ResumeReason> {
+    if is_planted(Fault::QueuedEventEndsNoWait) {
+        return None;
+    }
+    let sender = Sender::of(message.kind, &message.origin, message.cause())?;
+    resumes(&end_by_sender(draft, &sender))
+}
+
+fn end_by_sender(draft: &mut Draft<'_>, sender: &Sender<'_>) -> Vec<WaitRecord> {
+    match sender {
+        Sender::Operator => wake_matching(draft, WakeEvent::Operator, "a message of an operator"),
+        Sender::Outside(source) => {
+            let wake = WakeEvent::Outside {
+                source: Some(source),
+                external_trigger_id: None,
+            };
+            wake_matching(draft, wake, &format!("an event from {source}"))
+        }
+    }
+}
+
+/// Ends the waits that name a wake hint.
+pub(crate) fn end_by_hint(draft: &mut Draft<'_>, hint: &WakeHint) -> Vec<WaitRecord> {
+    if is_planted(Fault::HintEndsNoWait) {
+        return Vec::new();
+    }
+    let mut ended = Vec::new();
+    for (source, external_trigger_id) in hint.deliveries() {
+        let wake = WakeEvent::Outside {
+            source,
+            external_trigger_id,
+        };
+        let by = format!("a wake hint from {}", source.unwrap_or(&hint.key));
+        ended.extend(wake_matching(draft, wake, &by));
+    }
+    ended
+}
+
+/// The sender of a message that may end a wait.
+#[derive(Debug, PartialEq, Eq)]
+enum Sender<'a> {
+    Operator,
+    /// Something outside of the agent, by the name that a wait gives it.
+    Outside(&'a str),
+}
+
+impl<'a> Sender<'a> {
+    /// Returns the sender of a message; `None` for a message of the runtime or of the agent itself, which ends no wait.
+    fn of(kind: MessageKind, origin: &'a Origin, cause: Cause) -> Option<Self> {
+        match origin {
+            Origin::Operator { .. } if kind == MessageKind::OperatorPrompt => Some(Self::Operator),
+            Origin::Channel { channel_id, .. } => Some(Self::Outside(channel_id)),
+            Origin::Webhook { source, .. } => Some(Self::Outside(source)),
+            Origin::Callback {
+                descriptor_id,
+                source,
+            } => Some(Self::Outside(source.as_deref().unwrap_or(descriptor_id))),
+            // A message of another agent. The tick of a wake hint is from outside too, and its hints end the waits.
+            Origin::System { subsystem }
+                if cause == Cause::Outside && kind != MessageKind::SystemTick =>
+            {
+                Some(Self::Outside(subsystem))
+            }
+            Origin::Operator { .. }
+            | Origin::Timer { .. }
+            | Origin::System { .. }
+            | Origin::Task { .. } => None,
+        }
+    }
 }
 
 /// Returns what a message resumes that ended these waits: the oldest one is reported.
@@ -196,8 +243,8 @@ fn expire(draft: &mut Draft<'_>, mut wait: WaitRecord, planned_at: Timestamp) {
     wait.trigger_count += 1;
     wait.last_triggered_at = Some(draft.now);
     let words = format!(
-        "The time you waited for has come. You waited for: {}",
-        wait.waiting_for
+        "The time you waited for has come: planned for {planned_at}, now it is {}. You waited for: {}",
+        draft.now, wait.waiting_for
     );
     let wait = end(draft, wait, WaitStatus::Expired, "its time came");
     if !is_planted(Fault::ExpiryUntold) {

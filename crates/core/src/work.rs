@@ -21,7 +21,7 @@ pub(crate) use answer::refuse;
 pub(crate) use command::{catch_up, command, handle_agent_start};
 pub(crate) use complete::complete;
 pub(crate) use progress::{consume_recheck, handle_answered_request, handle_turn_end};
-pub(crate) use report::{MISSING_REPORT, adopt_report};
+pub(crate) use report::{MISSING_REPORT, adopt_report, adopt_report_early};
 pub(crate) use update::update;
 
 use crate::draft::Draft;

@@ -25,7 +25,7 @@ pub use provider::{
 pub use scheduling::{
     ExternalWaitWithoutRecovery, MissingCurrentWorkItemBeforeWait, SchedulerDiagnostic,
     SchedulerPostureDecision, TimerCreateRequested, WaitingIntentCancelled, WakeHintCoalesced,
-    WakeRequested, WorkItemEnqueueRequested, WorkItemStaleReminderInjected,
+    WakeHintIgnored, WakeRequested, WorkItemEnqueueRequested, WorkItemStaleReminderInjected,
     WorkItemStaleReminderSkipped, WorkItemTurnEndCommitSkipped, WorkItemTurnEndCommitted,
 };
 pub use skill::{SkillActivated, SkillChanged, SkillInstalled, SkillUninstalled};
@@ -38,10 +38,10 @@ pub use turn::{
 };
 
 pub use work::{
-    SystemTickEmitted, SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFired,
-    WaitingIntentCreated, WaitingIntentEnded, WakeHintTriggered, WorkItemCompletionReportPromoted,
-    WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked,
-    WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed, WorkItemWritten,
+    SystemTickEmitted, SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFireFailed,
+    TimerFired, WaitingIntentCreated, WaitingIntentEnded, WakeHintTriggered,
+    WorkItemCompletionReportPromoted, WorkItemCompletionWarning, WorkItemFocusReleased,
+    WorkItemPicked, WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed, WorkItemWritten,
 };
 pub use workspace::{
     WorkspaceAttachRequested, WorkspaceAttached, WorkspaceDetachRequested, WorkspaceDetached,
@@ -274,6 +274,9 @@ events! {
     TimerCreated = "timer_created", v 1;
     /// A slot of a timer came. The tick that the agent receives is a message of its own.
     TimerFired = "timer_fired", v 1;
+    /// No tick could be queued for a slot of a timer, or no later slot could be computed. Recorded beside the
+    /// `timer_fired` of the slot.
+    TimerFireFailed = "timer_fire_failed", v 1;
     /// A timer was cancelled before its last slot. It will not fire again.
     TimerCancelled = "timer_cancelled", v 1;
     /// Something outside asked the agent to look at a change (wake hint). Pending hints become one tick as soon as the
@@ -281,6 +284,8 @@ events! {
     WakeHintTriggered = "wake_hint_triggered", v 1;
     /// A wake hint joined a pending one of the same source. Recorded beside its `wake_hint_triggered`.
     WakeHintCoalesced = "wake_hint_coalesced", v 1;
+    /// Pending wake hints carried nothing to read and ended no wait, so their tick began no turn.
+    WakeHintIgnored = "wake_hint_ignored", v 1;
     /// An operator asked the agent to look. Recorded before the hint that the request becomes.
     WakeRequested = "wake_requested", v 1;
     /// An agent with work went to rest after a turn. Recorded with the `scheduler_decision` that says what it waits for.

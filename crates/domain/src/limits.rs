@@ -208,6 +208,8 @@ pub const BLOCKED_BY_BYTES: usize = 2_000;
 pub const TODO_ITEMS: usize = 100;
 /// Longest entry of a checklist, in bytes. A longer one is refused.
 pub const TODO_TEXT_BYTES: usize = 1_000;
+/// Bytes of a plan's preview in lists of work items; the descriptor of one item shows more.
+pub const LIST_PLAN_PREVIEW_BYTES: usize = 200;
 /// Bytes of a plan file that its descriptor shows. The agent reads the file for the rest.
 pub const PLAN_PREVIEW_BYTES: usize = 4_000;
 /// Largest plan that is read and hashed, in bytes. Of a larger file only the size is reported.
@@ -235,6 +237,10 @@ pub const WAKE_SOURCES: usize = 16;
 pub const WAKE_HINTS: u32 = 16;
 /// Bytes of a wake hint's body that are kept; the rest is cut.
 pub const HINT_BODY_BYTES: usize = 8 << 10;
+/// Most earlier deliveries that a pending wake hint keeps beside the newest one; older ones are only counted.
+pub const HINT_EARLIER: usize = 8;
+/// Bytes of the bodies of all earlier deliveries of one wake hint; beyond that the oldest are only counted.
+pub const HINT_EARLIER_BYTES: usize = 8 << 10;
 /// Most active timers of one agent. `CreateTimer` refuses more.
 pub const ACTIVE_TIMERS: u32 = 10_000;
 /// Active timers that a status and `AgentGet` show. `ListTimers` and the list of timers show the rest.

@@ -55,6 +55,8 @@ pub struct Needs {
     pub deferred_timers: bool,
     /// The first active timers, as many as a status shows.
     pub active_timers: bool,
+    /// The soonest entries of the agent in the due-queue.
+    pub soonest_due: bool,
 }
 
 impl Needs {
@@ -77,6 +79,7 @@ impl Needs {
         self.hints |= more.hints;
         self.deferred_timers |= more.deferred_timers;
         self.active_timers |= more.active_timers;
+        self.soonest_due |= more.soonest_due;
     }
 
     /// Returns true if no row is asked for.

@@ -5,6 +5,7 @@ use crate::limits;
 use crate::message::MessageEnvelope;
 use crate::needs::Part;
 use crate::time::Timestamp;
+use crate::timer::PlannedDue;
 use serde::{Deserialize, Serialize};
 
 /// Position of a message among all messages of its agent. Dense, the first is 1.
@@ -70,7 +71,8 @@ pub struct QueuedPrompt {
     pub created_at: Timestamp,
 }
 
-/// Facts about a queue: its lengths, and its head if it was asked for.
+/// Facts about what waits for an agent: the lengths of its message queue, and the parts of it and of the due-queue that
+/// were asked for.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QueueView {
     /// Number of queued entries.
@@ -81,12 +83,17 @@ pub struct QueueView {
     pub head: Part<Option<QueueEntry>>,
     /// Number of operator messages among the interjections. Counted up to [`QueueView::OPERATORS_COUNTED`].
     pub operators: Part<u64>,
+    /// Soonest entries of the agent in the due-queue, at most [`QueueView::SOONEST`], soonest first.
+    pub soonest: Part<Vec<PlannedDue>>,
 }
 
 impl QueueView {
     /// One more than a round can take from the queue, so that a decision always knows whether an operator still waits
     /// afterwards.
     pub const OPERATORS_COUNTED: usize = limits::JOINING_PER_ROUND + 1;
+
+    /// Due entries that are loaded. A decision that clears some of them still knows the next one.
+    pub const SOONEST: usize = 4;
 
     /// Creates a view of which only the lengths are known. An empty queue has no head and no operators.
     #[must_use]
@@ -104,6 +111,7 @@ impl QueueView {
             } else {
                 Part::Missing
             },
+            soonest: Part::Missing,
         }
     }
 

@@ -19,7 +19,10 @@ const fn is_zero(count: &u32) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
+    /// The message is answered, and no work of the agent is left that could go on.
     Completed,
+    /// The agent waits for something, or work of it can go on after the answer. Without a `waiting_reason` it is the
+    /// latter.
     Waiting,
     Failed,
     /// The round bound of the run ended it.
@@ -33,7 +36,7 @@ pub struct RunOnceResponse {
     /// Message that the run answers.
     pub message_id: MessageId,
     pub final_status: RunStatus,
-    /// Present if the run waits.
+    /// Present if the agent waits for something. Absent with the status `waiting` if its work goes on by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<WaitingReason>,
     /// Answer for the caller; empty if there is none.

@@ -102,6 +102,14 @@ impl DueTime {
     }
 }
 
+/// An entry of one agent's part of the due-queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedDue {
+    pub id: DueId,
+    pub at: Timestamp,
+    pub action: DueAction,
+}
+
 /// Status of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -41,8 +41,19 @@ pub struct TriggerRecord {
     pub last_triggered_at: Option<Timestamp>,
 }
 
+/// A delivery before the newest one of a wake hint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierDelivery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_trigger_id: Option<TriggerId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+}
+
 /// Signal that something changed, kept until it becomes part of a tick. Hints with the same key are merged: the newest
-/// payload is kept and the others are counted.
+/// delivery is kept whole, a few before it with their bodies, and all are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeHint {
     /// Capability that the hint came through, or else the name of its source.
@@ -70,4 +81,37 @@ pub struct WakeHint {
     /// Deliveries that this hint stands for.
     pub count: u64,
     pub last_at: Timestamp,
+    /// Deliveries before the newest one, oldest first, at most [`crate::limits::HINT_EARLIER`]. Those without a body are
+    /// left out unless they came from another source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierDelivery>,
+    /// True if any delivery came from outside or names a source. The tick is then a signal and no instruction.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub from_outside: bool,
+}
+
+impl WakeHint {
+    /// Returns true if an operator alone gave the hint, in words of their own.
+    #[must_use]
+    pub const fn is_by_operator(&self) -> bool {
+        self.reason.is_some()
+            && self.source.is_none()
+            && self.body.is_none()
+            && self.external_trigger_id.is_none()
+            && !self.from_outside
+    }
+
+    /// Iterates over the source and the trigger of every delivery that is known, oldest first.
+    pub fn deliveries(&self) -> impl Iterator<Item = (Option<&str>, Option<&TriggerId>)> {
+        let earlier = self.earlier.iter();
+        let earlier = earlier.map(|one| (one.source.as_deref(), one.external_trigger_id.as_ref()));
+        let newest = (self.source.as_deref(), self.external_trigger_id.as_ref());
+        earlier.chain(std::iter::once(newest))
+    }
+
+    /// Iterates over the bodies that are kept, oldest first.
+    pub fn bodies(&self) -> impl Iterator<Item = &str> {
+        let earlier = self.earlier.iter().filter_map(|one| one.body.as_deref());
+        earlier.chain(self.body.as_deref())
+    }
 }

@@ -346,9 +346,13 @@ pub struct OpenTurn {
     /// progress counts against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticked_item: Option<WorkItemId>,
-    /// True if the turn changed something about the work: an item, its plan, its waits or tasks, or a file by a patch.
+    /// True if the turn changed something about `ticked_item`: the item, its plan, its waits or tasks, or a file by a
+    /// patch while the turn was bound to the item.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub progress: bool,
+    /// The same about `work_item_id`. Cleared when the turn is bound to another item.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub bound_progress: bool,
     /// Items that calls of the current round have completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completions: Vec<Completion>,
@@ -368,6 +372,25 @@ pub struct Completion {
 }
 
 impl OpenTurn {
+    /// Notes that the turn changed something about a work item.
+    pub fn note_progress(&mut self, id: &WorkItemId) {
+        self.progress |= self.ticked_item.as_ref() == Some(id);
+        self.bound_progress |= self.work_item_id.as_ref() == Some(id);
+    }
+
+    /// Notes a change that belongs to the item the turn is bound to, such as a patch.
+    pub fn note_bound_progress(&mut self) {
+        if let Some(id) = self.work_item_id.clone() {
+            self.note_progress(&id);
+        }
+    }
+
+    /// Binds the rest of the turn to another work item.
+    pub fn bind(&mut self, id: WorkItemId) {
+        self.bound_progress &= self.work_item_id.as_ref() == Some(&id);
+        self.work_item_id = Some(id);
+    }
+
     /// Returns the model that the turn asked first.
     #[must_use]
     pub fn requested(&self) -> Option<&ModelRef> {

@@ -3,10 +3,12 @@
 //! An item is open or completed. Its availability for the scheduler is derived from the record alone
 //! ([`WorkItemRecord::scheduling_state`]). The agent's row stores which item has the focus.
 
+mod cursor;
 mod overview;
 mod plan;
 mod view;
 
+pub use cursor::{WorkItemCursor, WorkItemCursorError};
 pub use overview::WorkOverview;
 pub use plan::PlanArtifact;
 pub use view::{
@@ -138,6 +140,14 @@ pub struct WorkItemProvenance {
     pub turn_index: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
+}
+
+impl WorkItemProvenance {
+    /// Returns true if an operator created the item with a command.
+    #[must_use]
+    pub const fn is_by_operator(&self) -> bool {
+        self.turn_index.is_none()
+    }
 }
 
 /// One objective of an agent, as stored.

@@ -16,6 +16,7 @@ use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventPage, EventQuery, EventRecord, FeedNotice};
 use holon_domain::guidance::{GuidanceRoots, InstalledSkill, SkillCatalog};
 use holon_domain::message::MessageLabels;
+use holon_domain::needs::Part;
 use holon_domain::queue::{MessageSeq, QueueView};
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::task::TaskRecord;
@@ -89,10 +90,12 @@ impl ReadHandle {
                 pending,
                 record,
                 aside,
+                soonest,
             } = listed;
             match (record, aside) {
                 (Ok(agent), None) => {
-                    let queue = QueueView::of_length(pending, 0);
+                    let mut queue = QueueView::of_length(pending, 0);
+                    queue.soonest = Part::Loaded(soonest);
                     let mut entry = summary::list_entry(&agent, &queue, &facts);
                     self.stalled
                         .explain(&agent_id, &mut entry.scheduling_posture);
@@ -129,7 +132,9 @@ impl ReadHandle {
                 let aside = reader.aside(&agent.identity.agent_id)?;
                 let tasks = or_default_if_unreadable(reader.active_tasks(no))?;
                 let work = work::status_rows(reader, no, &agent)?;
-                let queue = reader.queue_lengths(no)?;
+                let mut queue = reader.queue_lengths(no)?;
+                let soonest = or_default_if_unreadable(reader.soonest_due(no))?;
+                queue.soonest = Part::Loaded(soonest);
                 let occupants = match &agent.occupancy {
                     Some(held) => or_default_if_unreadable(reader.occupants(&held.execution_root))?,
                     None => Vec::new(),

@@ -21,11 +21,20 @@ pub fn envelope(query: &WorkQuery, look: &WorkLook) -> ToolEnvelope {
         WorkQueryRows::Items {
             filter,
             limit,
-            items,
-            total,
+            page,
         } => {
-            let items: Vec<WorkItemView> = items.iter().map(view).collect();
-            list_work_items::envelope(current, *filter, *limit, &items, *total)
+            let items = page.items.iter();
+            let items = items.map(|(cursor, item)| (*cursor, view(item).with_short_plan()));
+            list_work_items::envelope(
+                current,
+                list_work_items::ItemPage {
+                    filter: *filter,
+                    limit: *limit,
+                    items: items.collect(),
+                    total: page.total,
+                    next: page.next,
+                },
+            )
         }
         WorkQueryRows::Timers { timers, total } => list_timers::envelope(timers, *total),
     }

@@ -8,7 +8,7 @@ use crate::post::Delivery;
 use crate::rng::Rng;
 use crate::store::{now, refused_by_store};
 use crate::violation::{Verdict, stored, violation};
-use crate::world::World;
+use crate::world::{World, kernel_of};
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
 use holon_domain::effect::EffectId;
@@ -66,6 +66,8 @@ impl World {
     /// Boots as a host does before it admits anything. A crash during the boot starts it again.
     pub(crate) fn boot(&mut self, clean_exit: bool) -> Verdict<()> {
         self.model.count_restart(&self.tool_world);
+        self.model.started_at = self.now;
+        self.kernel = kernel_of(&self.plan, self.now)?;
         let crashes = self.crashes;
         self.check_clock_at_boot()?;
         // A crash inside has already booted.

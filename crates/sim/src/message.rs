@@ -2,7 +2,7 @@
 
 use crate::ingress::SIM;
 use crate::letter;
-use crate::work_rules::subsystem;
+use crate::work_rules::{Happening, subsystem};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueStatus;
@@ -27,6 +27,8 @@ pub(crate) struct Message {
     pub(crate) timer_id: Option<TimerId>,
     /// Work item that it is bound to.
     pub(crate) work_item_id: Option<WorkItemId>,
+    /// What may end waits when the message comes or is taken up.
+    pub(crate) happening: Option<Happening>,
 }
 
 impl Message {
@@ -54,6 +56,7 @@ impl Message {
                 _ => None,
             },
             work_item_id: envelope.work_item_id.clone(),
+            happening: Happening::of_message(envelope),
         }
     }
 }
@@ -67,6 +70,11 @@ impl Message {
     /// Returns true if it is a tick of the runtime.
     pub(crate) fn is_tick(&self) -> bool {
         self.kind == MessageKind::SystemTick
+    }
+
+    /// Returns true if it is a follow-up of a turn.
+    pub(crate) fn is_followup(&self) -> bool {
+        self.kind == MessageKind::InternalFollowup
     }
 
     /// Returns true if it is an operator's message, which is owed an outcome.

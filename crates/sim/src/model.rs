@@ -24,13 +24,16 @@ pub(crate) struct Model {
     pub(crate) shown: Vec<WorkItemId>,
     /// True in runs whose clock jumps.
     clock_jumps: bool,
+    /// Start of the process that runs.
+    pub(crate) started_at: Timestamp,
 }
 
 impl Model {
     /// Creates the oracle of a run.
-    pub(crate) fn new(clock_jumps: bool) -> Self {
+    pub(crate) fn new(clock_jumps: bool, started_at: Timestamp) -> Self {
         Self {
             clock_jumps,
+            started_at,
             ..Self::default()
         }
     }
@@ -80,6 +83,7 @@ impl Model {
         let context = ObservationContext {
             tool_world,
             now,
+            started_at: self.started_at,
             coverage: &mut self.coverage,
             shown: &self.shown,
             steady_clock: !self.clock_jumps,

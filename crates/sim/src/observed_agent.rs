@@ -27,6 +27,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct ObservationContext<'a> {
     pub(crate) tool_world: &'a ToolWorld,
     pub(crate) now: Timestamp,
+    /// Start of the process that made the commit.
+    pub(crate) started_at: Timestamp,
     pub(crate) coverage: &'a mut Coverage,
     /// Items that the request listed whose answer the commit accepted.
     pub(crate) shown: &'a [WorkItemId],
@@ -149,6 +151,7 @@ impl ObservedAgent {
             coverage,
             shown,
             now,
+            started_at,
             steady_clock,
         } = context;
         self.read_events(reader, no, coverage)?;
@@ -173,6 +176,7 @@ impl ObservedAgent {
             known: &self.messages,
             shown,
             now,
+            started_at,
             steady_clock,
         };
         self.work.compare(&seen, coverage)?;

@@ -208,5 +208,7 @@ fn any_hint(dice: &mut Rng) -> WakeHint {
         wait_ids: Vec::new(),
         count: 1,
         last_at: Timestamp::default(),
+        earlier: Vec::new(),
+        from_outside: false,
     }
 }

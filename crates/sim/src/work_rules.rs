@@ -14,6 +14,7 @@ use holon_domain::block::ToolCall;
 use holon_domain::event::Event;
 use holon_domain::message::{Body, MessageEnvelope, Origin};
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
+use holon_domain::trigger::WakeHint;
 use holon_domain::work_item::{WorkItemRecord, WorkItemState};
 use holon_domain::{MessageId, Timestamp, WorkItemId};
 use holon_store::OutstandingWork;
@@ -21,6 +22,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tick_rules::TickBook;
 use timer_rules::TimerBook;
+pub(crate) use wait_rules::Happening;
 use wake_rules::WakeBook;
 
 /// A call that got its result, with the authority of its turn.
@@ -61,6 +63,8 @@ pub(crate) struct WorkObservation<'a> {
     /// Items that the request listed whose answer the commit accepted.
     pub(crate) shown: &'a [WorkItemId],
     pub(crate) now: Timestamp,
+    /// Start of the process that made the commit.
+    pub(crate) started_at: Timestamp,
     /// False in runs whose clock jumps: lengths of time mean nothing there.
     pub(crate) steady_clock: bool,
 }
@@ -176,6 +180,25 @@ fn check_origins(seen: &WorkObservation<'_>) -> Verdict<()> {
     Ok(())
 }
 
+/// Returns the authority of the hints that a commit told: an operator's own words are an instruction, anything else is a
+/// signal.
+fn authority_of_hints(seen: &WorkObservation<'_>) -> AuthorityClass {
+    let is_foreign = |hint: &WakeHint| {
+        let named = hint.deliveries().any(|(source, _)| source.is_some());
+        named || hint.bodies().next().is_some()
+    };
+    let came = seen
+        .fresh
+        .events
+        .iter()
+        .any(|event| matches!(event, Event::WakeHintTriggered(hint) if hint.key != "operator"));
+    if came || seen.rows_before.hints.iter().any(is_foreign) {
+        AuthorityClass::IntegrationSignal
+    } else {
+        AuthorityClass::RuntimeInstruction
+    }
+}
+
 /// Checks that the ticks of items, blockers, waits and hints have no more authority than the text they repeat.
 fn check_tick_authority(seen: &WorkObservation<'_>) -> Verdict<()> {
     for message in &seen.fresh.messages {
@@ -198,7 +221,7 @@ fn check_tick_authority(seen: &WorkObservation<'_>) -> Verdict<()> {
                 let wait = waits.find(|wait| wait.id.as_str() == id.as_str())?;
                 Some(wait.authority)
             }),
-            Some("wake_hint") => Some(AuthorityClass::RuntimeInstruction),
+            Some("wake_hint") => Some(authority_of_hints(seen)),
             Some(_) | None => continue,
         };
         let Some(source) = source else {

@@ -85,21 +85,14 @@ pub(crate) struct World {
 impl World {
     /// Creates a world without agents.
     pub(crate) fn new(plan: Plan, trace: Trace) -> Verdict<Self> {
-        let parse_model = |text| {
-            ModelRef::parse(text)
-                .or_else(|error| violation("the simulation names a model", error.to_string()))
-        };
-        let facts = SharedConditions::new(HostConditions::new(ModelChain {
-            fallbacks: vec![parse_model("sim/second")?],
-            ..ModelChain::only(parse_model("sim/model")?)
-        }));
+        let now = beginning(&plan);
         Ok(Self {
             mood: Mood::Busy,
             outage: None,
             dice: Rng::new(plan.seed),
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
-            now: beginning(&plan),
-            model: Model::new(plan.has(Fault::ClockJump)),
+            now,
+            model: Model::new(plan.has(Fault::ClockJump), now),
             tool_world: ToolWorld::default(),
             trace,
             flights: Vec::new(),
@@ -109,7 +102,7 @@ impl World {
             going: Vec::new(),
             crashes: 0,
             steps: 0,
-            kernel: Kernel::with_send_limit(facts, room_for_sends(plan.seed)),
+            kernel: kernel_of(&plan, now)?,
             store: Inline::new(stored(Db::in_memory())?),
             begun: BTreeSet::new(),
             doubtful: BTreeSet::new(),
@@ -275,6 +268,23 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Creates the kernel of a process that starts now.
+pub(crate) fn kernel_of(plan: &Plan, started_at: Timestamp) -> Verdict<Kernel> {
+    let parse_model = |text| {
+        ModelRef::parse(text)
+            .or_else(|error| violation("the simulation names a model", error.to_string()))
+    };
+    let models = ModelChain {
+        fallbacks: vec![parse_model("sim/second")?],
+        ..ModelChain::only(parse_model("sim/model")?)
+    };
+    let facts = SharedConditions::new(HostConditions {
+        started_at,
+        ..HostConditions::new(models)
+    });
+    Ok(Kernel::with_send_limit(facts, room_for_sends(plan.seed)))
 }
 
 /// Returns the time at which a run begins. Runs with timers often begin in the days before a clock change.

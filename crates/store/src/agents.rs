@@ -3,14 +3,15 @@
 //! Invariant: `pending`, `interjections`, the event bounds and `attention` are written only here, in the same savepoint
 //! as the rows they count. Other code uses them for nothing but these counts.
 
-use crate::attempts;
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::{attempts, effects};
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentRecord, AgentRow, AgentSettings, Counters, Lifecycle, RunEnd, Visibility,
 };
 use holon_domain::attempt::AttemptRecord;
+use holon_domain::timer::PlannedDue;
 use rusqlite::{Connection, Row, params};
 
 /// Unit of the accounting for retention. Whole chunks make the index change rarely.
@@ -25,6 +26,8 @@ macro_rules! record_columns {
 
 /// Column in `BY_ID` and `VISIBLE` with the reason why an agent was put aside.
 const ASIDE: usize = 10;
+/// Column of an agent's number in lists of all agents.
+const NUMBER: usize = 11;
 
 pub(crate) const BY_ID: &str = concat!(
     "SELECT agent_no, agent_id, ",
@@ -67,12 +70,12 @@ pub(crate) const ASIDE_PRIVATE: &str = "SELECT agent_id, settings FROM agents WH
 const VISIBLE: &str = concat!(
     "SELECT pending, agent_id, ",
     record_columns!(),
-    ", aside FROM agents WHERE visible = 1 ORDER BY agent_id"
+    ", aside, agent_no FROM agents WHERE visible = 1 ORDER BY agent_id"
 );
 const EVERY: &str = concat!(
     "SELECT pending, agent_id, ",
     record_columns!(),
-    ", aside FROM agents ORDER BY agent_id"
+    ", aside, agent_no FROM agents ORDER BY agent_id"
 );
 
 /// The derived integers of one agent.
@@ -370,6 +373,8 @@ pub struct ListedAgent {
     pub record: Result<AgentRecord, Error>,
     /// Reason for which it was put aside; absent if it was not.
     pub aside: Option<String>,
+    /// Its soonest entries in the due-queue. Empty if its row names every time that may wake it.
+    pub soonest: Vec<PlannedDue>,
 }
 
 /// Lists the visible agents by name.
@@ -389,11 +394,19 @@ fn list(conn: &Connection, query: &str) -> Result<Vec<ListedAgent>, Error> {
         let Some(agent_id) = valid_name(parse_id(&name)) else {
             return Ok(None);
         };
+        let record = read(row);
+        let may_wake = |record: &AgentRecord| record.work.may_have_due();
+        // An entry that cannot be read is left out of the list; the due loop puts its agent aside.
+        let soonest = match record.as_ref().is_ok_and(may_wake) {
+            true => effects::soonest(conn, AgentNo(row.get(NUMBER)?)).unwrap_or_default(),
+            false => Vec::new(),
+        };
         Ok(Some(ListedAgent {
             agent_id,
             pending: u64::try_from(pending).unwrap_or(0),
-            record: read(row),
+            record,
             aside: row.get(ASIDE)?,
+            soonest,
         }))
     })?;
     Ok(listed.into_iter().flatten().collect())

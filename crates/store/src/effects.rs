@@ -6,7 +6,8 @@ use crate::agents::parse_id;
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::timer::{DueAction, DueId, DueTime, Pause};
+use holon_domain::queue::QueueView;
+use holon_domain::timer::{DueAction, DueId, DueTime, Pause, PlannedDue};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, Row, params};
 use std::collections::BTreeSet;
@@ -25,6 +26,8 @@ pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no, 
      JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
      AND a.aside IS NULL AND (?6 OR instr(?7, char(10) || a.agent_id || char(10)) > 0) \
      ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
+pub(crate) const SOONEST: &str =
+    "SELECT id, at, due FROM due WHERE agent_no = ?1 ORDER BY at LIMIT ?2";
 pub(crate) const NEXT_DUE: &str = "SELECT min(at) FROM due";
 
 /// One entry of the due queue.
@@ -238,6 +241,19 @@ fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, DueAction), Er
         }),
     };
     Ok((row.get(1)?, time, due))
+}
+
+/// Lists the soonest entries of one agent, as many as a decision needs.
+pub(crate) fn soonest(conn: &Connection, no: AgentNo) -> Result<Vec<PlannedDue>, Error> {
+    let count = limit(QueueView::SOONEST);
+    all(conn, SOONEST, params![no.0, count], |row| {
+        let id: DueId = row.get(0)?;
+        Ok(PlannedDue {
+            id,
+            at: Timestamp::from_millis(row.get(1)?),
+            action: json(row, 2, "due", format!("{no}/{id}"))?,
+        })
+    })
 }
 
 /// Returns the time of the next entry.

@@ -1,5 +1,6 @@
 //! Reads for the explanation of an agent: its next due entries and its oldest queued message.
 
+use crate::effects;
 use crate::error::Error;
 use crate::queue::read_entry;
 use crate::reader::Reader;
@@ -7,7 +8,7 @@ use crate::row::{AgentNo, all, first, json, limit};
 use holon_domain::Timestamp;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueEntry;
-use holon_domain::timer::DueAction;
+use holon_domain::timer::{DueAction, PlannedDue};
 use rusqlite::params;
 
 const DUE_OF_AGENT: &str =
@@ -16,8 +17,7 @@ const OLDEST_OF_BAND: &str = "SELECT seq, status, max_rounds, envelope FROM mess
      WHERE agent_no = ?1 AND status = 0 AND priority = ?2 ORDER BY seq LIMIT 1";
 
 impl Reader<'_> {
-    /// Lists an agent's due entries, soonest first. Reads all entries of the agent, so it is for people and not for
-    /// decisions.
+    /// Lists an agent's due entries, soonest first.
     ///
     /// # Errors
     /// When the database fails or an entry cannot be read.
@@ -36,6 +36,14 @@ impl Reader<'_> {
                 Ok((at, json(row, 1, "due", format!("{no}/{id}"))?))
             },
         )
+    }
+
+    /// Lists an agent's soonest due entries, as many as an assessment reads.
+    ///
+    /// # Errors
+    /// When the database fails or an entry cannot be read.
+    pub fn soonest_due(&self, no: AgentNo) -> Result<Vec<PlannedDue>, Error> {
+        effects::soonest(self.conn(), no)
     }
 
     /// Returns the queued message that was admitted first, in any band.

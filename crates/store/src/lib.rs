@@ -82,5 +82,5 @@ pub use store::{Inline, Job, Store, commit};
 pub use survey::{learned_limits, survey};
 pub use turn_rows::{FrameTexts, RecoveryRows, TaskLook, TurnLog, TurnRows};
 pub use tx::{Hook, Tx};
-pub use work_rows::{WorkLook, WorkQueryRows};
+pub use work_rows::{WorkItemRows, WorkLook, WorkQueryRows};
 pub use writer::Writer;

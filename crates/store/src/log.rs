@@ -69,7 +69,8 @@ pub(crate) fn sized_from(
 ) -> Result<Vec<(LogEntry, usize)>, Error> {
     all(conn, FROM, params![no.0, seq], |row| {
         let seq: LogSeq = row.get(0)?;
-        let bytes = row.get_ref(1)?.as_bytes_or_null()?.map_or(0, <[u8]>::len);
+        let text = row.get_ref(1)?.as_bytes_or_null().ok().flatten();
+        let bytes = text.map_or(0, <[u8]>::len);
         Ok((json(row, 1, "log", seq)?, bytes))
     })
 }

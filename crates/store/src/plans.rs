@@ -59,6 +59,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (effects::CLEAR, Some("due_by_id")),
     (effects::DUE, None),
     (effects::NEXT_DUE, None),
+    (effects::SOONEST, Some("due_of_agent")),
     (tasks::ONE, Some("tasks_of_agent")),
     (tasks::REWRITE, None),
     (tasks::END, None),

@@ -4,8 +4,8 @@
 
 use crate::agents::Tally;
 use crate::error::Error;
-use crate::interjections;
 use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::{effects, interjections};
 use holon_domain::decision::BriefSeq;
 use holon_domain::message::{MessageKind, MessageLabels};
 use holon_domain::needs::{Needs, Part};
@@ -177,6 +177,9 @@ pub(crate) fn view(
         let bound = limit(QueueView::OPERATORS_COUNTED);
         let found = all(conn, OPERATORS, params![no.0, bound], |_| Ok(()))?;
         view.operators = Part::Loaded(found.len() as u64);
+    }
+    if needs.soonest_due {
+        view.soonest = Part::Loaded(effects::soonest(conn, no)?);
     }
     Ok(view)
 }

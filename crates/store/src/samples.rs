@@ -242,6 +242,8 @@ pub(crate) fn hint(key: &str, count: u64) -> WakeHint {
         wait_ids: Vec::new(),
         count,
         last_at: at(0),
+        earlier: Vec::new(),
+        from_outside: false,
     }
 }
 

@@ -2,27 +2,30 @@
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
-use holon_domain::WorkItemId;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::RECHECKS_PER_TICK;
-use holon_domain::work_item::{STALLED_AFTER, WorkItemRecord, WorkItemSchedulingState};
+use holon_domain::work_item::{
+    STALLED_AFTER, WorkItemCursor, WorkItemRecord, WorkItemSchedulingState,
+};
+use holon_domain::{Timestamp, WorkItemId};
 use rusqlite::{Connection, Row, params};
 
 pub(crate) const WRITE: &str = "INSERT INTO work_items \
      (agent_no, work_item_id, class, changed, idle, wake_count, recheck_at, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (agent_no, work_item_id) DO UPDATE SET \
      class = ?3, changed = ?4, idle = ?5, wake_count = ?6, recheck_at = ?7, record = ?8";
-pub(crate) const ONE: &str =
-    "SELECT work_item_id, record FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
+pub(crate) const ONE: &str = "SELECT work_item_id, record, changed, item_no FROM work_items \
+     WHERE agent_no = ?1 AND work_item_id = ?2";
 pub(crate) const NEXT: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 AND class = 0 AND idle = ?2 AND wake_count BETWEEN ?3 AND ?4 \
      ORDER BY wake_count, changed LIMIT ?5";
 pub(crate) const RECHECKS: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 AND recheck_at IS NOT NULL ORDER BY recheck_at LIMIT ?2";
-pub(crate) const LIST: &str = "SELECT work_item_id, record FROM work_items \
-     WHERE agent_no = ?1 ORDER BY changed DESC LIMIT ?2";
-pub(crate) const LIST_CLASS: &str = "SELECT work_item_id, record FROM work_items \
-     WHERE agent_no = ?1 AND class = ?3 ORDER BY changed DESC LIMIT ?2";
+pub(crate) const LIST: &str = "SELECT work_item_id, record, changed, item_no FROM work_items \
+     WHERE agent_no = ?1 AND (changed, item_no) < (?3, ?4) ORDER BY changed DESC, item_no DESC LIMIT ?2";
+pub(crate) const LIST_CLASS: &str = "SELECT work_item_id, record, changed, item_no FROM work_items \
+     WHERE agent_no = ?1 AND class = ?5 AND (changed, item_no) < (?3, ?4) \
+     ORDER BY changed DESC, item_no DESC LIMIT ?2";
 pub(crate) const OLDEST_RUNNABLE: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 AND class = 0 ORDER BY changed LIMIT ?2";
 pub(crate) const EXISTS: &str =
@@ -77,6 +80,15 @@ pub(crate) fn one(
     id: &WorkItemId,
 ) -> Result<Option<WorkItemRecord>, Error> {
     first(conn, ONE, params![no.0, id.as_str()], read)
+}
+
+/// Reads one item with its position in lists.
+pub(crate) fn listed(
+    conn: &Connection,
+    no: AgentNo,
+    id: &WorkItemId,
+) -> Result<Option<ListedItem>, Error> {
+    first(conn, ONE, params![no.0, id.as_str()], read_listed)
 }
 
 /// Returns true if an item with this id was ever created.
@@ -148,6 +160,42 @@ const fn classes(filter: WorkItemFilter) -> Option<&'static [i64]> {
     }
 }
 
+/// An item with its position in lists.
+pub(crate) type ListedItem = (WorkItemCursor, WorkItemRecord);
+
+fn read_listed(row: &Row<'_>) -> Result<ListedItem, Error> {
+    let cursor = WorkItemCursor {
+        changed: Timestamp::from_millis(row.get(2)?),
+        number: row.get(3)?,
+    };
+    Ok((cursor, read(row)?))
+}
+
+/// Lists the items of a filter behind a position, newest change first.
+pub(crate) fn behind(
+    conn: &Connection,
+    no: AgentNo,
+    filter: WorkItemFilter,
+    after: Option<WorkItemCursor>,
+    count: usize,
+) -> Result<Vec<ListedItem>, Error> {
+    let (changed, number) = after.map_or((i64::MAX, i64::MAX), |after| {
+        (after.changed.as_millis(), after.number)
+    });
+    let Some(classes) = classes(filter) else {
+        let values = params![no.0, limit(count), changed, number];
+        return all(conn, LIST, values, read_listed);
+    };
+    let mut found = Vec::new();
+    for class in classes {
+        let values = params![no.0, limit(count), changed, number, class];
+        found.extend(all(conn, LIST_CLASS, values, read_listed)?);
+    }
+    found.sort_by_key(|(cursor, _)| std::cmp::Reverse(*cursor));
+    found.truncate(count);
+    Ok(found)
+}
+
 /// Lists the items of a filter that changed last, newest first.
 pub(crate) fn newest(
     conn: &Connection,
@@ -155,21 +203,8 @@ pub(crate) fn newest(
     filter: WorkItemFilter,
     count: usize,
 ) -> Result<Vec<WorkItemRecord>, Error> {
-    let Some(classes) = classes(filter) else {
-        return all(conn, LIST, params![no.0, limit(count)], read);
-    };
-    let mut found = Vec::new();
-    for class in classes {
-        found.extend(all(
-            conn,
-            LIST_CLASS,
-            params![no.0, limit(count), class],
-            read,
-        )?);
-    }
-    found.sort_by_key(|item: &WorkItemRecord| std::cmp::Reverse(item.updated_at));
-    found.truncate(count);
-    Ok(found)
+    let found = behind(conn, no, filter, None, count)?;
+    Ok(found.into_iter().map(|(_, item)| item).collect())
 }
 
 /// Reads a page of a list, newest change first, and the number of matching items. Counting reads an index entry for
@@ -181,9 +216,18 @@ pub(crate) fn list(
     count: usize,
 ) -> Result<(Vec<WorkItemRecord>, u64), Error> {
     let found = newest(conn, no, filter, count)?;
+    Ok((found, count_matching(conn, no, filter)?))
+}
+
+/// Counts the items of a filter by an index entry for each.
+pub(crate) fn count_matching(
+    conn: &Connection,
+    no: AgentNo,
+    filter: WorkItemFilter,
+) -> Result<u64, Error> {
     let Some(classes) = classes(filter) else {
         let total = first(conn, COUNT, [no.0], |row| Ok(row.get(0)?))?;
-        return Ok((found, total.unwrap_or(0)));
+        return Ok(total.unwrap_or(0));
     };
     let mut total = 0_u64;
     for class in classes {
@@ -192,5 +236,5 @@ pub(crate) fn list(
         })?;
         total += counted.unwrap_or(0);
     }
-    Ok((found, total))
+    Ok(total)
 }

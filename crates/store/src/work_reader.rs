@@ -3,13 +3,14 @@
 use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::AgentNo;
+use crate::work_rows::WorkItemRows;
 use crate::{hints, timers, waits, work_items, work_rows, workspaces};
 use holon_domain::agent::AgentRecord;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::TimerRecord;
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::WorkItemRecord;
+use holon_domain::work_item::{WorkItemCursor, WorkItemRecord};
 use holon_domain::workspace::{Occupancy, Occupant, RegisteredWorkspace};
 use holon_domain::{TimerId, WaitId, WorkItemId};
 
@@ -22,8 +23,8 @@ impl Reader<'_> {
         work_items::one(self.conn(), no, id)
     }
 
-    /// Reads a page of the items that match a filter, newest change first, and the number of matching items. `agent` is
-    /// the agent's own row, which names the current item.
+    /// Reads a page of the items that match a filter, newest change first, behind a position. `agent` is the agent's own
+    /// row, which names the current item.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -32,9 +33,10 @@ impl Reader<'_> {
         no: AgentNo,
         agent: &AgentRecord,
         filter: WorkItemFilter,
+        after: Option<WorkItemCursor>,
         limit: usize,
-    ) -> Result<(Vec<WorkItemRecord>, u64), Error> {
-        work_rows::page(self, no, agent, filter, limit)
+    ) -> Result<WorkItemRows, Error> {
+        work_rows::page(self, no, agent, filter, after, limit)
     }
 
     /// Reads a page of work items by the classes of their table, newest change first, and the number of matching items.

@@ -14,7 +14,7 @@ use holon_domain::timer::TimerRecord;
 use holon_domain::turn::Phase;
 use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::{
-    WorkItemRecord, WorkItemSchedulingState, WorkItemState, WorkOverview,
+    WorkItemCursor, WorkItemRecord, WorkItemSchedulingState, WorkItemState, WorkOverview,
 };
 use holon_domain::{AgentId, WorkItemId};
 use std::cmp::Reverse;
@@ -42,6 +42,17 @@ pub struct WorkLook {
     pub found: WorkQueryRows,
 }
 
+/// A page of a list of work items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkItemRows {
+    /// Items with their positions, newest change first.
+    pub items: Vec<(WorkItemCursor, WorkItemRecord)>,
+    /// Number of matching items, shown or not.
+    pub total: u64,
+    /// Position behind which the next page begins; absent on the last one. A page may be short and have a next one.
+    pub next: Option<WorkItemCursor>,
+}
+
 /// The result of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WorkQueryRows {
@@ -53,9 +64,7 @@ pub enum WorkQueryRows {
     Items {
         filter: WorkItemFilter,
         limit: u32,
-        items: Vec<WorkItemRecord>,
-        /// Number of matching items, shown or not.
-        total: u64,
+        page: WorkItemRows,
     },
     Timers {
         timers: Vec<TimerRecord>,
@@ -176,15 +185,16 @@ pub(crate) fn look(
             let asked = work_item_id.clone();
             WorkQueryRows::Item { asked, item }
         }
-        WorkQuery::Items { filter, limit, .. } => {
-            let (items, total) = page(reader, no, &agent, *filter, *limit as usize)?;
-            WorkQueryRows::Items {
-                filter: *filter,
-                limit: *limit,
-                items,
-                total,
-            }
-        }
+        WorkQuery::Items {
+            filter,
+            limit,
+            after,
+            ..
+        } => WorkQueryRows::Items {
+            filter: *filter,
+            limit: *limit,
+            page: page(reader, no, &agent, *filter, *after, *limit as usize)?,
+        },
         WorkQuery::Timers { limit } => WorkQueryRows::Timers {
             timers: reader.active_timers(no, *limit as usize)?,
             total: u64::from(agent.work.active_timers),
@@ -193,56 +203,89 @@ pub(crate) fn look(
     Ok(Some(WorkLook { agent, found }))
 }
 
-/// Reads a page of items that match a filter, newest change first, and the number of matching items. Unlike the classes
-/// of the table, a filter distinguishes the current item from queued ones and stalled items from runnable ones.
+/// Reads a page of items that match a filter, newest change first. Unlike the classes of the table, a filter
+/// distinguishes the current item from queued ones and stalled items from runnable ones.
 pub(crate) fn page(
     reader: &Reader<'_>,
     no: AgentNo,
     agent: &AgentRecord,
     filter: WorkItemFilter,
+    after: Option<WorkItemCursor>,
     limit: usize,
-) -> Result<(Vec<WorkItemRecord>, u64), Error> {
-    let work = &agent.work;
-    let current = work.current.as_ref().map(|current| &current.id);
+) -> Result<WorkItemRows, Error> {
+    let (conn, work) = (reader.conn(), &agent.work);
+    let current = work.current.as_ref();
+    let current_id = current.map(|current| &current.id);
+    let every = |_: &WorkItemRecord| true;
     match filter {
         WorkItemFilter::Current => {
-            let item = match current {
-                Some(id) => reader.work_item(no, id)?,
+            let item = match current_id {
+                Some(id) => work_items::listed(conn, no, id)?,
                 None => None,
             };
             let total = u64::from(item.is_some());
-            Ok((item.into_iter().collect(), total))
+            let behind = |cursor: &WorkItemCursor| after.is_none_or(|after| *cursor < after);
+            let items: Vec<_> = item.into_iter().filter(|(at, _)| behind(at)).collect();
+            Ok(WorkItemRows {
+                items,
+                total,
+                next: None,
+            })
         }
         WorkItemFilter::Queued => {
-            let (mut items, total) = reader.work_items(no, filter, limit + 1)?;
-            let is_queued = work
-                .current
-                .as_ref()
-                .is_some_and(|current| is_queued(current.state));
-            items.retain(|item| Some(&item.id) != current);
-            items.truncate(limit);
-            Ok((items, total.saturating_sub(u64::from(is_queued))))
+            let is_queued = current.is_some_and(|current| is_queued(current.state));
+            let total = work_items::count_matching(conn, no, filter)?;
+            let total = total.saturating_sub(u64::from(is_queued));
+            let found = work_items::behind(conn, no, filter, after, limit + 2)?;
+            let keep = |item: &WorkItemRecord| Some(&item.id) != current_id;
+            Ok(cut(found, limit + 2, limit, total, keep))
         }
         WorkItemFilter::Runnable => {
             let ItemCounts {
                 runnable, stalled, ..
             } = work.items;
-            let beyond = usize::try_from(stalled)
-                .unwrap_or(usize::MAX)
-                .min(STALLED_PASSED);
-            let (mut items, _) = reader.work_items(no, filter, limit + beyond)?;
-            let runs = |item: &WorkItemRecord| {
+            let beyond = usize::try_from(stalled).unwrap_or(usize::MAX);
+            let count = limit + beyond.min(STALLED_PASSED) + 1;
+            let found = work_items::behind(conn, no, filter, after, count)?;
+            let keep = |item: &WorkItemRecord| {
                 item.scheduling_state(work.wake_count) == WorkItemSchedulingState::Runnable
             };
-            items.retain(runs);
-            items.truncate(limit);
-            Ok((items, u64::from(runnable)))
+            Ok(cut(found, count, limit, u64::from(runnable), keep))
         }
         WorkItemFilter::All
         | WorkItemFilter::Open
         | WorkItemFilter::Completed
         | WorkItemFilter::Blocked
-        | WorkItemFilter::WaitingForOperator => reader.work_items(no, filter, limit),
+        | WorkItemFilter::WaitingForOperator => {
+            let total = work_items::count_matching(conn, no, filter)?;
+            let found = work_items::behind(conn, no, filter, after, limit + 1)?;
+            Ok(cut(found, limit + 1, limit, total, every))
+        }
+    }
+}
+
+/// Cuts a page out of the rows that were read for it, at most `count` of them, and finds the position of the next page.
+fn cut(
+    mut found: Vec<(WorkItemCursor, WorkItemRecord)>,
+    count: usize,
+    limit: usize,
+    total: u64,
+    keep: impl Fn(&WorkItemRecord) -> bool,
+) -> WorkItemRows {
+    let last_read = found.last().map(|(cursor, _)| *cursor);
+    let may_have_more = found.len() == count;
+    found.retain(|(_, item)| keep(item));
+    let is_cut = found.len() > limit;
+    found.truncate(limit);
+    let last_shown = found.last().map(|(cursor, _)| *cursor);
+    WorkItemRows {
+        items: found,
+        total,
+        next: match (is_cut, may_have_more) {
+            (true, _) => last_shown,
+            (false, true) => last_read,
+            (false, false) => None,
+        },
     }
 }
 

@@ -19,6 +19,9 @@ pub(crate) enum WorkCommand {
         /// Largest number of items to list.
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
         limit: u64,
+        /// Cursor that an earlier page ended with; lists the items behind it.
+        #[arg(long, value_name = "CURSOR", value_parser = NonEmptyStringValueParser::new())]
+        after: Option<String>,
         #[command(flatten)]
         agent: AgentArg,
     },

@@ -24,10 +24,11 @@ pub(super) async fn run(
         WorkCommand::List {
             filter,
             limit,
+            after,
             agent,
         } => {
             let host = Host::find(home, agent.agent, output)?;
-            list(&host, filter.into(), limit, output).await
+            list(&host, filter.into(), after.as_deref(), limit, output).await
         }
         WorkCommand::Show { item, agent } => {
             let host = Host::find(home, agent.agent, output)?;
@@ -60,11 +61,13 @@ pub(super) async fn run(
 async fn list(
     host: &Host,
     filter: WorkItemFilter,
+    after: Option<&str>,
     limit: u64,
     output: &Output,
 ) -> Result<Exit, Failure> {
     let agent_id = host.agent_id().await?;
-    let items = host.client().work_items(&agent_id, filter, limit).await;
+    let client = host.client();
+    let items = client.work_items(&agent_id, filter, after, limit).await;
     output.answer(&host.check_answer(items)?, |items| {
         render::work::items(items, &agent_id)
     });

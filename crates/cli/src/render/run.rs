@@ -122,8 +122,10 @@ fn is_temporary(response: &Run) -> bool {
 
 /// Returns the reason for the wait, and the next step.
 fn waiting(response: &Run, host: &RunHost) -> (String, String) {
-    let reason = response.waiting_reason.as_deref().unwrap_or("something");
     let (id, home) = (&response.agent_id, &host.home);
+    let Some(reason) = response.waiting_reason.as_deref() else {
+        return unfinished(response, host);
+    };
     let for_operator = reason == "awaiting_operator_input";
     let look = format!(
         "see how it stands: holon status --agent {id}{home}; wait for the answer: holon tail --follow --agent {id}{home}"
@@ -144,6 +146,27 @@ fn waiting(response: &Run, host: &RunHost) -> (String, String) {
         None => format!("run is waiting: {reason}"),
     };
     (happened, next)
+}
+
+/// Returns what is left of a run whose agent has work that can go on, and the next step.
+fn unfinished(response: &Run, host: &RunHost) -> (String, String) {
+    let (id, home) = (&response.agent_id, &host.home);
+    if is_temporary(response) {
+        let next = "the agent was temporary and is gone; keep one with --agent ID --create-agent";
+        return ("run left work unfinished".to_owned(), next.to_owned());
+    }
+    let look = format!(
+        "see how it stands: holon explain {id}{home}; follow it: holon tail --follow --agent {id}{home}"
+    );
+    let next = if host.goes_on {
+        format!("the work goes on by itself; {look}")
+    } else {
+        format!("the work goes on while a host runs (holon serve{home}); {look}")
+    };
+    (
+        "run is answered, and its work is not finished".to_owned(),
+        next,
+    )
 }
 
 /// Spells the reason of a wait; `None` for one that this program does not know.

@@ -19,22 +19,31 @@ pub(crate) fn items(page: &WorkItemsPage, agent_id: &AgentId) -> String {
         .iter()
         .map(|item| {
             let (id, state, focus) = (&item.id, &item.scheduling_state, &item.focus);
-            line(
+            let line = line(
                 id,
                 state,
                 focus,
                 &item.objective,
                 item.blocked_by.as_deref(),
-            )
+            );
+            line + &plan_beginning(&item.plan_artifact.preview)
         })
         .collect();
-    if page.returned < page.total_matching {
+    if let Some(next) = &page.next_cursor {
         let (shown, all) = (page.returned, page.total_matching);
         lines.push(format!(
-            "{shown} of {all} are shown; see more with --limit N"
+            "{shown} of {all} are shown; see more with --after {next}"
         ));
     }
     join_lines(lines)
+}
+
+/// Renders the first line of a plan behind its item; nothing if the plan is empty.
+fn plan_beginning(preview: &str) -> String {
+    match preview.lines().find(|line| !line.trim().is_empty()) {
+        Some(first) => format!(" (plan: {})", text::preview(first.trim(), LINE_BYTES / 4)),
+        None => String::new(),
+    }
 }
 
 /// Renders one item in one line.

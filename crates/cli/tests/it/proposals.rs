@@ -83,6 +83,35 @@ fn a_run_that_leaves_work_open_says_so_and_what_becomes_of_it() {
 }
 
 #[test]
+fn a_run_whose_work_can_go_on_is_not_reported_as_completed() {
+    let world = world();
+    let new = json!({ "tool": "CreateWorkItem", "input": { "objective": "Sweep the hall" } });
+    let model = world.model(
+        "starter",
+        &json!([{ "calls": [new] }, { "text": "Begun." }]),
+    );
+    let temporary = world.run(&["run", "begin", "--model", &model]);
+    assert_eq!(temporary.code, Some(4), "{temporary:?}");
+    assert_eq!(temporary.stdout.trim(), "Begun.");
+    for words in ["run left work unfinished", "gone with the temporary agent"] {
+        assert!(temporary.stderr.contains(words), "{temporary:?}");
+    }
+    let kept = world.run(&[
+        "run", "begin", "--model", &model, "--agent", "main", "--json",
+    ]);
+    assert_eq!(kept.code, Some(4), "{kept:?}");
+    let answer: Value = serde_json::from_str(&kept.stdout).unwrap();
+    assert_eq!(answer["final_status"], "waiting", "{answer:#}");
+    assert_eq!(answer.get("waiting_reason"), None, "{answer:#}");
+    assert_eq!(answer["final_text"], "Begun.");
+    let said = world.run(&["run", "again", "--model", &hello(&world), "--agent", "main"]);
+    assert!(
+        said.stderr.contains("its work is not finished") && said.stderr.contains("holon serve"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn a_run_that_waits_for_an_answer_proposes_to_give_one() {
     let world = world();
     let wait =
@@ -141,6 +170,28 @@ fn a_text_with_line_ends_and_controls_stays_one_visible_line_in_a_pipe() {
         format!("{FORGED}\n"),
         "the answer is the model's own"
     );
+}
+
+#[test]
+fn a_cut_list_of_work_names_the_cursor_of_the_next_page() {
+    let world = world();
+    let served = world.serve(&["--model", &silent(&world)]);
+    for n in 0..3 {
+        let made = world.run(&["work", "create", &format!("part {n}")]);
+        assert_eq!(made.code, Some(0), "{made:?}");
+    }
+    assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
+    let cut = world.run(&["work", "list", "--limit", "2"]);
+    let (_, cursor) = cut
+        .answer()
+        .split_once("2 of 3 are shown; see more with --after ")
+        .unwrap_or_else(|| panic!("{cut:?}"));
+    let rest = world.run(&["work", "list", "--after", cursor.trim()]);
+    assert_eq!(rest.answer().lines().count(), 1, "{rest:?}");
+    let refused = world.run(&["work", "list", "--after", "page 2"]);
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    assert!(refused.stderr.contains("next_cursor"), "{refused:?}");
+    assert_eq!(served.terminate().0, Some(0));
 }
 
 #[test]

@@ -36,6 +36,9 @@ pub struct PlanFile {
     pub bytes: u64,
     /// Absent if the file is not written yet.
     pub hash: Option<String>,
+    /// Beginning of the file; shorter in lists.
+    #[serde(default)]
+    pub preview: String,
 }
 
 /// One entry of a checklist.
@@ -60,6 +63,8 @@ pub struct WorkItemsPage {
     pub total_matching: u64,
     /// Most recently changed first.
     pub work_items: Vec<WorkItem>,
+    /// Cursor of the next page; absent on the last one.
+    pub next_cursor: Option<String>,
 }
 
 /// Response to a wake.

@@ -1,5 +1,6 @@
 //! The posture of an agent: the word that clients filter by, and the reason that people read.
 
+use super::wake::{describe, expected_wake};
 use super::work::{resting_posture, work_reason};
 use super::{NextAction, home_is_missing, suspension};
 use crate::tick::TickCause;
@@ -28,8 +29,8 @@ pub(super) fn posture_word(agent: &AgentRecord, queue: &QueueView, next: &NextAc
     }
 }
 
-/// Explains the posture: its reason, the open run and the time of the next wake. [`posture_word`] decides the posture
-/// itself.
+/// Explains the posture: its reason and the open run. [`posture_word`] decides the posture itself, and [`super::wake`]
+/// the time of the next wake.
 pub(super) fn explain(
     agent: &AgentRecord,
     queue: &QueueView,
@@ -53,10 +54,7 @@ pub(super) fn explain(
     };
     match next {
         NextAction::Stay => match agent.lifecycle {
-            Lifecycle::Deleting => SchedulingPosture {
-                wakes_at: agent.home.removal_retry().map(|retry| retry.at),
-                ..because(removal_reason(agent))
-            },
+            Lifecycle::Deleting => because(removal_reason(agent)),
             Lifecycle::Stopped if home_is_missing(agent) => {
                 because("stopped because its home could not be made; a start tries again".into())
             }
@@ -70,16 +68,9 @@ pub(super) fn explain(
             None => because("a turn without a record".into()),
         },
         NextAction::Take => because(format!("{} queued", count_messages(queue.pending))),
-        NextAction::Pace { until } => SchedulingPosture {
-            wakes_at: Some(*until),
-            ..because(paced_reason(agent))
-        },
+        NextAction::Pace { .. } => because(paced_reason(agent)),
         NextAction::Tick(_) => because("is about to go on with its work".into()),
-        NextAction::RestUntil { until } => SchedulingPosture {
-            wakes_at: Some(*until),
-            ..because(rest_reason(agent, "until a set time or any message"))
-        },
-        NextAction::Rest => because(rest_reason(agent, "until any message arrives")),
+        NextAction::RestUntil { .. } | NextAction::Rest => because(rest_reason(agent, queue)),
     }
 }
 
@@ -104,30 +95,23 @@ fn removal_reason(agent: &AgentRecord) -> String {
 }
 
 fn turn_reason(turn: &OpenTurn) -> SchedulingPosture {
-    let (reason, wakes_at) = match &turn.phase {
-        Phase::CallingModel { .. } => (
-            format!("asks {} for round {}", turn.model_ref(), turn.rounds + 1),
-            None,
-        ),
-        Phase::BackingOff { until, cause, .. } => (pause_reason(turn, *cause), Some(*until)),
+    let reason = match &turn.phase {
+        Phase::CallingModel { .. } => {
+            format!("asks {} for round {}", turn.model_ref(), turn.rounds + 1)
+        }
+        Phase::BackingOff { cause, .. } => pause_reason(turn, *cause),
         Phase::Suspended {
             reason,
             model_ref,
             error,
             pause,
-        } => {
-            let why = suspension_reason(*reason, model_ref, error, pause.is_some());
-            (why, pause.map(|pause| pause.until))
+        } => suspension_reason(*reason, model_ref, error, pause.is_some()),
+        Phase::RunningTool { call_index, .. } => {
+            format!("runs tool call {} of its round", call_index + 1)
         }
-        Phase::RunningTool { call_index, .. } => (
-            format!("runs tool call {} of its round", call_index + 1),
-            None,
-        ),
         Phase::Sending { call_index, .. } => {
             let call = call_index + 1;
-            let reason =
-                format!("waits until what tool call {call} of its round sends is delivered");
-            (reason, None)
+            format!("waits until what tool call {call} of its round sends is delivered")
         }
     };
     SchedulingPosture {
@@ -136,7 +120,7 @@ fn turn_reason(turn: &OpenTurn) -> SchedulingPosture {
         run_id: Some(turn.run_id.clone()),
         work_item_id: turn.work_item_id.clone(),
         waiting_intent_id: None,
-        wakes_at,
+        wakes_at: None,
     }
 }
 
@@ -189,7 +173,11 @@ fn paced_reason(agent: &AgentRecord) -> String {
     )
 }
 
-fn rest_reason(agent: &AgentRecord, until: &str) -> String {
+fn rest_reason(agent: &AgentRecord, queue: &QueueView) -> String {
+    let latest = expected_wake(agent, queue).map_or_else(String::new, |wake| {
+        format!(", at the latest until {}", describe(&wake.action))
+    });
+    let until = format!("until any message arrives{latest}");
     let tasks = match agent.active_tasks {
         0 => String::new(),
         1 => "; 1 task runs and its end wakes it, unless it was stopped".to_owned(),

@@ -37,6 +37,13 @@ impl Draft<'_> {
         }
     }
 
+    /// Makes sure that the assessment knows the time that wakes the agent next, if entries of the due-queue may name it.
+    pub(crate) fn need_expected_wake(&self) {
+        if self.queue.soonest == Part::Missing && self.agent.work.may_have_due() {
+            self.missing.borrow_mut().soonest_due = true;
+        }
+    }
+
     /// Returns the queued operator prompts, at most `limits::QUEUED_PROMPTS`.
     pub(crate) fn queued_prompts(&self) -> Vec<QueuedPrompt> {
         match &self.queued_prompts {

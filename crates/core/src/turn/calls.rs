@@ -78,6 +78,7 @@ pub(super) fn run_calls(
         match taken {
             CallRoute::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
             CallRoute::Act => {
+                work::adopt_report_early(draft, &mut turn, round, call_index);
                 command_events::record_commands(draft, &turn, call, planned);
                 return start_call(draft, turn, place);
             }
@@ -85,7 +86,10 @@ pub(super) fn run_calls(
                 agent_id,
                 text,
                 priority,
-            } => return send_message(draft, turn, place, agent_id, text, priority),
+            } => {
+                work::adopt_report_early(draft, &mut turn, round, call_index);
+                return send_message(draft, turn, place, agent_id, text, priority);
+            }
         }
     }
     work::adopt_report(draft, &mut turn, round);
@@ -249,7 +253,9 @@ pub(crate) fn conclude_call(
     let mut turn = turn;
     let envelope = match consequence {
         Consequence::Result(envelope) => {
-            turn.progress |= is_successful_patch(envelope);
+            if is_successful_patch(envelope) {
+                turn.note_bound_progress();
+            }
             envelope.clone()
         }
         Consequence::SkillUsed { result, skills } => {
@@ -257,7 +263,7 @@ pub(crate) fn conclude_call(
             result.clone()
         }
         Consequence::Task { result, spec } => {
-            turn.progress = true;
+            turn.note_bound_progress();
             keep_as_task(draft, &turn, result, spec.as_ref().clone())
         }
         Consequence::PlanWritten(plan) => {

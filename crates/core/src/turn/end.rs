@@ -292,6 +292,7 @@ fn last_words(turn: &OpenTurn, ending: &Ending) -> Option<String> {
 }
 
 fn record_closure(draft: &mut Draft<'_>, turn: &OpenTurn) {
+    draft.need_expected_wake();
     let assessment = assess(draft.assessment_facts());
     if let Some(closure) = assessment.closure {
         draft.event(Event::ClosureDecided(ClosureDecided {

@@ -48,7 +48,7 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
         turn.usage.add(usage);
         draft.agent.totals.usage.add(usage);
     }
-    learn(draft, &turn, failed.server, failure.learned);
+    learn(draft, &turn, &failed.server, failure.learned);
     let verdict = attempt::judge(failure, attempt_state(&turn), draft.entropy.next());
     let next = choose_action(draft, &turn, failure.kind, verdict);
     turn.offline_ms = match verdict {

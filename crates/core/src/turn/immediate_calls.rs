@@ -23,6 +23,7 @@ use holon_domain::timer::TimerRecord;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::OpenTurn;
 use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{AgentId, TaskId, limits, text};
 use serde_json::json;
 
@@ -62,7 +63,9 @@ pub(super) fn route_call(
         Intent::TaskStatus { task_id } => task_status(draft, call, task_id),
         Intent::TaskStop { task_id } => {
             let envelope = task_stop(draft, call, task_id);
-            turn.progress |= envelope.error().is_none();
+            if envelope.error().is_none() {
+                note_task_progress(draft, turn, task_id);
+            }
             envelope
         }
         Intent::Message {
@@ -98,6 +101,14 @@ pub(super) fn route_call(
         ),
     };
     CallRoute::Settled(envelope)
+}
+
+/// Notes a change of a task as progress of the item that it belongs to.
+fn note_task_progress(draft: &Draft<'_>, turn: &mut OpenTurn, id: &TaskId) {
+    match draft.task(id).and_then(|task| task.work_item_id) {
+        Some(item) => turn.note_progress(&item),
+        None => turn.note_bound_progress(),
+    }
 }
 
 fn list_tasks(draft: &Draft<'_>, call: &ToolCall) -> ToolEnvelope {
@@ -227,6 +238,12 @@ fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError
             format!("one turn may queue at most {max} follow-ups"),
             "fold the remaining work into one of them",
         )
+    } else if is_stalled(draft, turn) {
+        (
+            "work on this item is stalled and its operator was asked, so it queues no follow-ups"
+                .to_owned(),
+            "change something about the work, or end the turn; an operator's word makes it go on",
+        )
     } else if !admission::has_room_for_others(draft) {
         (
             "the queue is full".to_owned(),
@@ -236,6 +253,14 @@ fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError
         return None;
     };
     Some(ToolError::new(ToolErrorKind::LimitReached, message).hint(hint))
+}
+
+/// Returns true if the agent itself caused the turn and its item is stalled. Follow-ups would go on where ticks ended.
+fn is_stalled(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
+    let current = draft.agent.work.current.as_ref();
+    let bound = current.filter(|current| turn.work_item_id.as_ref() == Some(&current.id));
+    draft.agent.self_caused_turns > 0
+        && bound.is_some_and(|current| current.state == WorkItemSchedulingState::Stalled)
 }
 
 fn follow_up(

@@ -82,6 +82,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         ticked_item: work_item_id.clone(),
         work_item_id,
         progress: false,
+        bound_progress: false,
         completions: Vec::new(),
         delivery: None,
         phase: Phase::CallingModel { effect },

@@ -53,7 +53,7 @@ pub(super) fn apply_call(
                 .hint("AgentGet shows the active waits with their ids")
             };
             ended.ok_or_else(unknown).map(|wait| {
-                turn.progress = true;
+                note_wait_progress(turn, &wait);
                 ToolEnvelope::success(
                     &call.name,
                     format!("wait {} is cancelled", wait.id),
@@ -109,8 +109,10 @@ fn update_item(
     change: &WorkItemChange,
 ) -> Result<ToolEnvelope, ToolError> {
     let updated = work::update(draft, id, change, turn.authority)?;
-    turn.progress |= updated.changed;
     let item = &updated.item;
+    if updated.changed {
+        turn.note_progress(&item.id);
+    }
     let summary = format!("work item {} is at revision {}", item.id, item.revision);
     let result = json!({
         "work_item": item_view(draft, item),
@@ -146,7 +148,7 @@ fn pick_item(
     reason: Option<&str>,
 ) -> Result<ToolEnvelope, ToolError> {
     let picked = work::pick(draft, id, reason)?;
-    turn.work_item_id = Some(picked.current.id.clone());
+    turn.bind(picked.current.id.clone());
     let warnings: Vec<&str> = picked
         .reason_missing
         .then_some("the item you left could have gone on; say why you switch in `reason`")
@@ -172,7 +174,7 @@ fn complete_item(
     id: &WorkItemId,
 ) -> Result<ToolEnvelope, ToolError> {
     let (item, warnings) = work::complete(draft, turn, id)?;
-    turn.progress = true;
+    turn.note_progress(&item.id);
     let mut warnings: Vec<Value> = warnings
         .iter()
         .map(|message| unfinished_warning(&item, message))
@@ -253,7 +255,6 @@ pub(super) fn create_item(
         ..plan.clone()
     };
     let item = work::create(draft, id, new, Some(plan), provenance);
-    turn.progress = true;
     let summary = format!(
         "work item {} is made; PickWorkItem gives it the focus",
         item.id
@@ -270,13 +271,20 @@ pub(super) fn declare_wait(
     new: &NewWait,
 ) -> Result<(ToolEnvelope, WaitRecord), ToolError> {
     let wait = wait::declare(draft, turn, new)?;
-    turn.progress = true;
+    note_wait_progress(turn, &wait);
     let summary = format!(
         "waiting for: {}",
         text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES)
     );
     let envelope = ToolEnvelope::success(&call.name, summary, json!({ "wait": wait }));
     Ok((envelope, wait))
+}
+
+/// Notes a change of a wait as progress of its item.
+fn note_wait_progress(turn: &mut OpenTurn, wait: &WaitRecord) {
+    if let Some(id) = &wait.work_item_id {
+        turn.note_progress(id);
+    }
 }
 
 /// Returns true if an operator's message ends this wait.

@@ -18,6 +18,11 @@ pub(crate) fn complete(
     id: &WorkItemId,
 ) -> Result<(WorkItemRecord, Vec<String>), ToolError> {
     let (item, warnings, focused) = complete_item(draft, id)?;
+    if item.provenance.is_by_operator() {
+        // An operator asked for the item, so the turns before this one had a cause outside of the agent. Each item is
+        // completed once, so this gives no more turns without a pause than operators created items for.
+        draft.agent.self_caused_turns = draft.agent.self_caused_turns.min(1);
+    }
     let bound = turn.work_item_id.as_ref() == Some(&item.id);
     turn.completions.push(Completion {
         work_item_id: item.id.clone(),

@@ -1,7 +1,7 @@
 //! Judges each turn against its work item: progress, an idle turn, or a stall.
 //!
-//! A turn that a tick began and that changed nothing about the work counts against its item. The backoff before the
-//! next tick grows each time. After three idle turns the item is stalled, and one brief asks the operator to act.
+//! A turn that a tick or a follow-up began and that changed nothing about its item counts against it; changes of other
+//! items do not help. The backoff before the next tick grows each time. After three idle turns the item is stalled, and one brief asks the operator to act.
 
 use super::{no_idle_turns, store, write};
 use crate::draft::Draft;
@@ -99,7 +99,9 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
         ..plan.clone()
     });
     // The first request of a turn shows changes from before the turn, which also void the item's idle turns.
-    turn.progress |= turn.rounds > 1;
+    if turn.rounds > 1 {
+        turn.note_progress(id);
+    }
     item.idle_turns = no_idle_turns(draft);
     super::end_tick_pause(draft);
     draft.event(Event::WorkItemPlanArtifactRefreshed(
@@ -144,21 +146,20 @@ fn record_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReaso
         run_id,
         work_item_id: id,
         committed_state,
-        work_item_state_changed: turn.progress,
+        work_item_state_changed: turn.bound_progress,
     }));
 }
 
 fn count_turn(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
-    if turn.progress {
-        for id in [&turn.work_item_id, &turn.ticked_item]
-            .into_iter()
-            .flatten()
-        {
-            forget_idle_turns(draft, id);
-        }
-        return;
+    let changed = [
+        (turn.bound_progress, &turn.work_item_id),
+        (turn.progress, &turn.ticked_item),
+    ];
+    let changed = changed.into_iter().filter(|(changed, _)| *changed);
+    for id in changed.filter_map(|(_, id)| id.as_ref()) {
+        forget_idle_turns(draft, id);
     }
-    let Some(id) = &turn.ticked_item else {
+    let Some(id) = turn.ticked_item.as_ref().filter(|_| !turn.progress) else {
         return;
     };
     if is_planted(Fault::IdleNotCounted) {
@@ -166,7 +167,7 @@ fn count_turn(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
     }
     // The same request would be too long again, regardless of what began this turn.
     let too_long = reason == TerminalReason::ContextLengthExceeded;
-    if !(too_long || is_own_tick(draft, turn)) || was_called_off(reason) {
+    if !(too_long || is_self_caused(draft, turn)) || was_called_off(reason) {
         return;
     }
     let Some(mut item) = draft.work_item(id) else {
@@ -182,12 +183,8 @@ fn count_turn(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
         item.idle_count(wake_count) + 1
     };
     item.idle_turns = IdleTurns { count, wake_count };
-    // A pause that ended during this turn does not count for the next tick: the turn was idle too.
-    draft
-        .agent
-        .work
-        .tick_pause
-        .take_if(|pause| pause.due.is_none());
+    // A pause that ran or ended during this turn does not count for the next tick: the turn was idle too.
+    super::end_tick_pause(draft);
     let stalled = count >= STALLED_AFTER;
     let action = if stalled { "stalled" } else { "idle_turn" };
     write(draft, item.clone(), action, Vec::new());
@@ -211,9 +208,23 @@ fn forget_idle_turns(draft: &mut Draft<'_>, id: &WorkItemId) {
     write(draft, item, "progress", Vec::new());
 }
 
-/// Returns true if a self-caused tick began the open turn.
-fn is_own_tick(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
-    turn.message_kind == MessageKind::SystemTick && draft.agent.self_caused_turns > 0
+/// Returns true if a tick or a follow-up of the agent itself began the open turn. A follow-up counts like a tick, so that
+/// an agent cannot go round in circles by messages to itself.
+fn is_self_caused(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
+    let by_itself = match turn.message_kind {
+        MessageKind::SystemTick | MessageKind::InternalFollowup => true,
+        MessageKind::OperatorPrompt
+        | MessageKind::ChannelEvent
+        | MessageKind::WebhookEvent
+        | MessageKind::CallbackEvent
+        | MessageKind::TimerTick
+        | MessageKind::TaskResult
+        | MessageKind::TaskStatus
+        | MessageKind::Control
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult => false,
+    };
+    by_itself && draft.agent.self_caused_turns > 0
 }
 
 /// Asks the operator to act, once. From now on only a change makes the item runnable again.

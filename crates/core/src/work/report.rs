@@ -9,8 +9,9 @@ use holon_domain::decision::Fact;
 use holon_domain::event::{
     BriefCreated, Event, WorkItemCompletionReportPromoted, WorkItemCompletionWarning,
 };
+use holon_domain::intent::{Intent, WorkIntent};
 use holon_domain::turn::{Completion, OpenTurn};
-use holon_domain::{BriefId, limits, text};
+use holon_domain::{BriefId, WorkItemId, limits, text};
 
 /// Warning for an agent that completed an item without a report.
 pub(crate) const MISSING_REPORT: &str =
@@ -82,4 +83,37 @@ pub(crate) fn adopt_report(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &C
     draft.fact(Fact::BriefWritten { seq, row });
     draft.agent.last_brief_at = Some(draft.now);
     turn.delivery = Some(round.entry);
+}
+
+/// Stores the completion report before the round goes on in another commit, so that the completion and its report are
+/// one. If a later call may complete another focused item, the report waits for the end of the round.
+pub(crate) fn adopt_report_early(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    round: &CurrentRound,
+    from: usize,
+) {
+    let focused = turn.completions.iter().filter(|one| one.focused).count();
+    let later: Vec<&WorkIntent> = round
+        .calls()
+        .skip(from)
+        .filter_map(|(_, planned)| match planned {
+            Some(Ok(Intent::Work(intent))) => Some(intent),
+            Some(Ok(_) | Err(_)) | None => None,
+        })
+        .collect();
+    let is_picked = |id: &WorkItemId| {
+        let picks = |intent: &&WorkIntent| match intent {
+            WorkIntent::Pick { work_item_id, .. } => work_item_id == id,
+            _ => false,
+        };
+        later.iter().any(picks)
+    };
+    let may_complete = |intent: &&WorkIntent| match intent {
+        WorkIntent::Complete { work_item_id } => is_picked(work_item_id),
+        _ => false,
+    };
+    if focused == 1 && !later.iter().any(may_complete) {
+        adopt_report(draft, turn, round);
+    }
 }

@@ -184,3 +184,41 @@ fn a_count_that_a_damaged_row_puts_at_the_end_of_all_numbers_goes_no_further() {
     follow_up(&mut world, 2);
     assert!(world.agent.self_caused_queued >= u64::MAX - 2);
 }
+
+#[test]
+fn an_agent_that_completes_what_operators_asked_for_is_not_paced() {
+    let mut world = states::idle();
+    let count = 3 * limits::UNPACED_TURNS;
+    for n in 0..count {
+        let new = holon_domain::intent::NewWorkItem {
+            objective: format!("part {n}"),
+            plan_status: holon_domain::work_item::PlanStatus::Ready,
+            todo_list: Vec::new(),
+        };
+        let command = holon_core::input::WorkCommand::Create(new);
+        world.send(Input::Work(Box::new(command)));
+    }
+    for n in 0..count {
+        let turn = world.agent.open_turn.as_ref();
+        let turn = turn.unwrap_or_else(|| panic!("turn {n} follows at once"));
+        let work_item_id = turn.work_item_id.clone().expect("an item");
+        let done = holon_domain::intent::WorkIntent::Complete { work_item_id };
+        let call = (
+            "CompleteWorkItem",
+            Ok(holon_domain::intent::Intent::Work(done)),
+        );
+        world.send(ModelAnswer::calls(vec![call]).to(&world));
+        if n + 1 == count {
+            break;
+        }
+        world.send(ModelAnswer::words("one more done").to(&world));
+        assert_eq!(world.agent.pace, None, "turn {n}");
+    }
+    assert_eq!(world.agent.self_caused_turns, 1, "the last one counts");
+    // What the agent asks itself afterwards is paced as ever.
+    for _ in 1..=limits::UNPACED_TURNS {
+        follow_up(&mut world, 1);
+    }
+    assert!(world.agent.pace.is_some());
+    assert_eq!(world.violations(), []);
+}

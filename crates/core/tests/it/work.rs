@@ -11,6 +11,7 @@ mod reports;
 mod ticks;
 mod timers;
 mod waits;
+mod wakes;
 
 use crate::commands::{self, PlannedCall};
 use crate::make::{self, ModelAnswer};
@@ -163,6 +164,8 @@ fn hint(source: &str) -> WakeHint {
         wait_ids: Vec::new(),
         count: 1,
         last_at: make::T0,
+        earlier: Vec::new(),
+        from_outside: false,
     }
 }
 

@@ -26,7 +26,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::{DueAction, DueTime, TimerRecord};
+use holon_domain::timer::{DueAction, DueTime, PlannedDue, TimerRecord};
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::{CallPlace, TerminalReason};
 use holon_domain::wait::WaitRecord;
@@ -153,7 +153,21 @@ impl World {
                     .take(QueueView::OPERATORS_COUNTED)
                     .count() as u64,
             ),
+            soonest: Part::Loaded(self.soonest()),
         }
+    }
+
+    /// Returns the soonest due entries, as many as the store loads.
+    fn soonest(&self) -> Vec<PlannedDue> {
+        let entry = |(id, (time, action)): (&u64, &(DueTime, DueAction))| PlannedDue {
+            id: *id,
+            at: time.at(),
+            action: action.clone(),
+        };
+        let mut soonest: Vec<PlannedDue> = self.due.iter().map(entry).collect();
+        soonest.sort_by_key(|due| due.at);
+        soonest.truncate(QueueView::SOONEST);
+        soonest
     }
 
     pub(crate) fn in_status(&self, status: QueueStatus) -> Vec<&QueueEntry> {
@@ -170,6 +184,9 @@ impl World {
         }
         if needs.operators {
             queue.operators = all.operators;
+        }
+        if needs.soonest_due {
+            queue.soonest = all.soonest;
         }
         let round = needs.round.map_or(Part::Missing, |seq| {
             let entry = self.log.get(seq as usize - 1);

@@ -131,6 +131,13 @@ pub struct WorkState {
 }
 
 impl WorkState {
+    /// Returns true if an entry of the due-queue may wake the agent that its row does not name: a timer, a recheck, or
+    /// the time of an item's wait.
+    #[must_use]
+    pub const fn may_have_due(&self) -> bool {
+        self.active_timers > 0 || self.active_waits > 0 || self.items.blocked > 0
+    }
+
     /// Returns the number of runnable items beside the current one.
     #[must_use]
     pub fn runnable_queued(&self) -> u32 {

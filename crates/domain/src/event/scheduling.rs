@@ -41,6 +41,13 @@ pub struct WakeHintCoalesced {
     pub key: String,
 }
 
+/// Hints that began no turn. See [`Event::WakeHintIgnored`](super::Event::WakeHintIgnored).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WakeHintIgnored {
+    /// Capabilities or sources of the hints.
+    pub keys: Vec<String>,
+}
+
 /// The end of a turn in its work item. See
 /// [`Event::WorkItemTurnEndCommitted`](super::Event::WorkItemTurnEndCommitted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -142,6 +142,17 @@ pub struct TimerCreated {
     pub summary: Option<String>,
 }
 
+/// A slot of a timer that could not be handled as planned. See
+/// [`Event::TimerFireFailed`](super::Event::TimerFireFailed).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimerFireFailed {
+    pub timer_id: TimerId,
+    /// Slot that was handled.
+    pub planned_at: Timestamp,
+    /// Reason in words.
+    pub error: String,
+}
+
 /// A slot of a timer. See [`Event::TimerFired`](super::Event::TimerFired).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimerFired {

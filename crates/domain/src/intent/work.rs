@@ -3,7 +3,7 @@
 use crate::id::{TaskId, TimerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
 use crate::timer::{MissedSlotPolicy, TimerSchedule};
-use crate::work_item::{PlanStatus, TodoItem};
+use crate::work_item::{PlanStatus, TodoItem, WorkItemCursor};
 use serde::{Deserialize, Serialize};
 
 /// A work item to create. The plan text stays in the call; the shell writes it to the plan file.
@@ -105,6 +105,9 @@ pub enum WorkQuery {
         filter: WorkItemFilter,
         limit: u32,
         include_todo_list: bool,
+        /// Position behind which the list begins. Absent for the first page.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<WorkItemCursor>,
     },
     Timers {
         limit: u32,

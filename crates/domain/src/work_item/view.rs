@@ -91,6 +91,17 @@ pub struct WorkItemListEntry {
 }
 
 impl WorkItemView {
+    /// Shortens the preview of the plan, so that a list of many items stays small.
+    #[must_use]
+    pub fn with_short_plan(mut self) -> Self {
+        let plan = &mut self.plan_artifact;
+        if plan.preview.len() > limits::LIST_PLAN_PREVIEW_BYTES {
+            plan.preview = text::preview(&plan.preview, limits::LIST_PLAN_PREVIEW_BYTES);
+            plan.preview_complete = false;
+        }
+        self
+    }
+
     /// Shortens the view to one line.
     #[must_use]
     pub fn list_entry(self) -> WorkItemListEntry {

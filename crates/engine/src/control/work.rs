@@ -152,6 +152,8 @@ impl ControlHandle {
             wait_ids: Vec::new(),
             count: 1,
             last_at: Timestamp::default(),
+            earlier: Vec::new(),
+            from_outside: false,
         };
         let input = Input::WakeHint(Box::new(hint));
         match self.submit(agent_id, input).await? {

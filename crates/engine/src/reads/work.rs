@@ -8,11 +8,12 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::explanation::Explanation;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::intent::WorkItemFilter;
+use holon_domain::needs::Part;
 use holon_domain::summary::WorkSummary;
 use holon_domain::timer::TimerView;
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::{WorkItemRecord, WorkItemView};
+use holon_domain::work_item::{WorkItemCursor, WorkItemRecord, WorkItemView};
 use holon_domain::{AgentId, WorkItemId, limits};
 use holon_store::{AgentNo, Reader};
 
@@ -29,6 +30,8 @@ pub struct WorkItemPage {
     pub items: Vec<WorkItemView>,
     /// Number of all items that match the filter, on any page.
     pub total: u64,
+    /// Position behind which the next page begins; absent on the last one.
+    pub next: Option<WorkItemCursor>,
 }
 
 /// Selects active entries or all entries of a list.
@@ -49,14 +52,18 @@ impl ReadHandle {
         &self,
         agent_id: &AgentId,
         filter: WorkItemFilter,
+        after: Option<WorkItemCursor>,
         limit: u64,
     ) -> Result<WorkItemPage, Error> {
         self.read_agent(agent_id, move |reader, no, agent| {
-            let (found, total) = reader.work_item_page(no, &agent, filter, page_size(limit))?;
-            let view = |item: &WorkItemRecord| summary::work_item_view(&agent, item);
+            let page = reader.work_item_page(no, &agent, filter, after, page_size(limit))?;
+            let view = |(_, item): &(WorkItemCursor, WorkItemRecord)| {
+                summary::work_item_view(&agent, item).with_short_plan()
+            };
             Ok(WorkItemPage {
-                items: found.iter().map(view).collect(),
-                total,
+                items: page.items.iter().map(view).collect(),
+                total: page.total,
+                next: page.next,
                 current: agent.work.current.map(|current| current.id),
             })
         })
@@ -134,7 +141,10 @@ impl ReadHandle {
             .read_agent(agent_id, move |reader, no, agent| {
                 let rows = explained_rows(reader, no, &agent)?;
                 let aside = reader.aside(&agent.identity.agent_id)?;
-                Ok((agent, reader.queue(no)?, rows, aside))
+                let mut queue = reader.queue(no)?;
+                let soonest = or_default_if_unreadable(reader.soonest_due(no))?;
+                queue.soonest = Part::Loaded(soonest);
+                Ok((agent, queue, rows, aside))
             })
             .await?;
         let mut explanation = explain::explain(&agent, &queue, rows);

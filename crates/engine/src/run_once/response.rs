@@ -208,7 +208,9 @@ fn derive_report(
     let final_status = match (&tally.failure, brief.kind) {
         (Some((_, Some(TerminalReason::MaxRounds))), _) => RunStatus::MaxTurnsExceeded,
         (Some(_), _) | (None, BriefKind::Failure) => RunStatus::Failed,
-        (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
+        (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() || has_more_work(agent) => {
+            RunStatus::Waiting
+        }
         (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
     };
     let report = tally.report.clone();
@@ -222,6 +224,12 @@ fn derive_report(
         tasks,
         open_items: Vec::new(),
     }
+}
+
+/// Returns true if work of the agent can go on after the run. Its next turn may be open already, so the closure does not
+/// always say so.
+const fn has_more_work(agent: &AgentRecord) -> bool {
+    agent.work.items.runnable > 0
 }
 
 /// The reported state of a run.

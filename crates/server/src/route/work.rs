@@ -12,7 +12,7 @@ use holon_api::{
 use holon_domain::WorkItemId;
 use holon_domain::intent::{BlockerChange, NewWorkItem, WorkItemChange, WorkItemFilter};
 use holon_domain::limits::{LIST_PAGE_MAX, RECHECK_MS};
-use holon_domain::work_item::WorkItemView;
+use holon_domain::work_item::{WorkItemCursor, WorkItemView};
 use serde::Deserialize;
 
 /// Default number of items in a response.
@@ -24,6 +24,7 @@ const ITEMS: u64 = 20;
 pub(crate) struct ItemsParams {
     filter: Option<WorkItemFilter>,
     limit: Option<u64>,
+    after: Option<WorkItemCursor>,
 }
 
 /// `GET /agents/{id}/work-items`: lists an agent's work items.
@@ -34,7 +35,10 @@ pub(crate) async fn list(
 ) -> Result<Json<WorkItemsResponse>, Refusal> {
     let limit = check_limit(params.limit, ITEMS, LIST_PAGE_MAX)?;
     let filter = params.filter.unwrap_or_default();
-    let page = state.reads.work_items(&agent_id, filter, limit).await?;
+    let page = state
+        .reads
+        .work_items(&agent_id, filter, params.after, limit)
+        .await?;
     Ok(Json(WorkItemsResponse {
         context: WorkItemsContext {
             current_work_item_id: page.current,
@@ -44,6 +48,7 @@ pub(crate) async fn list(
         total_matching: page.total,
         limit,
         work_items: page.items,
+        next_cursor: page.next,
     }))
 }
 

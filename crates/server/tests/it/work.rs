@@ -534,7 +534,7 @@ async fn the_typed_client_makes_every_call_about_work() {
         let resumed = client.resume_work_item(&main, &item.id).await.unwrap();
         assert_eq!(resumed.revision, changed.revision + 1);
         let filter = WorkItemFilter::WaitingForOperator;
-        let list = client.work_items(&main, filter, 5).await.unwrap();
+        let list = client.work_items(&main, filter, None, 5).await.unwrap();
         assert_eq!((list.returned, list.total_matching), (1, 1));
         let done = client.complete_work_item(&main, &item.id).await.unwrap();
         assert_eq!(done.state, "completed");

@@ -1,11 +1,12 @@
 //! The budget of turns without a cause from outside, also across restarts.
 //!
 //! Work that does not advance is ticked for three times, with a pause before each further tick, and is then stalled
-//! with one notice. Turns that the agent causes itself are spaced once eight of them came in a row. A model is tried
-//! again a fixed number of times.
+//! with one notice. Turns that the agent causes itself are spaced once eight of them came in a row since a cause from
+//! outside or the end of an item that an operator created. A model is tried again a fixed number of times.
 
 use super::WorkObservation;
 use crate::coverage::Coverage;
+use crate::message::Message;
 use crate::violation::{Verdict, ensure};
 use holon_domain::brief::ActionCode;
 use holon_domain::event::{Event, SystemTickEmitted, TurnStarted, TurnTerminal, WorkItemWritten};
@@ -13,7 +14,7 @@ use holon_domain::message::MessageKind;
 use holon_domain::turn::{PauseCause, TerminalReason};
 use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{Timestamp, WorkItemId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Turns without progress after which an item is stalled.
 const IDLE_TURNS: u32 = 3;
@@ -49,6 +50,8 @@ pub(super) struct TickBook {
     own_turns: u32,
     last_end: Option<Timestamp>,
     retries: u32,
+    /// Items that an operator created and no call of the agent has completed yet.
+    asked_for: BTreeSet<WorkItemId>,
 }
 
 /// What the budget needs to know of the open turn.
@@ -58,6 +61,8 @@ struct OpenTurn {
     item: Option<WorkItemId>,
     /// True if a call succeeded that may have changed something.
     acted: bool,
+    /// True if the item itself changed.
+    changed: bool,
     too_long: bool,
 }
 
@@ -77,6 +82,9 @@ impl TickBook {
                 | Event::AgentModelOverrideSet(_)
                 | Event::AgentModelOverrideCleared(_) => self.forget_all(),
                 Event::TaskStatusUpdated(task) if task.status.is_terminal() => self.forget_all(),
+                Event::WorkItemEnqueueRequested(item) => {
+                    self.asked_for.insert(item.work_item_id.clone());
+                }
                 Event::WorkItemPlanArtifactRefreshed(plan) => {
                     self.forget(&plan.work_item_id);
                 }
@@ -86,6 +94,7 @@ impl TickBook {
                         coverage.count("work:stalled");
                     }
                     self.record_item(item)?;
+                    self.record_completion(item, seen, coverage);
                 }
                 Event::BriefCreated(brief)
                     if brief.action_required == Some(ActionCode::WorkStalled) =>
@@ -134,10 +143,34 @@ impl TickBook {
         )
     }
 
+    /// Begins the count of own turns anew when the agent completes an item that an operator created. Each such item gives
+    /// this once.
+    fn record_completion(
+        &mut self,
+        item: &WorkItemWritten,
+        seen: &WorkObservation<'_>,
+        coverage: &mut Coverage,
+    ) {
+        let id = &item.work_item_id;
+        if item.action != "completed" || !self.asked_for.remove(id) {
+            return;
+        }
+        let by_call = seen.fresh.answers.iter().any(|answer| {
+            let result = answer.result_of("CompleteWorkItem");
+            let named = result.and_then(|result| result.pointer("/work_item/id")?.as_str());
+            named == Some(id.as_str())
+        });
+        if by_call {
+            coverage.count("work:operator_item_completed");
+            self.own_turns = self.own_turns.min(1);
+        }
+    }
+
     /// Forgets the ticks for an item, because it changed.
     fn forget(&mut self, id: &WorkItemId) {
         self.items.remove(id);
         self.turns.remove(id);
+        self.open.changed |= self.open.item.as_ref() == Some(id);
     }
 
     /// Forgets the ticks for every item, because something woke the agent.
@@ -183,9 +216,10 @@ impl TickBook {
         self.retries = 0;
         let message = turn.message_seq.and_then(|seq| seen.known.get(&seq));
         let own = message.filter(|message| message.self_caused);
-        // A turn of any tick counts for the item it names, or else for the current one.
+        // A turn of any tick or follow-up counts for the item it names, or else for the current one.
         let current = seen.after.work.current.as_ref();
-        let item = own.filter(|message| message.is_tick()).and_then(|message| {
+        let goes_on = |message: &&Message| message.is_tick() || message.is_followup();
+        let item = own.filter(goes_on).and_then(|message| {
             let named = message.work_item_id.clone();
             named.or_else(|| current.map(|current| current.id.clone()))
         });
@@ -228,7 +262,7 @@ impl TickBook {
             TerminalReason::AgentStopped | TerminalReason::OperatorAborted => {
                 ticks.called_off += 1;
             }
-            _ if !self.open.acted => {
+            _ if !self.open.acted && !self.open.changed => {
                 ticks.idle += 1;
                 ticks.idle_since = Some(now);
             }
@@ -237,7 +271,8 @@ impl TickBook {
     }
 }
 
-/// Returns true if a call of this tool may change something. Others only look.
+/// Returns true if a call of this tool may change something about any item. Others only look, or change items by their
+/// revisions, which count for the item itself.
 fn may_change(tool: &str) -> bool {
     !matches!(
         tool,
@@ -249,5 +284,11 @@ fn may_change(tool: &str) -> bool {
             | "ListTimers"
             | "TaskList"
             | "TaskStatus"
+            | "CreateWorkItem"
+            | "PickWorkItem"
+            | "UpdateWorkItem"
+            | "CompleteWorkItem"
+            | "WaitFor"
+            | "CancelWait"
     )
 }

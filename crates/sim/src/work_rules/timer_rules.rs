@@ -154,6 +154,7 @@ fn check_fire(
     let told = fires.iter().filter(|fire| fire.message_id.is_some());
     let told = told.count() as u64;
     let was_parked = timer.due.is_none();
+    let was_down = planned < seen.started_at && seen.started_at <= seen.now;
     let fires_once = matches!(timer.schedule, TimerSchedule::Once { .. });
     let wanted = match timer.missed {
         // The last tick still waits in the queue.
@@ -162,7 +163,7 @@ fn check_fire(
         {
             0
         }
-        MissedSlotPolicy::Skip => u64::from(passed == 1 && !was_parked),
+        MissedSlotPolicy::Skip => u64::from(passed == 1 && !was_parked && !was_down),
         MissedSlotPolicy::Once => 1,
         MissedSlotPolicy::All => passed.min(u64::from(limits::MISSED_SLOTS)),
     };

@@ -6,13 +6,14 @@ use crate::violation::{Verdict, ensure};
 use holon_domain::agent::Lifecycle;
 use holon_domain::event::{Event, WaitingIntentEnded};
 use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin};
+use holon_domain::trigger::WakeHint;
 use holon_domain::wait::{WaitRecord, WaitStatus, WakeEvent};
 use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{TaskId, TriggerId};
 
 /// Something that happened in a commit and may end waits.
 #[derive(Debug, Clone)]
-enum Happening {
+pub(crate) enum Happening {
     TaskEnded(TaskId),
     /// An event or hint, with its source if it has one.
     Outside(Option<String>, Option<TriggerId>),
@@ -30,11 +31,35 @@ impl Happening {
             Self::Operator => WakeEvent::Operator,
         }
     }
+
+    /// Returns what a message may end; `None` if it ends no wait.
+    pub(crate) fn of_message(message: &MessageEnvelope) -> Option<Self> {
+        let from = |source: &str| Some(Self::Outside(Some(source.to_owned()), None));
+        match &message.origin {
+            Origin::Operator { .. } if message.kind == MessageKind::OperatorPrompt => {
+                Some(Self::Operator)
+            }
+            Origin::Channel { channel_id, .. } => from(channel_id),
+            Origin::Webhook { source, .. } => from(source),
+            Origin::System { subsystem }
+                if message.cause() == Cause::Outside && message.kind != MessageKind::SystemTick =>
+            {
+                from(subsystem)
+            }
+            Origin::Operator { .. }
+            | Origin::Callback { .. }
+            | Origin::System { .. }
+            | Origin::Task { .. }
+            | Origin::Timer { .. } => None,
+        }
+    }
 }
 
 /// Compares the waits of one commit with what happened in it.
 pub(super) fn compare(seen: &WorkObservation<'_>, coverage: &mut Coverage) -> Verdict<()> {
-    let happened = happenings(seen);
+    let taken = taken_up(seen);
+    let mut happened = happenings(seen);
+    happened.extend(taken.iter().cloned());
     for wait in &seen.rows_before.waits {
         let ends = |one: &Happening| wait.is_ended_by(one.as_wake());
         let is_active = seen.rows.waits.iter().any(|row| row.id == wait.id);
@@ -59,9 +84,56 @@ pub(super) fn compare(seen: &WorkObservation<'_>, coverage: &mut Coverage) -> Ve
         let known = seen.rows_before.waits.iter().any(|row| row.id == wait.id);
         if !known {
             check_new(seen, wait)?;
+            let missed = taken.iter().find(|one| wait.is_ended_by(one.as_wake()));
+            ensure(
+                missed.is_none(),
+                "what was queued when a wait began ends it",
+                || format!("{missed:?} left {wait:?}"),
+            )?;
         }
     }
+    count_caught(seen, coverage);
     Ok(())
+}
+
+/// Counts the waits that began and were ended by something older in one commit.
+fn count_caught(seen: &WorkObservation<'_>, coverage: &mut Coverage) {
+    for event in &seen.fresh.events {
+        let Event::WaitingIntentEnded(ended) = event else {
+            continue;
+        };
+        let known = seen
+            .rows_before
+            .waits
+            .iter()
+            .any(|row| row.id == ended.wait_id);
+        if !known && ended.status == WaitStatus::Resolved {
+            coverage.count("wait:ended_by_older");
+        }
+    }
+}
+
+/// Lists what a commit took up that came earlier: the message that began a turn, and the hints that a tick told. A wait
+/// that began in the meantime is ended by it.
+fn taken_up(seen: &WorkObservation<'_>) -> Vec<Happening> {
+    let mut taken = Vec::new();
+    for event in &seen.fresh.events {
+        match event {
+            Event::TurnStarted(turn) => {
+                let message = turn.message_seq.and_then(|seq| seen.known.get(&seq));
+                taken.extend(message.and_then(|message| message.happening.clone()));
+            }
+            Event::SystemTickEmitted(tick) if tick.subsystem == "wake_hint" => {
+                let hints = seen.rows_before.hints.iter();
+                let deliveries = hints.flat_map(WakeHint::deliveries);
+                taken.extend(deliveries.map(|(source, trigger)| {
+                    Happening::Outside(source.map(str::to_owned), trigger.cloned())
+                }));
+            }
+            _ => {}
+        }
+    }
+    taken
 }
 
 fn ending<'a>(seen: &WorkObservation<'a>, wait: &WaitRecord) -> Option<&'a WaitingIntentEnded> {
@@ -140,7 +212,7 @@ fn check_new(seen: &WorkObservation<'_>, wait: &WaitRecord) -> Verdict<()> {
 
 /// Lists what a commit brought from outside.
 fn happenings(seen: &WorkObservation<'_>) -> Vec<Happening> {
-    let messages = seen.fresh.messages.iter().filter_map(of_message);
+    let messages = seen.fresh.messages.iter().filter_map(Happening::of_message);
     let events = seen.fresh.events.iter().filter_map(|event| match event {
         Event::TaskStatusUpdated(task) if task.status.is_terminal() => {
             Some(Happening::TaskEnded(task.task_id.clone()))
@@ -157,25 +229,4 @@ fn happenings(seen: &WorkObservation<'_>) -> Vec<Happening> {
         _ => None,
     });
     messages.chain(events).collect()
-}
-
-fn of_message(message: &MessageEnvelope) -> Option<Happening> {
-    let from = |source: &str| Some(Happening::Outside(Some(source.to_owned()), None));
-    match &message.origin {
-        Origin::Operator { .. } if message.kind == MessageKind::OperatorPrompt => {
-            Some(Happening::Operator)
-        }
-        Origin::Channel { channel_id, .. } => from(channel_id),
-        Origin::Webhook { source, .. } => from(source),
-        Origin::System { subsystem }
-            if message.cause() == Cause::Outside && message.kind != MessageKind::SystemTick =>
-        {
-            from(subsystem)
-        }
-        Origin::Operator { .. }
-        | Origin::Callback { .. }
-        | Origin::System { .. }
-        | Origin::Task { .. }
-        | Origin::Timer { .. } => None,
-    }
 }

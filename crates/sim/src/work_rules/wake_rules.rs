@@ -7,6 +7,7 @@ use crate::violation::{Verdict, ensure, violation};
 use holon_domain::WorkItemId;
 use holon_domain::event::{Event, WakeHintTriggered};
 use holon_domain::message::{MessageEnvelope, MessageKind};
+use holon_domain::trigger::WakeHint;
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +73,7 @@ impl WakeBook {
                     self.untold.remove(id);
                 }
                 Event::SystemTickEmitted(tick) => match seen.message(&tick.message_id) {
-                    Some(message) => self.record_tick(message)?,
+                    Some(message) => self.record_tick(message, &seen.rows_before.hints)?,
                     None => return violation("a tick is a message", format!("{tick:?}")),
                 },
                 _ => {}
@@ -104,7 +105,7 @@ impl WakeBook {
         )
     }
 
-    fn record_tick(&mut self, message: &MessageEnvelope) -> Verdict<()> {
+    fn record_tick(&mut self, message: &MessageEnvelope, hints: &[WakeHint]) -> Verdict<()> {
         let listed = |field: &str| {
             let found = message.metadata.as_ref().and_then(|data| data.get(field));
             found.cloned().unwrap_or_default()
@@ -119,6 +120,12 @@ impl WakeBook {
                         && reasons.all(|reason| text.contains(reason.as_str())),
                     "one tick tells every pending hint",
                     || format!("{text:?} for {told:?}"),
+                )?;
+                let mut bodies = hints.iter().flat_map(WakeHint::bodies);
+                ensure(
+                    bodies.all(|body| text.contains(body)),
+                    "a tick tells every payload that its hints kept",
+                    || format!("{text:?} for {hints:?}"),
                 )
             }
             Some("work_item_recheck") => {

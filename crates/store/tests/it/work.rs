@@ -110,6 +110,67 @@ fn an_item_that_is_written_again_moves_to_its_new_class() {
     assert_eq!(count(WorkItemFilter::All), 1);
 }
 
+/// Reads all pages of a list and returns the names on each. Between two pages, `between` may change items.
+fn pages(
+    db: &mut Db,
+    no: AgentNo,
+    filter: WorkItemFilter,
+    mut between: impl FnMut(&mut Db),
+) -> Vec<Vec<String>> {
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let reader = db.reader();
+        let (_, agent) = reader.agent(&id("a")).expect("reads").expect("the agent");
+        let page = reader
+            .work_item_page(no, &agent, filter, after, 2)
+            .expect("a page");
+        let names = page.items.iter().map(|(_, item)| item.id.as_str());
+        let names = names.map(|name| name.trim_start_matches("work_").to_owned());
+        pages.push(names.collect());
+        let Some(next) = page.next else {
+            return pages;
+        };
+        after = Some(next);
+        between(db);
+    }
+}
+
+#[test]
+fn a_list_is_read_in_pages_and_a_change_in_between_repeats_no_item() {
+    let (mut db, no) = with_agent(&samples::agent("a"));
+    // Two of them changed at the same time.
+    let changed = [("v", 10), ("w", 20), ("x", 20), ("y", 30), ("z", 40)];
+    let items = changed.map(|(name, at)| written(idle(name, 0, 0, at)));
+    write(&mut db, no, items);
+    for filter in [
+        WorkItemFilter::All,
+        WorkItemFilter::Open,
+        WorkItemFilter::Runnable,
+    ] {
+        let quiet = pages(&mut db, no, filter, |_| {});
+        assert_eq!(
+            quiet,
+            [vec!["z", "y"], vec!["x", "w"], vec!["v"]],
+            "{filter:?}"
+        );
+    }
+    let mut now = 100;
+    let busy = pages(&mut db, no, WorkItemFilter::All, |db| {
+        // An item that was shown and one that was not move to the front.
+        now += 1;
+        write(
+            db,
+            no,
+            ["z", "x"].map(|name| written(idle(name, 0, 0, now))),
+        );
+    });
+    assert_eq!(
+        busy,
+        [vec!["z", "y"], vec!["w", "v"]],
+        "x is on the first page now"
+    );
+}
+
 #[test]
 fn a_recheck_is_found_from_when_it_came_until_it_was_shown() {
     let (mut db, no) = with_agent(&samples::agent("a"));

@@ -6,7 +6,7 @@ use crate::tool::page;
 use holon_domain::WorkItemId;
 use holon_domain::intent::{Intent, WorkItemFilter, WorkQuery};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolFamily, ToolSpec};
-use holon_domain::work_item::WorkItemView;
+use holon_domain::work_item::{WorkItemCursor, WorkItemCursorError, WorkItemView};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,14 +42,18 @@ struct Args {
     /// Whether to show the checklists too.
     #[serde(default)]
     include_todo_list: bool,
+    /// The next_cursor of an earlier answer: shows the items behind it.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    after: Option<String>,
 }
 
 /// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List your work items, the last changed first. Plans are not shown here: GetWorkItem shows the \
-                      beginning of one. The open items that matter for this turn are in your prompt already."
+        description: "List your work items, the last changed first, each with the first words of its plan. Where \
+                      next_cursor is set, more follow: pass it as after. The open items that matter for this turn are in your prompt already."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
@@ -69,42 +73,56 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
         Some(FilterArg::WaitingForOperator) => WorkItemFilter::WaitingForOperator,
         Some(FilterArg::Runnable) => WorkItemFilter::Runnable,
     };
+    let after = args.after.map(|text| parse_cursor(&text)).transpose()?;
     Ok(Intent::WorkQuery(WorkQuery::Items {
         filter,
         limit: page::limit(Subject::call(NAME), args.limit)?,
         include_todo_list: args.include_todo_list,
+        after,
     }))
 }
 
-/// Builds the answer with as many items as fit a receipt. `current` is the item that has the focus, `total` the number
-/// of matches.
-#[must_use]
-pub fn envelope(
-    current: Option<&WorkItemId>,
-    filter: WorkItemFilter,
-    limit: u32,
-    items: &[WorkItemView],
-    total: u64,
-) -> ToolEnvelope {
-    let shown = page::take_fitting(items.iter().map(without_preview));
-    let summary = page::summary("work items", shown.len(), total);
-    let result = json!({
-        "context": { "current_work_item_id": current },
-        "filter": filter,
-        "returned": shown.len(),
-        "total_matching": total,
-        "limit": limit,
-        "work_items": shown,
-    });
-    ToolEnvelope::success(NAME, summary, result)
+fn parse_cursor(text: &str) -> Result<WorkItemCursor, ToolError> {
+    text.parse().map_err(|error: WorkItemCursorError| {
+        Subject::call(NAME)
+            .invalid(Some("after"), &error.to_string())
+            .hint("pass the next_cursor of an earlier answer, or leave it out for the first page")
+    })
 }
 
-/// Removes the preview of the plan, which would fill a list of many items.
-fn without_preview(item: &WorkItemView) -> Value {
-    let mut item = json!(item);
-    if let Some(Value::Object(plan)) = item.get_mut("plan_artifact") {
-        plan.remove("preview");
-        plan.remove("preview_complete");
+/// A page of items for the answer.
+#[derive(Debug, Clone)]
+pub struct ItemPage {
+    pub filter: WorkItemFilter,
+    pub limit: u32,
+    /// Items with their positions, newest change first.
+    pub items: Vec<(WorkItemCursor, WorkItemView)>,
+    /// Number of matches, on any page.
+    pub total: u64,
+    /// Position behind which the next page begins; absent on the last one.
+    pub next: Option<WorkItemCursor>,
+}
+
+/// Builds the answer with as many items as fit a receipt. `current` is the item that has the focus. What does not fit is
+/// on the next page.
+#[must_use]
+pub fn envelope(current: Option<&WorkItemId>, page: ItemPage) -> ToolEnvelope {
+    let shown = page::take_fitting(page.items.iter().map(|(_, item)| json!(item)));
+    let next = match shown.len().checked_sub(1) {
+        Some(last) if shown.len() < page.items.len() => page.items.get(last).map(|(at, _)| *at),
+        Some(_) | None => page.next,
+    };
+    let summary = page::summary("work items", shown.len(), page.total);
+    let mut result = json!({
+        "context": { "current_work_item_id": current },
+        "filter": page.filter,
+        "returned": shown.len(),
+        "total_matching": page.total,
+        "limit": page.limit,
+        "work_items": shown,
+    });
+    if let (Some(next), Some(result)) = (next, result.as_object_mut()) {
+        result.insert("next_cursor".to_owned(), json!(next));
     }
-    item
+    ToolEnvelope::success(NAME, summary, result)
 }

@@ -7,11 +7,13 @@ use holon_domain::intent::{
     BlockerChange, Intent, NewWorkItem, WorkIntent, WorkItemChange, WorkItemFilter, WorkQuery,
 };
 use holon_domain::limits::{
-    BLOCKED_BY_BYTES, OBJECTIVE_BYTES, PLAN_BYTES, RECHECK_MS, TIMER_MAX_MS, TODO_ITEMS,
-    TODO_TEXT_BYTES,
+    BLOCKED_BY_BYTES, LIST_PLAN_PREVIEW_BYTES, OBJECTIVE_BYTES, PLAN_BYTES, RECHECK_MS,
+    TIMER_MAX_MS, TODO_ITEMS, TODO_TEXT_BYTES,
 };
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::work_item::{PlanStatus, TodoItem, TodoState, ViewContext, WorkItemRecord};
+use holon_domain::work_item::{
+    PlanStatus, TodoItem, TodoState, ViewContext, WorkItemCursor, WorkItemRecord,
+};
 use holon_tools::{create_work_item, get_work_item, interpret, list_work_items, receipt};
 use serde_json::{Value, json};
 
@@ -218,6 +220,7 @@ fn reads_have_defaults() {
             filter: WorkItemFilter::All,
             limit: 20,
             include_todo_list: false,
+            after: None,
         })
     );
     assert_eq!(
@@ -273,10 +276,27 @@ fn result(envelope: &ToolEnvelope) -> Value {
     serde_json::from_str::<Value>(&receipt(envelope)).expect("JSON")["result"].clone()
 }
 
+fn cursor(number: usize) -> WorkItemCursor {
+    WorkItemCursor {
+        changed: holon_domain::Timestamp::from_millis(1_000),
+        number: i64::try_from(number).expect("a number"),
+    }
+}
+
+fn page(count: usize) -> list_work_items::ItemPage {
+    let items = (0..count).map(|n| (cursor(count - n), view(n).with_short_plan()));
+    list_work_items::ItemPage {
+        filter: WorkItemFilter::Open,
+        limit: 100,
+        items: items.collect(),
+        total: 250,
+        next: Some(cursor(1)),
+    }
+}
+
 #[test]
-fn a_list_holds_as_many_items_as_a_receipt_has_room_for_and_no_plans() {
-    let views: Vec<_> = (0..100).map(view).collect();
-    let envelope = list_work_items::envelope(None, WorkItemFilter::Open, 100, &views, 250);
+fn a_list_holds_as_many_items_as_a_receipt_has_room_for_and_goes_on_behind_the_last() {
+    let envelope = list_work_items::envelope(None, page(100));
     let listed = result(&envelope);
     let returned = listed["returned"].as_u64().expect("a count");
     assert!((1..100).contains(&returned), "{returned}");
@@ -285,7 +305,44 @@ fn a_list_holds_as_many_items_as_a_receipt_has_room_for_and_no_plans() {
         Some(returned as usize)
     );
     assert_eq!(listed["total_matching"], 250);
-    assert!(!receipt(&envelope).contains("PREVIEW"));
+    let last = cursor(100 - (returned as usize - 1));
+    assert_eq!(listed["next_cursor"], last.to_string());
+    let listed = result(&list_work_items::envelope(None, page(2)));
+    assert_eq!(listed["returned"], 2);
+    assert_eq!(listed["next_cursor"], cursor(1).to_string(), "a full page");
+    let last = list_work_items::ItemPage {
+        next: None,
+        ..page(2)
+    };
+    let listed = result(&list_work_items::envelope(None, last));
+    assert_eq!(listed.get("next_cursor"), None, "the last page");
+}
+
+#[test]
+fn a_list_shows_the_first_words_of_each_plan() {
+    let mut long = view(1);
+    long.plan_artifact.preview = "step ".repeat(200);
+    long.plan_artifact.preview_complete = true;
+    let long = long.with_short_plan();
+    assert!(long.plan_artifact.preview.len() <= LIST_PLAN_PREVIEW_BYTES);
+    assert!(!long.plan_artifact.preview_complete, "the rest is cut");
+    let listed = result(&list_work_items::envelope(None, page(1)));
+    let plan = &listed["work_items"][0]["plan_artifact"];
+    assert_eq!(
+        (&plan["preview"], &plan["preview_complete"]),
+        (&json!("PREVIEW"), &json!(true))
+    );
+}
+
+#[test]
+fn a_list_goes_on_behind_a_cursor_and_refuses_another_text() {
+    let asked = meant("ListWorkItems", &json!({ "after": "1000.7" }));
+    let Intent::WorkQuery(WorkQuery::Items { after, .. }) = asked else {
+        panic!("a list: {asked:?}");
+    };
+    assert_eq!(after, Some(cursor(7)));
+    let refused = refused_field("ListWorkItems", &json!({ "after": "page 2" }));
+    assert_eq!(refused, refused_at("after"));
 }
 
 #[test]

@@ -162,7 +162,9 @@ impl Work {
         self.worker.story.acknowledged = self.acknowledged.clone();
         self.keeper = gather(client, KEEPER).await?;
         let worker = id(WORKER);
-        let page = client.work_items(&worker, WorkItemFilter::All, 50).await?;
+        let page = client
+            .work_items(&worker, WorkItemFilter::All, None, 50)
+            .await?;
         let items = page.work_items.clone();
         let items = items.into_iter().map(|item| (item.objective, item.state));
         self.items = items.collect();

@@ -113,15 +113,34 @@ fn words_of_another_round_are_no_report() {
 }
 
 #[test]
-fn the_report_waits_for_the_calls_behind_the_completion() {
+fn a_completion_and_its_report_are_one_commit_also_when_a_command_follows() {
     let (mut world, id) = working();
-    world.send(said("It builds again.", vec![complete(&id), make::exec()]).to(&world));
-    assert_eq!(item(&world, &id).result_summary, None, "a call still runs");
-    world.send(make::tool_ok(world.stamp().expect("a command runs")));
+    let sent = world.send(said("It builds again.", vec![complete(&id), make::exec()]).to(&world));
+    let is_brief = |fact: &holon_domain::decision::Fact| {
+        matches!(fact, holon_domain::decision::Fact::BriefWritten { .. })
+    };
+    assert_eq!(sent.facts.iter().filter(|fact| is_brief(fact)).count(), 1);
     assert_eq!(
         item(&world, &id).result_summary.as_deref(),
         Some("It builds again.")
     );
+    let delivery = world.agent.open_turn.as_ref().map(|turn| turn.delivery);
+    assert!(delivery.flatten().is_some(), "the report is the turn's");
+    world.send(make::tool_ok(world.stamp().expect("a command runs")));
+    assert_eq!(world.briefs.len(), 1, "it is adopted once");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_report_waits_while_another_focused_completion_may_follow() {
+    let (mut world, id) = working();
+    let other = agent_makes(&mut world);
+    let calls = vec![complete(&id), make::exec(), pick(&other), complete(&other)];
+    world.send(said("Both are done.", calls).to(&world));
+    assert_eq!(world.briefs.len(), 0);
+    world.send(make::tool_ok(world.stamp().expect("a command runs")));
+    assert_eq!(world.briefs.len(), 0, "the text is about neither alone");
+    assert_eq!(item(&world, &id).result_summary, None);
 }
 
 #[test]

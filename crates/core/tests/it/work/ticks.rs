@@ -53,11 +53,10 @@ fn work_without_progress_is_ticked_after_pauses_that_double_and_then_stalls_with
 #[test]
 fn whatever_changes_about_the_work_ends_the_count_of_idle_turns() {
     type Progress = fn(&mut World, &WorkItemId);
-    let progress: [(&str, Progress); 6] = [
+    let progress: [(&str, Progress); 5] = [
         ("update", |world, id| {
             call(world, vec![update(id, objective("mend it well"))])
         }),
-        ("another item", |world, _| drop(agent_makes(world))),
         ("a task", |world, _| drop(task(world))),
         ("a patch", |world, _| {
             world.send(ModelAnswer::calls(vec![commands::patch()]).to(world));
@@ -142,6 +141,77 @@ fn saying_the_same_again_picking_and_timers_are_no_progress() {
         assert_eq!(stall_briefs(&world), 1, "{name}");
         assert_eq!(world.violations(), [], "{name}");
     }
+}
+
+#[test]
+fn a_change_of_another_item_is_no_progress_of_this_one() {
+    let (mut world, id) = ticked();
+    let other = agent_makes(&mut world);
+    call(
+        &mut world,
+        vec![update(&other, blocked("later", 3_600_000))],
+    );
+    say(&mut world);
+    assert_eq!(item(&world, &id).idle_turns.count, 1);
+    for turn in 2..=STALLED_AFTER {
+        world.let_due_come();
+        assert_eq!(tick_of(&world), Some("work_queue".to_owned()));
+        let words = format!("the {turn}. way");
+        call(&mut world, vec![update(&other, objective(&words))]);
+        say(&mut world);
+        assert_eq!(item(&world, &id).idle_turns.count, turn);
+    }
+    assert_eq!(state(&world, &id), State::Stalled);
+    assert_eq!(stall_briefs(&world), 1);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn an_agent_that_only_writes_to_itself_stalls_and_then_writes_no_more() {
+    let (mut world, id) = ticked();
+    for _ in 0..STALLED_AFTER {
+        assert_ne!(state(&world, &id), State::Stalled);
+        call(&mut world, vec![make::enqueue(Priority::Next)]);
+        say(&mut world);
+    }
+    assert_eq!(state(&world, &id), State::Stalled);
+    assert_eq!(stall_briefs(&world), 1);
+    let turn = world.agent.open_turn.as_ref().expect("the last follow-up");
+    assert_eq!(turn.message_kind, MessageKind::InternalFollowup);
+    let again = vec![make::enqueue(Priority::Next)];
+    world.send(ModelAnswer::calls(again).to(&world));
+    assert_eq!(
+        world.results().last().map(String::as_str),
+        Some("limit_reached")
+    );
+    say(&mut world);
+    assert_eq!(
+        (world.agent.open_turn.is_none(), world.due.len()),
+        (true, 0)
+    );
+    assert_eq!(world.violations(), []);
+    world.send(prompt());
+    call(&mut world, vec![make::enqueue(Priority::Next)]);
+}
+
+#[test]
+fn an_idle_turn_begins_the_pause_anew() {
+    let (mut world, id) = ticked();
+    say(&mut world);
+    let first = world.agent.work.tick_pause.expect("a pause").at;
+    world.advance(10_000);
+    let again = make::enqueue(Priority::Next);
+    world.send(make::admit(make::channel_event("news", Priority::Normal)));
+    call(&mut world, vec![again]);
+    say(&mut world);
+    assert_eq!(tick_of(&world), None, "a follow-up of the event's turn");
+    say(&mut world);
+    assert_eq!(item(&world, &id).idle_turns.count, 2);
+    let second = world.agent.work.tick_pause.expect("a pause").at;
+    assert_eq!(second, world.now.plus_millis(60_000));
+    assert!(second > first);
+    assert_eq!(world.due.len(), 1, "the first pause is over");
+    assert_eq!(world.violations(), []);
 }
 
 #[test]

@@ -50,6 +50,52 @@ fn a_wait_for_the_operator_is_not_declared_while_their_message_is_queued() {
 }
 
 #[test]
+fn a_wait_is_ended_by_what_was_queued_when_it_began() {
+    let external = |source: Option<&str>| WakeCondition::External {
+        source: source.map(str::to_owned),
+    };
+    let bodyless = || make::admit(make::channel_event("", Priority::Normal));
+    let queued: [(&str, fn() -> Input, WakeCondition); 5] = [
+        ("event", news, external(Some("town-square"))),
+        ("event of any source", news, external(None)),
+        ("hint", || woken(hint("ci")), external(Some("ci"))),
+        ("hint of any source", || woken(hint("ci")), external(None)),
+        ("prompt that joins no turn", prompt, WakeCondition::Operator),
+    ];
+    for (name, input, wake_on) in queued {
+        let (mut world, id) = working();
+        world.send(input());
+        call(&mut world, vec![wait_for(vec![wake_on])]);
+        assert_eq!(status(&world), WaitStatus::Resolved, "{name}");
+        assert_eq!(world.waits[0].trigger_count, 1, "{name}");
+        assert_eq!(state(&world, &id), State::Runnable, "{name}");
+        assert!(world.agent.open_turn.is_some(), "{name}: it looks");
+        assert_eq!(class(&world), Class::ResumeExpectedWait, "{name}");
+        assert_eq!(world.violations(), [], "{name}");
+    }
+    for input in [news(), bodyless(), woken(hint("mail"))] {
+        let (mut world, id) = working();
+        world.send(input);
+        call(&mut world, vec![wait_for(vec![external(Some("ci"))])]);
+        assert_eq!(status(&world), WaitStatus::Active);
+        assert_eq!(state(&world, &id), State::WaitingExternal);
+    }
+}
+
+#[test]
+fn a_queued_sign_of_life_ends_the_wait_that_names_its_source() {
+    let (mut world, _) = working();
+    world.send(make::admit(make::channel_event("", Priority::Normal)));
+    let source = Some("town-square".to_owned());
+    call(
+        &mut world,
+        vec![wait_for(vec![WakeCondition::External { source }])],
+    );
+    assert_eq!(status(&world), WaitStatus::Resolved);
+    assert!(world.agent.open_turn.is_some(), "a model is told");
+}
+
+#[test]
 fn a_wait_is_ended_by_what_it_names_and_by_nothing_else() {
     let external = |source: Option<&str>| WakeCondition::External {
         source: source.map(str::to_owned),
