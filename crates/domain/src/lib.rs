@@ -41,6 +41,7 @@ pub mod template;
 pub mod text;
 pub mod time;
 pub mod timer;
+pub mod token_ratio;
 pub mod tokens;
 pub mod tool;
 pub mod tool_set;

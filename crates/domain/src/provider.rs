@@ -1,6 +1,7 @@
 //! Providers: wire protocols and their features, credentials, and the limits of models. Addresses and keys of real
 //! providers belong to `config`.
 
+use crate::token_ratio::TokenRatio;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -233,6 +234,9 @@ pub struct LearnedLimits {
     /// Source of the window. An output limit alone comes from an error.
     #[serde(default)]
     pub source: LimitSource,
+    /// Tokens that the provider counts for an estimated one. Absent until an answer showed that they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_ratio: Option<TokenRatio>,
 }
 
 impl LearnedLimits {
@@ -243,7 +247,23 @@ impl LearnedLimits {
             context_window_tokens: Some(tokens),
             max_output_tokens: None,
             source,
+            token_ratio: None,
         }
+    }
+
+    /// A learned token ratio, and no limits.
+    #[must_use]
+    pub fn ratio(token_ratio: TokenRatio) -> Self {
+        Self {
+            token_ratio: Some(token_ratio),
+            ..Self::default()
+        }
+    }
+
+    /// Returns true if there is a window or an output limit, and not a token ratio alone.
+    #[must_use]
+    pub const fn has_limit(self) -> bool {
+        self.context_window_tokens.is_some() || self.max_output_tokens.is_some()
     }
 
     /// Merges two sets of limits. The later value wins.
@@ -257,6 +277,7 @@ impl LearnedLimits {
             context_window_tokens: later.context_window_tokens.or(self.context_window_tokens),
             max_output_tokens: later.max_output_tokens.or(self.max_output_tokens),
             source,
+            token_ratio: later.token_ratio.or(self.token_ratio),
         }
     }
 
@@ -295,6 +316,9 @@ pub struct ModelPolicy {
     pub freeform_tools: bool,
     #[serde(default)]
     pub reasoning: ReasoningPolicy,
+    /// Tokens that the provider counts for an estimated one.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub token_ratio: TokenRatio,
 }
 
 /// The reasoning that a model is asked for when no effort is chosen.
@@ -329,13 +353,25 @@ impl ReasoningPolicy {
 }
 
 impl ModelPolicy {
-    /// Returns the estimated tokens that a prompt may take.
+    /// Returns the tokens that a prompt may take, as the provider counts them.
     #[must_use]
     pub fn prompt_budget_tokens(&self) -> u32 {
         let share = u64::from(self.context_window_tokens)
             * u64::from(self.effective_context_window_percent)
             / 100;
         u32::try_from(share).unwrap_or(u32::MAX)
+    }
+
+    /// Converts a budget in tokens of the provider to estimated tokens.
+    #[must_use]
+    pub fn to_estimated(&self, counted_tokens: u32) -> u32 {
+        self.token_ratio.to_estimated(counted_tokens)
+    }
+
+    /// Converts estimated tokens to those that the provider counts.
+    #[must_use]
+    pub fn to_counted(&self, estimated_tokens: u64) -> u64 {
+        self.token_ratio.to_counted(estimated_tokens)
     }
 
     /// Applies learned limits. Values from the settings stay, assumed ones are replaced, and those of the built-in
@@ -355,6 +391,7 @@ impl ModelPolicy {
             self.max_output_tokens = most;
             self.output_source = PolicySource::Learned;
         }
+        self.token_ratio = learned.token_ratio.unwrap_or(self.token_ratio);
         self
     }
 }
@@ -392,11 +429,13 @@ mod tests {
             output_source: source,
             freeform_tools: false,
             reasoning: ReasoningPolicy::NONE,
+            token_ratio: TokenRatio::ONE,
         };
         let learned = LearnedLimits {
             context_window_tokens: Some(100_000),
             max_output_tokens: Some(4_096),
             source: LimitSource::Refusal,
+            token_ratio: None,
         };
         let known = policy(200_000, PolicySource::BuiltInCatalog).with(learned);
         assert_eq!(known.context_window_tokens, 100_000);

@@ -13,6 +13,7 @@ use crate::kernel::intents_of;
 use holon_core::input::{ContextSize, RoundTiming, StaleReminder, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
+use holon_domain::attempt::TokenUsage;
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::MessageEnvelope;
@@ -20,6 +21,7 @@ use holon_domain::model::{ConversationItem, ModelFailure, ModelRef, ModelReply, 
 use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
+use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
@@ -160,8 +162,11 @@ impl RoundRequest {
         let intents = intents_of(&blocks, self.preset);
         RoundAnswer {
             learned: merge(
-                self.stated,
-                wider_window(self.learned, reply.usage.total_tokens),
+                merge(
+                    self.stated,
+                    wider_window(self.learned, reply.usage.total_tokens),
+                ),
+                token_ratio(self.learned, &self.request, reply.usage),
             ),
             intents,
             interjected: self.queued,
@@ -278,12 +283,12 @@ fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListE
     ran
 }
 
-/// Token budget of a prompt: its share of the window, less the room for the answer.
+/// Budget of a prompt in estimated tokens: its share of the window, less the room for the answer.
 fn prompt_budget(policy: ModelPolicy) -> u32 {
     let answer = policy
         .max_output_tokens
         .min(policy.context_window_tokens / 4);
-    policy.prompt_budget_tokens().saturating_sub(answer)
+    policy.to_estimated(policy.prompt_budget_tokens().saturating_sub(answer))
 }
 
 /// Output token limit of a request: the model's own limit, within what the window leaves. An assumed window does not
@@ -294,7 +299,8 @@ fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
         PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
     }
     let window = policy.context_window_tokens;
-    let left = u64::from(window).saturating_sub(request.estimated_tokens());
+    let taken = policy.to_counted(request.estimated_tokens());
+    let left = u64::from(window).saturating_sub(taken);
     let left = u32::try_from(left).unwrap_or(u32::MAX);
     let least = limits::MIN_OUTPUT_TOKENS.min(window / 4);
     policy.max_output_tokens.min(left.max(least))
@@ -320,6 +326,16 @@ fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimit
     let window = learned.context_window_tokens?;
     let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
     (took > window).then_some(LearnedLimits::window(took, LimitSource::Answer))
+}
+
+/// Returns the token ratio of the model with this round, if it changed enough to be stored.
+fn token_ratio(
+    learned: LearnedLimits,
+    request: &ModelRequest,
+    usage: TokenUsage,
+) -> Option<LearnedLimits> {
+    let round = TokenRatio::of_round(request.estimated_tokens(), usage)?;
+    TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio)
 }
 
 /// Creates the reminder with the token budget that the rest of the request leaves for the conversation.

@@ -17,6 +17,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_pauses.sql"),
     include_str!("migrations/0008_work.sql"),
     include_str!("migrations/0009_learned_limits.sql"),
+    include_str!("migrations/0010_token_ratio.sql"),
 ];
 
 /// Newest schema version that this build knows.

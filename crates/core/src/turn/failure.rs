@@ -246,14 +246,17 @@ fn park(
     back_off(draft, turn, failed, wait_ms, PauseCause::Quota);
 }
 
-/// Stores limits learned from a provider. They hold for every agent of the host.
+/// Stores limits learned from a provider. They hold for every agent of the host. A token ratio alone is no event: it
+/// moves a little with many answers.
 pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<LearnedLimits>) {
     if let Some(limits) = learned {
         let model_ref = turn.model_ref();
-        draft.event(Event::ModelLimitLearned(ModelLimitLearned {
-            model_ref: model_ref.clone(),
-            limits,
-        }));
+        if limits.has_limit() {
+            draft.event(Event::ModelLimitLearned(ModelLimitLearned {
+                model_ref: model_ref.clone(),
+                limits,
+            }));
+        }
         let at = draft.now;
         draft.fact(Fact::LimitLearned {
             model_ref,

@@ -112,7 +112,7 @@ async fn an_error_that_contradicts_the_servers_statement_is_believed_instead() {
         learned: Some(LearnedLimits {
             context_window_tokens: Some(4_000),
             max_output_tokens: Some(1_000),
-            source: LimitSource::Refusal,
+            ..LearnedLimits::default()
         }),
         ..failure(ModelFailureKind::InvalidRequest)
     }));
