@@ -48,6 +48,7 @@ pub mod tool_set;
 pub mod transcript;
 pub mod trigger;
 pub mod turn;
+pub mod visible;
 pub mod wait;
 pub mod work_item;
 pub mod workspace;
