@@ -6,6 +6,7 @@ use holon_daemon::{LearnedModel, Probe};
 use holon_domain::Timestamp;
 use holon_domain::model::ModelRef;
 use holon_domain::provider::{LimitSource, StatedWindow};
+use holon_domain::token_ratio::TokenRatio;
 use serde::Serialize;
 
 /// A setting with its effective value.
@@ -94,6 +95,9 @@ pub(crate) struct LearnedLimit {
     /// Absent if an earlier build learned it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output_learned_at: Option<Timestamp>,
+    /// Tokens that the provider counts for a thousand estimated ones; absent until an answer showed that they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token_ratio_per_mille: Option<u16>,
 }
 
 impl LearnedLimit {
@@ -112,6 +116,7 @@ impl LearnedLimit {
             window_learned_at: learned.window_learned_at,
             max_output_tokens: limits.max_output_tokens,
             output_learned_at: learned.output_learned_at,
+            token_ratio_per_mille: limits.token_ratio.map(TokenRatio::per_mille),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::source::{Source, Sourced};
 use holon_domain::limits::{UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT};
 use holon_domain::model::ModelRef;
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
+use holon_domain::token_ratio::TokenRatio;
 use std::collections::BTreeMap;
 pub use table::{CatalogModel, ModelCapability, Price, UsdPerMillion};
 
@@ -146,6 +147,7 @@ impl Catalog {
                     .unwrap_or_else(|| has(known, ModelCapability::Reasoning)),
                 thinking_tokens: set.and_then(|set| set.thinking),
             },
+            token_ratio: TokenRatio::ONE,
         }
     }
 }

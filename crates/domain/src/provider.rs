@@ -5,6 +5,7 @@ mod learned;
 
 pub use learned::{AskedServer, LearnedLimits, StatedWindow, StoredLimits};
 
+use crate::token_ratio::TokenRatio;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -242,6 +243,9 @@ pub struct ModelPolicy {
     pub freeform_tools: bool,
     #[serde(default)]
     pub reasoning: ReasoningPolicy,
+    /// Tokens that the provider counts for an estimated one.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub token_ratio: TokenRatio,
 }
 
 /// The reasoning that a model is asked for when no effort is chosen.
@@ -276,13 +280,25 @@ impl ReasoningPolicy {
 }
 
 impl ModelPolicy {
-    /// Returns the estimated tokens that a prompt may take.
+    /// Returns the tokens that a prompt may take, as the provider counts them.
     #[must_use]
     pub fn prompt_budget_tokens(&self) -> u32 {
         let share = u64::from(self.context_window_tokens)
             * u64::from(self.effective_context_window_percent)
             / 100;
         u32::try_from(share).unwrap_or(u32::MAX)
+    }
+
+    /// Converts a budget in tokens of the provider to estimated tokens.
+    #[must_use]
+    pub fn to_estimated(&self, counted_tokens: u32) -> u32 {
+        self.token_ratio.to_estimated(counted_tokens)
+    }
+
+    /// Converts estimated tokens to those that the provider counts.
+    #[must_use]
+    pub fn to_counted(&self, estimated_tokens: u64) -> u64 {
+        self.token_ratio.to_counted(estimated_tokens)
     }
 
     /// Applies learned limits. Values from the settings stay, assumed ones are replaced, and those of the built-in
@@ -302,6 +318,7 @@ impl ModelPolicy {
             self.max_output_tokens = most;
             self.output_source = PolicySource::Learned;
         }
+        self.token_ratio = learned.token_ratio.unwrap_or(self.token_ratio);
         self
     }
 }
@@ -339,6 +356,7 @@ mod tests {
             output_source: source,
             freeform_tools: false,
             reasoning: ReasoningPolicy::NONE,
+            token_ratio: TokenRatio::ONE,
         };
         let learned = LearnedLimits {
             context_window_tokens: Some(100_000),

@@ -1,4 +1,6 @@
-//! Text helpers: cut without breaking a character, spell counts, and estimate tokens.
+//! Text helpers: cut without breaking a character, spell counts, and estimate tokens (`tokens`).
+
+pub use crate::tokens::{estimate as estimate_tokens, prefix as prefix_of_tokens};
 
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -49,16 +51,6 @@ pub const fn is_display_control(c: char) -> bool {
 pub fn pluralize(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
-}
-
-/// Estimates the model tokens of a text: a quarter of the ASCII characters, and one for each other character.
-///
-/// A flat chars/4 undercounts CJK text several times over; one token per character is the usual upper bound there.
-#[must_use]
-pub fn estimate_tokens(text: &str) -> usize {
-    let ascii = text.bytes().filter(u8::is_ascii).count();
-    let other = text.chars().count() - ascii;
-    ascii.div_ceil(4) + other
 }
 
 /// Longer names are not compared: they are no typing errors, and the comparison takes quadratic time.
@@ -155,11 +147,5 @@ mod tests {
         assert_eq!(nearest("zebra", known), None);
         assert_eq!(nearest("x", []), None);
         assert_eq!(nearest(&"openai".repeat(100), known), None);
-    }
-
-    #[test]
-    fn cjk_text_is_not_undercounted() {
-        assert_eq!(estimate_tokens("abcdefgh"), 2);
-        assert_eq!(estimate_tokens("漢字仮名"), 4);
     }
 }

@@ -9,6 +9,7 @@ use crate::kernel::intents_of;
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
+use holon_domain::attempt::TokenUsage;
 use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
@@ -18,6 +19,7 @@ use holon_domain::provider::{
 };
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
+use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
@@ -191,7 +193,7 @@ impl RoundRequest {
         let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
         let intents = intents_of(&blocks, self.preset);
         RoundAnswer {
-            learned: wider_window(self.learned, reply.usage.total_tokens),
+            learned: lesson(self.learned, &self.request, reply.usage),
             server: self.server,
             intents,
             interjected: self.queued,
@@ -326,12 +328,12 @@ const fn known_window(policy: ModelPolicy) -> Option<u32> {
     }
 }
 
-/// Token budget of a prompt: its share of the window, less the room for the answer.
+/// Budget of a prompt in estimated tokens: its share of the window, less the room for the answer.
 fn prompt_budget(policy: ModelPolicy) -> u32 {
     let answer = policy
         .max_output_tokens
         .min(policy.context_window_tokens / 4);
-    policy.prompt_budget_tokens().saturating_sub(answer)
+    policy.to_estimated(policy.prompt_budget_tokens().saturating_sub(answer))
 }
 
 /// Output token limit of a request: the model's own limit, within what the window leaves. An assumed window does not
@@ -342,7 +344,8 @@ fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
         PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
     }
     let window = policy.context_window_tokens;
-    let left = u64::from(window).saturating_sub(request.estimated_tokens());
+    let taken = policy.to_counted(request.estimated_tokens());
+    let left = u64::from(window).saturating_sub(taken);
     let left = u32::try_from(left).unwrap_or(u32::MAX);
     let least = limits::MIN_OUTPUT_TOKENS.min(window / 4);
     policy.max_output_tokens.min(left.max(least))
@@ -364,6 +367,30 @@ fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimit
     let window = learned.context_window_tokens?;
     let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
     (took > window).then_some(LearnedLimits::window(took, LimitSource::Answer))
+}
+
+/// Returns what an answer teaches about the model: a wider window, and the provider's count of tokens.
+fn lesson(
+    learned: LearnedLimits,
+    request: &ModelRequest,
+    usage: TokenUsage,
+) -> Option<LearnedLimits> {
+    let window = wider_window(learned, usage.total_tokens);
+    let ratio = token_ratio(learned, request, usage);
+    match (window, ratio) {
+        (Some(window), Some(ratio)) => Some(window.and_then(ratio)),
+        (window, ratio) => window.or(ratio),
+    }
+}
+
+/// Returns the token ratio of the model with this round, if it changed enough to be stored.
+fn token_ratio(
+    learned: LearnedLimits,
+    request: &ModelRequest,
+    usage: TokenUsage,
+) -> Option<LearnedLimits> {
+    let round = TokenRatio::of_round(request.estimated_tokens(), usage)?;
+    TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio)
 }
 
 /// Smallest part of a prompt's budget that is left to the conversation, as a divisor. A frame that takes more leaves

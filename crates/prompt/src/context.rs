@@ -5,7 +5,7 @@
 //! `provenance`. Invariant: the current input is the last thing a model reads.
 
 use crate::fence::{self, Extent};
-use crate::provenance;
+use crate::{provenance, visible};
 use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES};
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::task::TaskListEntry;
@@ -69,7 +69,8 @@ fn entry(item: &HistoryItem) -> String {
 /// Marks each line as quoted. An answer may repeat what an outsider wrote, and must not be mistaken for another
 /// message.
 fn quote(answer: &str) -> String {
-    let lines: Vec<String> = answer.lines().map(|line| format!("> {line}")).collect();
+    let shown = visible::body(answer);
+    let lines: Vec<String> = shown.lines().map(|line| format!("> {line}")).collect();
     lines.join("\n")
 }
 

@@ -14,6 +14,7 @@ use holon_domain::effect::EffectRecord;
 use holon_domain::guidance::Guidance;
 use holon_domain::limits;
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
+use holon_domain::token_ratio::TokenRatio;
 use holon_engine::model_request::{ReminderTerms, RequestFiles, RoundRequest};
 use holon_engine::work_answer::{self, PlanFile};
 use holon_store::{Store, TurnLog};
@@ -28,6 +29,7 @@ const POLICY: ModelPolicy = ModelPolicy {
     output_source: PolicySource::ConfigOverride,
     freeform_tools: false,
     reasoning: ReasoningPolicy::NONE,
+    token_ratio: TokenRatio::ONE,
 };
 
 /// Reminder settings with early thresholds, so that short turns have reminders too.

@@ -20,6 +20,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_workspaces.sql"),
     include_str!("migrations/0011_limit_endpoints.sql"),
     include_str!("migrations/0012_due_of_agent.sql"),
+    include_str!("migrations/0013_token_ratio.sql"),
 ];
 
 /// Newest schema version that this build knows.

@@ -1,15 +1,17 @@
-//! The model_limits table: limits of models that their providers revealed. Belongs to the host, not to an agent.
+//! The model_limits table: limits and token ratios of models that their providers revealed. Belongs to the host, not to
+//! an agent.
 
 use crate::error::Error;
 use crate::row::{first, run};
 use holon_domain::provider::{AskedServer, LearnedLimits, LimitSource, StoredLimits};
+use holon_domain::token_ratio::TokenRatio;
 use holon_domain::{Timestamp, limits};
 use rusqlite::{Connection, Row, params};
 
 /// A later lesson replaces only the limits it contains. One of another endpoint replaces the row.
 pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, endpoint, context_window_tokens, window_source, \
-     window_learned_at, max_output_tokens, output_learned_at, stated_window_tokens) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (model_ref) DO UPDATE SET \
+     window_learned_at, max_output_tokens, output_learned_at, stated_window_tokens, token_ratio) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (model_ref) DO UPDATE SET \
      endpoint = excluded.endpoint, \
      context_window_tokens = coalesce(excluded.context_window_tokens, \
          CASE WHEN endpoint IS excluded.endpoint THEN context_window_tokens END), \
@@ -22,11 +24,13 @@ pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, endpoint, c
      output_learned_at = coalesce(excluded.output_learned_at, \
          CASE WHEN endpoint IS excluded.endpoint THEN output_learned_at END), \
      stated_window_tokens = coalesce(excluded.stated_window_tokens, \
-         CASE WHEN endpoint IS excluded.endpoint THEN stated_window_tokens END)";
+         CASE WHEN endpoint IS excluded.endpoint THEN stated_window_tokens END), \
+     token_ratio = coalesce(excluded.token_ratio, \
+         CASE WHEN endpoint IS excluded.endpoint THEN token_ratio END)";
 pub(crate) const ONE: &str = "SELECT context_window_tokens, max_output_tokens, window_source, \
-     stated_window_tokens, endpoint FROM model_limits WHERE model_ref = ?1";
+     stated_window_tokens, endpoint, token_ratio FROM model_limits WHERE model_ref = ?1";
 const ALL: &str = "SELECT context_window_tokens, max_output_tokens, window_source, stated_window_tokens, endpoint, \
-     model_ref, window_learned_at, output_learned_at FROM model_limits ORDER BY model_ref";
+     token_ratio, model_ref, window_learned_at, output_learned_at FROM model_limits ORDER BY model_ref";
 
 /// The learned limits of one model, for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +55,7 @@ pub(crate) fn learn(
         context_window_tokens: window,
         max_output_tokens: output,
         source,
+        token_ratio,
     } = limits;
     let at = at.as_millis();
     run(
@@ -64,7 +69,8 @@ pub(crate) fn learn(
             window.map(|_| at),
             output,
             output.map(|_| at),
-            server.stated_window_tokens
+            server.stated_window_tokens,
+            token_ratio.map(i64::from)
         ],
     )?;
     Ok(())
@@ -83,12 +89,12 @@ pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<StoredLimits, Err
 pub(crate) fn all(conn: &Connection) -> Result<Vec<LearnedModel>, Error> {
     let mut statement = conn.prepare(ALL)?;
     let rows = statement.query_map([], |row| {
-        let model_ref: String = row.get(5)?;
+        let model_ref: String = row.get(6)?;
         let time = |stored: Option<i64>| stored.map(Timestamp::from_millis);
         Ok(LearnedModel {
             stored: to_limits(&model_ref, row)?,
-            window_learned_at: time(row.get(6)?),
-            output_learned_at: time(row.get(7)?),
+            window_learned_at: time(row.get(7)?),
+            output_learned_at: time(row.get(8)?),
             model_ref,
         })
     })?;
@@ -104,12 +110,22 @@ fn to_limits(model_ref: &str, row: &Row<'_>) -> rusqlite::Result<StoredLimits> {
         source: source
             .and_then(|text| LimitSource::parse(&text))
             .unwrap_or_default(),
+        token_ratio: plausible_ratio(model_ref, row.get(5)?),
     };
     Ok(StoredLimits {
         limits,
         endpoint: row.get(4)?,
         stated_window_tokens: plausible(model_ref, row.get(3)?),
     })
+}
+
+/// Returns a stored ratio if it is in the range that can be learned.
+fn plausible_ratio(model_ref: &str, stored: Option<i64>) -> Option<TokenRatio> {
+    let ratio = TokenRatio::try_from(stored?);
+    if let Err(error) = &ratio {
+        tracing::warn!(model_ref, %error, "a learned token ratio is ignored");
+    }
+    ratio.ok()
 }
 
 /// Returns a stored limit if it is in the range that can be learned.
@@ -149,5 +165,19 @@ mod tests {
         assert_eq!(known(-1, 4_096), (None, Some(4_096)));
         assert_eq!(known(32_000, 0), (Some(32_000), None));
         assert_eq!(known(i64::MIN, i64::MAX), (None, None));
+    }
+
+    #[test]
+    fn a_ratio_no_answer_can_have_taught_counts_as_unknown() {
+        let db = Db::in_memory().expect("opens");
+        let known = |ratio: i64| {
+            let sql =
+                "INSERT OR REPLACE INTO model_limits (model_ref, token_ratio) VALUES ('p/m', ?1)";
+            run(&db.conn, sql, params![ratio]).expect("writes");
+            of(&db.conn, "p/m").expect("reads").token_ratio
+        };
+        assert_eq!(known(1_250).map(i64::from), Some(1_250));
+        assert_eq!(known(0), None);
+        assert_eq!(known(i64::MAX), None);
     }
 }

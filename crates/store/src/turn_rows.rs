@@ -61,7 +61,7 @@ pub struct TurnRows {
 #[derive(Debug, Clone, Default)]
 pub struct TurnLog {
     /// Run that the entries belong to. Absent if there are none.
-    run_id: Option<RunId>,
+    pub run_id: Option<RunId>,
     pub entries: Vec<Arc<LogEntry>>,
     /// Size of their rows.
     pub bytes: usize,

@@ -1,12 +1,24 @@
 //! Rewrites a tool's source schema to the form that a provider is sent.
 //!
 //! Owns the two modes and their rules; does not know any provider. Invariant: in both modes every object schema is
-//! closed; in strict mode every property is required and a source-optional one accepts null, at every depth.
+//! closed; in strict mode every property is required and a source-optional one accepts null, at every depth. A relaxed
+//! schema is part of every request, so it says nothing that the tool checks itself.
 
 use crate::schema;
 use crate::tool::apply_patch;
 use holon_domain::tool::{OfferedTool, ToolSpec};
 use serde_json::{Map, Value, json};
+
+/// Keywords that a relaxed schema leaves out. Each tool checks the bounds itself and names them in its error; the
+/// descriptions state the bounds and defaults that a model needs.
+const BOUNDS: [&str; 6] = [
+    "default",
+    "maxItems",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+];
 
 /// Strictness with which a provider holds a model to a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,7 +33,13 @@ pub enum SchemaMode {
 #[must_use]
 pub fn emit(spec: &ToolSpec, mode: SchemaMode) -> OfferedTool {
     let mut parameters = spec.input_schema.clone();
-    schema::visit(&mut parameters, &mut |node| close(node, mode));
+    schema::visit(&mut parameters, &mut |node| {
+        close(node, mode);
+        match mode {
+            SchemaMode::Relaxed => node.retain(|keyword, _| !BOUNDS.contains(&keyword.as_str())),
+            SchemaMode::Strict => {}
+        }
+    });
     OfferedTool {
         name: spec.name.clone(),
         description: spec.description.clone(),

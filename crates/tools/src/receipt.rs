@@ -1,24 +1,29 @@
 //! Renders receipts: the text that a model reads of a finished call.
 //!
 //! Owns the rendering and its bounds. A receipt depends on the stored envelope alone, so the same envelope gives the
-//! same text on every later request.
+//! same text on every later request. Characters that a person does not see are written out, wherever they come from.
 
 use crate::tool::{
     apply_patch, exec_command, exec_command_batch, task_input, task_list, task_output,
 };
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_ERROR_DETAIL_BYTES, TOOL_OUTPUT_TOKENS};
-use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
+use holon_domain::{text, visible};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Renders the text that a model reads of a finished call.
 #[must_use]
 pub fn receipt(envelope: &ToolEnvelope) -> String {
-    match &envelope.outcome {
+    let text = match &envelope.outcome {
         ToolOutcome::Success { result } => success(envelope, result),
         ToolOutcome::Error { error } => failure(&envelope.tool_name, error),
+    };
+    match visible::show_unseen(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown,
     }
 }
 

@@ -44,7 +44,11 @@ pub(super) fn line((number, limit): (usize, &LearnedLimit)) -> String {
         let time = at(limit.output_learned_at);
         format!("answer up to {tokens} tokens, a refused request said so{time}")
     });
-    let facts: Vec<String> = window.into_iter().chain(output).collect();
+    let ratio = limit.token_ratio_per_mille.map(|per_mille| {
+        let percent = f64::from(per_mille) / 10.0;
+        format!("its tokens are {percent:.1} % of the estimate")
+    });
+    let facts: Vec<String> = window.into_iter().chain(output).chain(ratio).collect();
     let unused = match (limit.is_used, &limit.endpoint) {
         (true, _) => String::new(),
         (false, Some(url)) => format!("; not used, because it was learned at {url}"),

@@ -249,7 +249,7 @@ fn park(
 }
 
 /// Stores limits learned from a provider in a round. They hold for every agent of the host, as long as the provider has
-/// this base URL.
+/// this base URL. A token ratio alone is no event: it moves a little with many answers.
 pub(super) fn learn(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -258,12 +258,14 @@ pub(super) fn learn(
 ) {
     if let Some(limits) = server.lesson(learned) {
         let model_ref = turn.model_ref();
-        draft.event(Event::ModelLimitLearned(ModelLimitLearned {
-            model_ref: model_ref.clone(),
-            endpoint: server.endpoint.clone(),
-            stated_window_tokens: server.stated_window_tokens,
-            limits,
-        }));
+        if limits.has_limit() {
+            draft.event(Event::ModelLimitLearned(ModelLimitLearned {
+                model_ref: model_ref.clone(),
+                endpoint: server.endpoint.clone(),
+                stated_window_tokens: server.stated_window_tokens,
+                limits,
+            }));
+        }
         let at = draft.now;
         draft.fact(Fact::LimitLearned {
             model_ref,

@@ -1,6 +1,7 @@
 //! Limits of models that their providers revealed, and the rules by which a server's description replaces them.
 
 use super::LimitSource;
+use crate::token_ratio::TokenRatio;
 use serde::{Deserialize, Serialize};
 
 /// Limits of a model that its provider revealed: in an error, or in the server's description of itself. Kept until an
@@ -16,6 +17,9 @@ pub struct LearnedLimits {
     /// Source of the window. An output limit alone comes from an error.
     #[serde(default)]
     pub source: LimitSource,
+    /// Tokens that the provider counts for an estimated one. Absent until an answer showed that they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_ratio: Option<TokenRatio>,
 }
 
 impl LearnedLimits {
@@ -26,7 +30,23 @@ impl LearnedLimits {
             context_window_tokens: Some(tokens),
             max_output_tokens: None,
             source,
+            token_ratio: None,
         }
+    }
+
+    /// A learned token ratio, and no limits.
+    #[must_use]
+    pub fn ratio(token_ratio: TokenRatio) -> Self {
+        Self {
+            token_ratio: Some(token_ratio),
+            ..Self::default()
+        }
+    }
+
+    /// Returns true if there is a window or an output limit, and not a token ratio alone.
+    #[must_use]
+    pub const fn has_limit(self) -> bool {
+        self.context_window_tokens.is_some() || self.max_output_tokens.is_some()
     }
 
     /// Merges two sets of limits. The later value wins.
@@ -40,6 +60,7 @@ impl LearnedLimits {
             context_window_tokens: later.context_window_tokens.or(self.context_window_tokens),
             max_output_tokens: later.max_output_tokens.or(self.max_output_tokens),
             source,
+            token_ratio: later.token_ratio.or(self.token_ratio),
         }
     }
 }

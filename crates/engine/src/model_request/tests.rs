@@ -13,6 +13,7 @@ use holon_domain::guidance::Guidance;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReason};
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
+use holon_domain::token_ratio::TokenRatio;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_prompt::PlanFile;
@@ -30,6 +31,7 @@ const POLICY: ModelPolicy = ModelPolicy {
     output_source: PolicySource::UnknownFallback,
     freeform_tools: false,
     reasoning: ReasoningPolicy::NONE,
+    token_ratio: TokenRatio::ONE,
 };
 
 const TERMS: ReminderTerms = ReminderTerms {
@@ -203,4 +205,52 @@ fn the_ten_thousandth_message_is_as_much_work_as_the_hundredth() {
     let late = bench.steps_of_a_message();
     assert!(early > 100, "steps are counted: {early}");
     assert_eq!(early, late, "steps of SQLite's machine per message");
+}
+
+#[test]
+fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer() {
+    let policy = |per_mille: i64| ModelPolicy {
+        source: PolicySource::ConfigOverride,
+        token_ratio: TokenRatio::try_from(per_mille).unwrap(),
+        ..POLICY
+    };
+    let usual = super::prompt_budget(policy(1_000));
+    assert_eq!(usual, 32_000 * 9 / 10 - 4_096);
+    assert_eq!(super::prompt_budget(policy(2_000)), usual / 2);
+    assert_eq!(super::prompt_budget(policy(500)), usual * 2);
+    let request = holon_domain::model::ModelRequest {
+        model: ModelRef::parse("test/model").unwrap(),
+        round: 1,
+        frame: holon_domain::model::PromptFrame {
+            system_prompt: String::new(),
+            system_blocks: Vec::new(),
+            context_blocks: Vec::new(),
+            cache: holon_domain::model::PromptCache {
+                agent_id: "main".to_owned(),
+                prompt_cache_key: String::new(),
+                context_fingerprint: String::new(),
+                working_memory_revision: 0,
+                compression_epoch: 0,
+            },
+        },
+        conversation: vec![holon_domain::model::ConversationItem::User {
+            text: " word".repeat(20_000),
+        }],
+        tools: holon_domain::tool_set::ToolSet::default(),
+        max_output_tokens: 16_000,
+        reasoning_effort: None,
+        reasoning: ReasoningPolicy::NONE,
+        prior_rounds: 0,
+    };
+    let estimated = request.estimated_tokens();
+    let wide = |per_mille| ModelPolicy {
+        max_output_tokens: 16_000,
+        ..policy(per_mille)
+    };
+    let left = |counted: u64| u32::try_from(32_000 - counted).unwrap();
+    assert_eq!(super::output_room(&request, wide(1_000)), left(estimated));
+    assert_eq!(
+        super::output_room(&request, wide(1_200)),
+        left(estimated * 12 / 10)
+    );
 }

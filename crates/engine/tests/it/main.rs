@@ -14,6 +14,7 @@ mod commits;
 mod deltas;
 mod due;
 mod feed;
+mod fixed_part;
 mod forgetting;
 mod guidance;
 mod house;

@@ -1,6 +1,7 @@
 //! Models of a running host: the fallback chain, an agent's override, changed settings, and learned limits.
 
 use crate::house::{House, agent, briefs, prompt};
+use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{
     ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelOptions, ModelRef, ModelReply,
 };
@@ -122,7 +123,7 @@ async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
 async fn a_long_turn_of_a_model_nobody_knows_may_still_write_as_much_as_ever() {
     let house = House::asking(ModelChain::only(model("local/unknown")));
     let host = house.with_main().await;
-    prompt(&host, "main", &"words ".repeat(40_000)).await;
+    prompt(&host, "main", &"words ".repeat(60_000)).await;
     let asked = house.model.next().await;
     assert!(asked.request.estimated_tokens() > 50_000);
     assert_eq!(asked.request.max_output_tokens, 4_096);
@@ -143,7 +144,7 @@ async fn an_answer_that_took_more_than_was_learned_widens_the_window() {
         }),
         ..failure(ModelFailureKind::InvalidRequest)
     }));
-    let long = holon_domain::attempt::TokenUsage::new(9_000, 500);
+    let long = TokenUsage::new(9_000, 500);
     let answer = says("it was wider").map(|reply| ModelReply {
         usage: long,
         ..reply
@@ -153,4 +154,37 @@ async fn an_answer_that_took_more_than_was_learned_widens_the_window() {
     let status = host.reads().status(&agent("main")).await.expect("a status");
     let policy = status.model.resolved_policy.expect("a policy");
     assert_eq!(policy.context_window_tokens, 9_500);
+}
+
+/// Answers the next request with a count of its input: `per_mille` of the estimate.
+async fn answer_counting(house: &House, per_mille: u64) {
+    let asked = house.model.next().await;
+    let counted = asked.request.estimated_tokens() * per_mille / 1_000;
+    let answer = says("counted").map(|reply| ModelReply {
+        usage: TokenUsage::new(counted, 10),
+        ..reply
+    });
+    asked.answer(answer);
+}
+
+#[tokio::test]
+async fn the_tokens_that_a_provider_counts_correct_the_estimate_for_its_model() {
+    let house = House::asking(ModelChain::only(model("local/unknown")));
+    let host = house.with_main().await;
+    let mut known = Vec::new();
+    for (number, per_mille) in [(1, 1_500), (2, 1_500), (3, 1_100), (4, 0), (5, 50_000)] {
+        prompt(&host, "main", "hello").await;
+        answer_counting(&house, per_mille).await;
+        briefs(&host, "main", number).await;
+        let status = host.reads().status(&agent("main")).await.expect("a status");
+        let policy = status.model.resolved_policy.expect("a policy");
+        known.push(policy.token_ratio.per_mille());
+    }
+    // The first count sets the ratio, a later one moves it by a quarter, and nonsense does not.
+    let [first, second, third, absent, absurd] = known.as_slice() else {
+        panic!("{known:?}");
+    };
+    assert!(first.abs_diff(1_500) <= 1 && first == second, "{known:?}");
+    assert!(third.abs_diff(1_400) <= 1, "{known:?}");
+    assert!(third == absent && absent == absurd, "{known:?}");
 }

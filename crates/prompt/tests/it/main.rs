@@ -7,4 +7,5 @@ mod fixture;
 mod frame;
 mod hostile;
 mod instructions;
+mod skills;
 mod work;

@@ -9,6 +9,7 @@ use holon_domain::model::{
     StopReason,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
+use holon_domain::token_ratio::TokenRatio;
 use holon_engine::ports::ModelClient;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,7 @@ pub const SMALL_POLICY: ModelPolicy = ModelPolicy {
     output_source: PolicySource::UnknownFallback,
     freeform_tools: false,
     reasoning: ReasoningPolicy::NONE,
+    token_ratio: TokenRatio::ONE,
 };
 
 /// A policy with a context window that no test or measurement fills.
@@ -33,6 +35,7 @@ pub const WIDE_POLICY: ModelPolicy = ModelPolicy {
     output_source: PolicySource::ConfigOverride,
     freeform_tools: false,
     reasoning: ReasoningPolicy::NONE,
+    token_ratio: TokenRatio::ONE,
 };
 
 /// A model whose every request waits for the test to answer it.

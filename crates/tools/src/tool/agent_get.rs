@@ -17,9 +17,8 @@ struct Args {}
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Describe yourself: identity, status, what is queued, your active waits and timers with their \
-                      ids, the model you run on, your tokens so far, and the workspace your commands run in. Changes \
-                      nothing."
+        description: "Show your identity, status, queue, waits, timers, model, tokens so far and workspace. Not as a \
+                      ritual."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

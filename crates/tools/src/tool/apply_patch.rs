@@ -40,10 +40,9 @@ LINE: /([ @+-][^\n]*|\\ No newline at end of file|(diff --git|rename from|rename
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// A unified diff: for each file a `--- a/path` and a `+++ b/path` line and its hunks (`@@ ... @@`, then lines that
-    /// begin with a space, `-` or `+`). `/dev/null` stands for a file that is not there: on the left to add one, on the
-    /// right to delete one. To rename, write `diff --git`, `rename from` and `rename to` lines. Paths are relative to
-    /// the execution root.
+    /// `--- a/path`, `+++ b/path` and hunks (`@@ ... @@`). `/dev/null` on the left adds a file, on the right deletes
+    /// it. To rename, write `diff --git`, `rename from` and `rename to` lines. Paths are relative to the execution
+    /// root.
     #[schemars(length(min = 1))]
     patch: String,
 }
@@ -52,10 +51,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change files by a unified diff: modify, add, delete, rename, several files in one call, all of \
-                      them or none. Context and removed lines must be in the file as they are; line numbers and counts \
-                      are only hints. When lines are not found, the error shows the nearest real ones: correct the \
-                      patch from those."
+        description: "Change files by a unified diff, all of them or none. Context and removed lines must be in the \
+                      file as they are; line numbers and counts are hints. If lines are not found, correct the patch \
+                      from the real ones in the error."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

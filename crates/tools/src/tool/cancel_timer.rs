@@ -13,7 +13,6 @@ pub(crate) const NAME: &str = "CancelTimer";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The timer, by the id that CreateTimer was answered with.
     #[schemars(length(min = 1))]
     timer_id: String,
 }
@@ -22,9 +21,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End one of your timers: it does not fire again. A timer that fired for the last time is over \
-                      by itself."
-            .into(),
+        description: "End a timer. One that fired for the last time is over by itself.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -13,7 +13,6 @@ pub(crate) const NAME: &str = "CancelWait";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The wait, by the id that WaitFor was answered with. Your prompt lists the active ones.
     #[schemars(length(min = 1))]
     wait_id: String,
 }
@@ -22,8 +21,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Give up a wait that you declared with WaitFor. Its work item may run again at once, unless it \
-                      is blocked. Not needed before a new WaitFor for the same item: that replaces the old wait."
+        description: "Give up an active wait; your prompt lists them. Its item may run at once, unless blocked. A new \
+                      WaitFor for the item replaces it anyway."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -14,7 +14,6 @@ pub(crate) const NAME: &str = "CompleteWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The item, by its id.
     #[schemars(length(min = 1))]
     work_item_id: String,
 }
@@ -23,10 +22,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Complete a work item whose objective is achieved. Write the report as the text of the same \
-                      message that makes this call: what was done, how it was checked, what is left. That text is \
-                      kept as the item's result and delivered to the operator. Complete one item at a time, so that \
-                      it is clear which one the report is about. A completed item does not open again."
+        description: "Complete an item that is achieved and checked; it does not open again. Write the report as the \
+                      text of this very message: what was done, how it was checked, what is left. It goes to the \
+                      operator. One item at a time."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -31,36 +31,34 @@ enum MissedArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Fire once, after this many milliseconds.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     after_ms: Option<u64>,
-    /// Fire once, at this time: RFC 3339 with an offset, for example 2026-03-01T09:00:00Z.
+    /// RFC 3339 with offset.
     #[serde(default)]
     #[schemars(with = "String")]
     at: Option<String>,
-    /// Fire again and again, every so many milliseconds.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     every_ms: Option<u64>,
-    /// With every_ms: the first time, in RFC 3339. Left out, the first time is every_ms from now.
+    /// First time of every_ms, RFC 3339; default every_ms from now.
     #[serde(default)]
     #[schemars(with = "String")]
     first: Option<String>,
-    /// Fire by a cron expression with five fields: minute, hour, day of month, month, day of week.
+    /// Five fields, minute to day of week.
     #[serde(default)]
     #[schemars(with = "String")]
     cron: Option<String>,
-    /// With cron: the time zone whose clock counts, by its IANA name, for example Europe/Berlin. UTC when left out.
+    /// IANA name for cron; default UTC.
     #[serde(default)]
     #[schemars(with = "String")]
     time_zone: Option<String>,
-    /// What happens to times that pass while the runtime is down or you are stopped: one tick for all of them (once,
-    /// the default), a tick for each of them up to a bound (all), or nothing (skip).
+    /// For times while the runtime is down or you are stopped: one tick for all (once, the default), each up to a
+    /// bound (all), none (skip).
     #[serde(default)]
     #[schemars(with = "MissedArg")]
     missed: Option<MissedArg>,
-    /// What the tick tells you, so that you know what to do when it comes.
+    /// What to do then.
     #[serde(default)]
     #[schemars(with = "String")]
     summary: Option<String>,
@@ -70,9 +68,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make a timer. When it fires, you get a message with its summary. Give exactly one of after_ms, \
-                      at, every_ms and cron. For a pause until something happens, WaitFor is the better choice: it \
-                      says what you wait for, and it ends early when that happens."
+        description: "Make a timer; when it fires, you get a message with its summary. Give exactly one of after_ms, \
+                      at, every_ms and cron. To pause until something happens, use WaitFor: it ends early."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -18,20 +18,18 @@ pub const NAME: &str = "CreateWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// What is to be achieved, in one or two sentences. Not the way there: that belongs into the plan.
+    /// What to achieve, in one or two sentences; not the way there.
     #[schemars(length(min = 1))]
     objective: String,
-    /// draft while you still shape the plan (the default), ready once it is clear enough to be carried out, needs_input
-    /// when only an answer from outside can settle it.
+    /// draft (default): still shaped; ready: can be carried out; needs_input: only an answer from outside settles it.
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
-    /// The plan in Markdown: how you understand the task, what belongs to it and what does not, the approach, how you
-    /// will check the result. It becomes a file that you can read and edit; left out, the file begins empty.
+    /// Markdown; becomes a file to read and edit.
     #[serde(default)]
     #[schemars(with = "String")]
     plan: Option<String>,
-    /// The steps, as a short checklist.
+    /// Short steps.
     #[serde(default)]
     todo_list: Vec<TodoArg>,
 }
@@ -40,10 +38,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make a work item: a durable record of something you work on over several turns, with an \
-                      objective, a plan file and a checklist. It survives restarts and is shown to you in every turn \
-                      while it is open. Make one for work that takes more than a few steps, not for a question you \
-                      can answer now. The new item does not get the focus: call PickWorkItem to begin."
+        description: "Make a work item: objective, plan file and checklist that outlive turns and restarts. Not for a \
+                      question you can answer now. PickWorkItem gives it the focus."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

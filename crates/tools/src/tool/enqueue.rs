@@ -16,11 +16,11 @@ pub(crate) const NAME: &str = "Enqueue";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// What to do later, complete in itself: when it comes up, this turn's details may no longer be in view.
+    /// Complete in itself: this turn may be out of view.
     #[schemars(length(min = 1))]
     text: String,
-    /// How soon: `next` (the default) right after this turn, and so `interject`, which is for operators, `normal` in line
-    /// with other work, `background` when nothing else waits.
+    /// next (default): after this turn; interject is for operators and counts as next; normal: in line; background:
+    /// when nothing else waits.
     #[serde(default)]
     #[schemars(with = "PriorityArg")]
     priority: Option<PriorityArg>,
@@ -53,8 +53,8 @@ impl From<PriorityArg> for Priority {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Put a follow-up into your own queue. It becomes a turn of its own later, with no more authority \
-                      than this turn has. Use it to split off work that should not be lost, not to keep yourself busy."
+        description: "Queue a follow-up for yourself: a later turn with no more authority than this one, for work that \
+                      must not be lost and does not belong here. Not to keep yourself busy."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -25,45 +25,39 @@ pub const NAME: &str = "ExecCommand";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The command, as you would type it into a shell.
     #[schemars(length(min = 1))]
     cmd: String,
-    /// The directory to run in, relative to the current directory of the active workspace. It must lie inside the
-    /// execution root. Leave it out to run in the current directory.
+    /// From the current directory, inside the execution root.
     #[serde(default)]
     #[schemars(with = "String")]
     workdir: Option<String>,
-    /// The shell to run it with, by path or by name. Leave it out for the user's own shell.
+    /// Default the user's.
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,
-    /// Whether to start the shell as a login shell. The default is false: the environment is the user's login
-    /// environment already.
+    /// Default false: the login environment is there anyway.
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
-    /// Whether to run it on a terminal, for programs that insist on one; standard output and standard error are then one
-    /// transcript. The default is false.
+    /// Terminal with one transcript; default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     tty: Option<bool>,
-    /// Whether TaskInput can write to it. When false nobody can: its standard input is empty, or with tty a terminal at
-    /// which nothing is typed and which never ends. The default is the value of tty.
+    /// For TaskInput; default tty. If false, input is empty, or a terminal at which nothing is typed and which never
+    /// ends.
     #[serde(default)]
     #[schemars(with = "bool")]
     accepts_input: Option<bool>,
-    /// How long to wait for its end, in milliseconds: 10000 when left out, 600000 at most. After that it goes on as a
-    /// task; 0 makes it one at once.
+    /// Wait for its end: default 10000, at most 600000; 0: task at once.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = YIELD_MAX_MS))]
     yield_time_ms: Option<u64>,
-    /// How much of the output you read, in estimated tokens: 8000 when left out, never more than 64000. What does
-    /// not fit is cut out of the middle, and the file that has all of it is named.
+    /// Default 8000, at most 64000; the middle is cut, and a file with all of it named.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
-    /// What to do when an equal command of yours (same text, directory, shell, login and tty) already runs as a task:
-    /// `reuse_running` (the default) starts nothing and names that task, `start_new` starts another.
+    /// If an equal command (text, directory, shell, login, tty) runs as a task: reuse_running (default) names it,
+    /// start_new starts another.
     #[serde(default)]
     #[schemars(with = "DuplicateArg")]
     duplicate_policy: Option<DuplicateArg>,
@@ -91,12 +85,10 @@ impl From<DuplicateArg> for DuplicatePolicy {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run a shell command and read its exit status and output. A non-zero exit status is a result, not \
-                      an error. A command that takes longer than yield_time_ms goes on as a task: its result arrives \
-                      as a message by itself, so do not poll for it; do other work or end the turn. TaskOutput reads \
-                      what a task prints, TaskInput writes to it, TaskStop ends it. Processes that a command leaves \
-                      behind are stopped when it ends, so run servers in the foreground and let them become tasks. \
-                      Inspect with rg, sed -n, head and tail rather than dumping whole files."
+        description: "Run a shell command and judge it by its exit status and output; non-zero is a result, not an \
+                      error. Beyond yield_time_ms it goes on as a task, whose end reaches you as a message, also after \
+                      the turn: do other work or end the turn, do not poll. Processes it leaves are stopped when it \
+                      ends: run servers in the foreground with a small yield_time_ms."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

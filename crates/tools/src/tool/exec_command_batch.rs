@@ -30,10 +30,10 @@ const OLDER_TIMEOUT: &str = "yield_time_ms";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The commands, 1 to 12 of them, run in this order.
+    /// 1 to 12; arguments as in ExecCommand.
     #[schemars(with = "Vec<Item>", length(min = 1, max = BATCH_COMMANDS))]
     items: Vec<Value>,
-    /// Whether to skip the rest once an item fails. The default is false: all are run.
+    /// Skip the rest after a failure; default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     stop_on_error: Option<bool>,
@@ -43,28 +43,22 @@ struct Args {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct Item {
-    /// The command, as you would type it into a shell.
     #[schemars(length(min = 1))]
     cmd: String,
-    /// The directory to run in, relative to the current directory of the active workspace and inside the execution
-    /// root.
     #[serde(default)]
     #[schemars(with = "String")]
     workdir: Option<String>,
-    /// The shell to run it with, by path or by name. Leave it out for the user's own shell.
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,
-    /// Whether to start the shell as a login shell. The default is false.
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
-    /// How long it may run, in milliseconds: 120000 when left out, 600000 at most. Then it is stopped.
+    /// Default 120000, at most 600000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = YIELD_MAX_MS))]
     timeout_ms: Option<u64>,
-    /// How much of its output you read at most, in estimated tokens: 8000 when left out. The whole batch shows at most
-    /// twice what its largest item may.
+    /// Default 8000; the batch shows at most twice its largest.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
@@ -74,10 +68,9 @@ struct Item {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run several short shell commands one after the other and read all their results at once: the \
-                      cheap way to look at many things. Each runs to its end or is stopped at its timeout_ms; none \
-                      becomes a task and none takes input: for that there is ExecCommand. An item fails when its exit \
-                      status is not 0, its time is up, its arguments are wrong or it cannot be started."
+        description: "Run short commands in order and read all results at once: the cheap way to look at many things. \
+                      None becomes a task or takes input. An item fails on a non-zero status, at its timeout_ms, on \
+                      wrong arguments or if it cannot be started."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

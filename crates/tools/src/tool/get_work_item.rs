@@ -16,10 +16,8 @@ pub const NAME: &str = "GetWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The item, by its id.
     #[schemars(length(min = 1))]
     work_item_id: String,
-    /// Whether to show the checklist too.
     #[serde(default)]
     include_todo_list: bool,
 }
@@ -28,9 +26,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read one of your work items, open or completed: objective, state, plan status, blocker, the \
-                      path of its plan file with the beginning of the plan, and the report of a completed item. Read \
-                      the file for the whole plan."
+        description: "Read an item, open or completed: objective, state, blocker, path and beginning of the plan file, \
+                      report."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

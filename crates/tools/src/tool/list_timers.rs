@@ -15,7 +15,7 @@ pub const NAME: &str = "ListTimers";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// How many at most: 20 when left out.
+    /// Default 20, at most 100.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,
@@ -25,9 +25,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List your active timers, the oldest first: when each fires next, what it says, how often it \
-                      fired and how many of its times passed without a tick."
-            .into(),
+        description:
+            "List active timers, oldest first: next time, summary, times fired and missed.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -30,16 +30,14 @@ enum FilterArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Which items: all when left out. queued are open items without the focus that are not blocked; blocked are those
-    /// with a blocker or a wait.
+    /// Default all. queued: open, without focus, not blocked; blocked: by a blocker or a wait.
     #[serde(default)]
     #[schemars(with = "FilterArg")]
     filter: Option<FilterArg>,
-    /// How many at most: 20 when left out.
+    /// Default 20, at most 100.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,
-    /// Whether to show the checklists too.
     #[serde(default)]
     include_todo_list: bool,
     /// The next_cursor of an earlier answer: shows the items behind it.
@@ -52,8 +50,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List your work items, the last changed first, each with the first words of its plan. Where \
-                      next_cursor is set, more follow: pass it as after. The open items that matter for this turn are in your prompt already."
+        description: "List your items, last changed first, each with the first words of its plan. If next_cursor is \
+                      set, more follow: pass it as after. Those that matter now are in your prompt."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

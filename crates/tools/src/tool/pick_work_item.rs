@@ -14,10 +14,9 @@ pub(crate) const NAME: &str = "PickWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The item, by its id.
     #[schemars(length(min = 1))]
     work_item_id: String,
-    /// Why you switch. Give it when you leave an item that could have gone on.
+    /// Why you leave an item that could go on.
     #[serde(default)]
     #[schemars(with = "String")]
     reason: Option<String>,
@@ -27,9 +26,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Give an open work item the focus. It becomes the current item: you are called again for it \
-                      until it is completed, blocked or waits for something. Only you move the focus; the runtime \
-                      never does. A blocked item may be picked to look at it."
+        description: "Give an open item the focus; only you move it. A blocked one may be picked to look at it."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -15,12 +15,11 @@ pub(crate) const NAME: &str = "Sleep";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Why you rest and what you expect to wake you, in a few words.
+    /// Why, and what should wake you.
     #[serde(default)]
     #[schemars(with = "String")]
     reason: Option<String>,
-    /// Wake after this many milliseconds, at most one day. Leave it out to rest until something arrives; give it
-    /// only when you want a short wake by the clock.
+    /// Only for a wake by the clock, such as for something that sends no notice; at most one day.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = SLEEP_MAX_MS))]
     duration_ms: Option<u64>,
@@ -30,9 +29,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End this turn and rest. Without duration_ms you rest until a message or another event wakes \
-                      you, which is the usual case. Call it alone: in a round with other calls it is refused, because \
-                      you have not read their results yet."
+        description: "End the turn and rest until something arrives; a message that awaits an answer gets one instead. \
+                      Call it alone, after you have read other results."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The task, by the id that the call which started it was answered with.
     #[schemars(length(min = 1))]
     task_id: String,
 }

@@ -20,13 +20,11 @@ pub const NAME: &str = "TaskInput";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The task, by the id that the call which started it was answered with.
     #[schemars(length(min = 1))]
     task_id: String,
-    /// What to write, exactly as it is: end a line with a newline yourself. At most 65536 bytes. On a terminal, control
-    /// characters act as keys: "\u0003" is Ctrl-C, "\u0004" is Ctrl-D.
+    /// Sent as it is: end lines yourself; at most 65536 bytes. On a terminal "\u0003" is Ctrl-C, "\u0004" Ctrl-D.
     input: String,
-    /// Whether to end the input after this, so that the program reads its end. The default is false.
+    /// End the input after this; default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     close_input: Option<bool>,
@@ -36,8 +34,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Write to a task that was started with accepts_input or tty: to its terminal, or to its standard \
-                      input. Read its answer with TaskOutput, giving the offsets you have read up to."
+        description: "Write to a task started with accepts_input or tty; TaskOutput reads on from your offsets."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -24,9 +24,7 @@ struct Args {}
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List your tasks that are not over: id, status, what each is for and since when it runs. Not \
-                      needed to learn of an end: that arrives as a message."
-            .into(),
+        description: "List your tasks that are not over. An end reaches you as a message.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

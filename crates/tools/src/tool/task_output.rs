@@ -25,33 +25,29 @@ pub const NAME: &str = "TaskOutput";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The task, by the id that the call which started it was answered with.
     #[schemars(length(min = 1))]
     task_id: String,
-    /// Whether to wait for the task's end first. The default is true, and false when you give after_byte,
-    /// stderr_after_byte or tail_lines.
+    /// Wait for the end; default true, false with offsets or tail_lines.
     #[serde(default)]
     #[schemars(with = "bool")]
     block: Option<bool>,
-    /// How long to wait at most, when it waits, in milliseconds: 30000 when left out, 600000 at most.
+    /// Default 30000, at most 600000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = TASK_WAIT_MAX_MS))]
     timeout_ms: Option<u64>,
-    /// Read on: only the output (of a terminal: the transcript) from this offset on. An earlier answer names it. Given
-    /// without stderr_after_byte, nothing of standard error is shown but its size.
+    /// Offset in the output or a terminal's transcript.
     #[serde(default)]
     #[schemars(with = "u64")]
     after_byte: Option<u64>,
-    /// The same for standard error, which is kept apart unless the task runs on a terminal. Given without after_byte,
-    /// nothing of the output is shown but its size.
+    /// Offset in stderr, apart without a terminal.
     #[serde(default)]
     #[schemars(with = "u64")]
     stderr_after_byte: Option<u64>,
-    /// Only the last lines of each stream, this many. Not together with offsets.
+    /// Last lines of each stream; not with offsets.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     tail_lines: Option<u64>,
-    /// How much you read, in estimated tokens: 8000 when left out, never more than 64000.
+    /// Default 8000, at most 64000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
@@ -61,11 +57,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read what a task printed and how it stands. By default it waits a while for the task's end and \
-                      shows the beginning and the end of the output. To follow a task, give the offsets that the last \
-                      answer named: that shows only what is new and does not wait. With one offset you read that \
-                      stream alone, and of the other its size. The end of a task arrives as a message by itself: do \
-                      not call this again and again to learn of it."
+        description: "Read what a task printed and its status; by default waits for its end and shows beginning and \
+                      end. To follow it, give the offsets of the last answer: only what is new, without waiting; a \
+                      stream without offset shows its size. Its end reaches you as a message: do not poll."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

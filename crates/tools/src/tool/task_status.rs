@@ -12,9 +12,7 @@ pub(crate) const NAME: &str = "TaskStatus";
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Describe one task: its status, its command, whether it takes input, how it ended. Without its \
-                      output: for that there is TaskOutput."
-            .into(),
+        description: "Show status, command, input and end of a task, not its output.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -13,9 +13,8 @@ pub(crate) const NAME: &str = "TaskStop";
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Ask a task to end, with every process it started; those that do not are killed a few seconds \
-                      later, or at once when you ask a second time. Answers without waiting for the end; what it has \
-                      printed stays readable."
+        description: "Ask a task and all its processes to end; they are killed after seconds, or at once on a second \
+                      call. Does not wait; output stays readable."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

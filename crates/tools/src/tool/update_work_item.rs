@@ -18,28 +18,24 @@ pub(crate) const NAME: &str = "UpdateWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The item, by its id.
     #[schemars(length(min = 1))]
     work_item_id: String,
-    /// The objective, if it has to be said differently.
     #[serde(default)]
     #[schemars(with = "String")]
     objective: Option<String>,
-    /// draft, ready, or needs_input when the plan needs an answer from outside. With needs_input the item is not taken
-    /// up again until you set another status.
+    /// With needs_input it rests until you set another.
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
-    /// The whole checklist as it is from now on.
+    /// The whole list.
     #[serde(default)]
     #[schemars(with = "Vec<TodoArg>")]
     todo_list: Option<Vec<TodoArg>>,
-    /// Why the objective cannot advance at all. While it is set, the item is not taken up. null or "" clears it; left
-    /// out, it stays as it is.
+    /// Why nothing useful can be done for the objective; the item rests. null or "" clears it. To wait for something,
+    /// use WaitFor.
     #[serde(default)]
     blocked_by: Option<String>,
-    /// After how many milliseconds you are reminded to look at the blocker again: one hour when left out. Only together
-    /// with a blocked_by text.
+    /// With blocked_by: ms until you are reminded; default one hour.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     recheck_after: Option<u64>,
@@ -49,11 +45,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change an open work item: its objective, plan status, checklist or blocker. Call it after each \
-                      material step, so that the record says where you are. Edit the plan itself in its file. Set \
-                      blocked_by only when nothing useful can be done for the objective; to stop until something \
-                      happens, use WaitFor."
-            .into(),
+        description: "Change an open item; the plan is edited in its file.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -30,23 +30,24 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Absolute path of a directory: a repository, a directory in one, one of its worktrees, or any other directory.
+    /// Absolute, any directory, repository or worktree.
     #[serde(default)]
     #[schemars(with = "String")]
     path: Option<String>,
-    /// Id of an attached workspace (ws-...), or agent_home for your own home.
+    /// ws-... or agent_home.
     #[serde(default)]
     #[schemars(with = "String")]
     workspace_id: Option<String>,
-    /// direct (the default) works in the directory itself; isolated makes a git worktree with a branch of its own.
+    /// direct (default): the directory itself; isolated: a git worktree with its own branch, to leave the user's
+    /// checkout alone.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     mode: Option<ModeArg>,
-    /// Directory below the execution root in which commands start.
+    /// Where commands start, below the execution root.
     #[serde(default)]
     #[schemars(with = "String")]
     cwd: Option<String>,
-    /// With isolated: a few words for the name of the branch and its directory.
+    /// With isolated: words that name branch and directory.
     #[serde(default)]
     #[schemars(with = "String")]
     isolation_label: Option<String>,
@@ -56,9 +57,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Work in another directory from now on: the commands and patches of later calls run there. Give \
-                      exactly one of path and workspace_id. Use mode isolated for changes that should not touch the \
-                      user's own checkout: you get a git worktree with its own branch, which stays when you leave it. \
+        description: "Run later commands and patches in another directory. Give exactly one of path and workspace_id. \
                       Leaving a workspace removes nothing."
             .into(),
         input_schema: schema::source::<Args>(),

@@ -22,30 +22,28 @@ const FORMS: &str = "each entry of wake_on is \"operator\", {\"task\": \"task_..
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// What you wait for and what you will do then, in a few words. It is shown to you when you wake.
+    /// What you wait for and will do then; shown when you wake.
     #[schemars(length(min = 1))]
     reason: String,
-    /// What ends the wait; the first of these that happens does.
     #[schemars(with = "Vec<WakeArg>", length(min = 1, max = WAKE_SOURCES))]
     wake_on: Vec<Value>,
-    /// The work item that waits: the current one when left out.
+    /// Default the current.
     #[serde(default)]
     #[schemars(with = "String")]
     work_item_id: Option<String>,
-    /// The thing that is waited for in an outside system, for example the number of a pull request.
+    /// Its name outside, such as a pull request number.
     #[serde(default)]
     #[schemars(with = "String")]
     external_ref: Option<String>,
-    /// Look again after this many milliseconds, even if nothing happened. Give it whenever what you wait for could be
-    /// missed.
+    /// Ms until you look anyway; give it if the event could be missed.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     recheck_after: Option<u64>,
 }
 
 // Only for the schema: entries are parsed one by one, so that an error names the entry.
-/// "operator" for any message of an operator, "external" for any event from outside, or an object with exactly one of
-/// task, external, time and after_ms.
+/// "operator": any operator message; "external": any outside event; or exactly one of task (its end), external, time
+/// and after_ms.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
@@ -68,19 +66,17 @@ enum NamedArg {
 #[schemars(inline)]
 #[expect(dead_code, reason = "describes the schema and is never made")]
 struct OnArg {
-    /// The end of this task of yours, by its id.
     #[serde(default)]
     #[schemars(with = "String")]
     task: Option<String>,
-    /// An event or a wake from this outside source, by its name.
+    /// Source name.
     #[serde(default)]
     #[schemars(with = "String")]
     external: Option<String>,
-    /// A time on the wall, in RFC 3339 with an offset.
+    /// RFC 3339 with offset.
     #[serde(default)]
     #[schemars(with = "String")]
     time: Option<String>,
-    /// So many milliseconds from now.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     after_ms: Option<u64>,
@@ -90,11 +86,8 @@ struct OnArg {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End this turn and wait, with open work, until one of the things you name happens: the end of a \
-                      task, an event from outside, a message of the operator, a time. The wait survives restarts, \
-                      belongs to your current work item (or the one you name) and keeps only that item from being \
-                      taken up. Use it to stop while work is unfinished; use Sleep when nothing is left to do. Call \
-                      it alone in its message."
+        description: "End the turn with open work until the first of wake_on happens. Survives restarts and keeps only \
+                      its item from being taken up. Call it alone."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

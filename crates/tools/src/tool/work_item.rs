@@ -39,15 +39,14 @@ enum TodoStateArg {
     Completed,
 }
 
-/// One entry of a checklist.
+// An entry of a checklist; without documentation, because its name says it in the schema.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct TodoArg {
-    /// What is to be done, in one line.
     #[schemars(length(min = 1))]
     text: String,
-    /// Normally one entry at a time is in_progress.
+    /// Normally one in_progress.
     state: TodoStateArg,
 }
 

@@ -201,7 +201,7 @@ fn a_batch_in_which_all_went_well_says_so_first() {
         &[ran(OK, "", ""), ran(OK, "x\n", "")],
     ));
     assert_eq!(
-        text,
+        crate::receipt::without_codes(&text),
         "2/2 items completed\n[1] a\nexit=0 (12 ms)\n[2] b\nexit=0 (12 ms)\nstdout:\nx"
     );
 }
@@ -323,7 +323,7 @@ proptest! {
             rest = after;
         }
         let largest = outputs.iter().map(|(_, tokens)| *tokens as usize * 4).max().expect("some");
-        // Beside the output there is a header, and for each item its lines, stream names and markers.
-        prop_assert!(text.len() <= largest * 2 + 40 + outputs.len() * 160, "{}", text.len());
+        // Beside the output there is a header, and for each item its lines, stream names with codes, and markers.
+        prop_assert!(text.len() <= largest * 2 + 40 + outputs.len() * 260, "{}", text.len());
     }
 }

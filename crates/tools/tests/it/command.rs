@@ -71,7 +71,7 @@ fn a_finished_command_is_kept_with_its_status_and_its_output() {
             "command_diagnostics": {
                 "cmd_preview": "cargo test --workspace",
                 "cmd_char_count": 24,
-                "cmd_estimated_tokens": 6,
+                "cmd_estimated_tokens": 7,
                 "contains_heredoc": false,
                 "contains_inline_script": false,
                 "exceeds_soft_threshold": false,

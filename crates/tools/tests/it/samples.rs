@@ -113,7 +113,7 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
     }
 }
 
-/// Arguments that the tool refuses and its relaxed schema forbids.
+/// Arguments that the tool refuses and its source schema forbids.
 #[expect(clippy::too_many_lines, reason = "one sample of each tool")]
 pub(crate) fn refused(tool: &str) -> Vec<Value> {
     match tool {

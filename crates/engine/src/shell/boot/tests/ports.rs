@@ -19,6 +19,7 @@ use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::task::TaskReport;
+use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool::ToolError;
 use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::{
@@ -115,6 +116,7 @@ impl ModelClient for QuietPorts {
             output_source: PolicySource::UnknownFallback,
             freeform_tools: false,
             reasoning: ReasoningPolicy::NONE,
+            token_ratio: TokenRatio::ONE,
         }
     }
 
