@@ -7,7 +7,7 @@ mod overview;
 mod plan;
 mod view;
 
-pub use overview::WorkOverview;
+pub use overview::{ItemStep, StepAction, WorkOverview};
 pub use plan::PlanArtifact;
 pub use view::{
     CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemListEntry, WorkItemView,

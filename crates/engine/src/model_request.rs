@@ -23,8 +23,8 @@ use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
 use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
-use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work};
-use holon_store::TurnRows;
+use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, PlanFile, Work};
+use holon_store::{FrameTexts, TurnRows};
 use reminder::Reminder;
 
 /// Files that the shell read for a request.
@@ -75,7 +75,7 @@ impl RoundRequest {
         let preset = rows.agent.identity.profile_preset;
         let tools = holon_tools::offered(preset, policy.freeform_tools);
         let built = build_frame(&rows, &model, &tools, policy, &files)?;
-        let (frame, context) = (frame_record(&built), context_size(&built));
+        let (frame, context) = (frame_record(&rows, &built), context_size(&built));
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
@@ -95,10 +95,14 @@ impl RoundRequest {
         request.conversation = conversation(&rows, &mut reminder);
         request.max_output_tokens = output_room(&request, policy);
         let kept = if rows.turn.rounds == 0 {
-            vec![
+            let surroundings = built.surroundings_hash.zip(built.surroundings);
+            [
                 (built.stable_hash, built.stable),
                 (built.agent_scoped_hash, built.agent_scoped),
             ]
+            .into_iter()
+            .chain(surroundings)
+            .collect()
         } else {
             Vec::new()
         };
@@ -180,14 +184,20 @@ impl RoundRequest {
     }
 }
 
-fn frame_record(built: &BuiltFrame) -> FrameRecord {
+fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
     let cache = &built.frame.cache;
+    let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
+    let operator = rows.operator.as_ref().map(|(seq, _)| *seq);
     FrameRecord {
         prompt_cache_key: cache.prompt_cache_key.clone(),
         context_fingerprint: cache.context_fingerprint.clone(),
         stable: built.stable_hash.clone(),
         agent_scoped: built.agent_scoped_hash.clone(),
+        surroundings: built.surroundings_hash.clone(),
         work: built.work.clone(),
+        work_item_id: current.map(|item| item.id.clone()),
+        operator_seq: operator.filter(|_| built.shows_operator_words),
+        cuts: built.cuts.clone(),
     }
 }
 
@@ -223,17 +233,28 @@ fn build_frame(
         agent: &rows.agent,
         guidance: &files.guidance,
         model,
+        turn_index: rows.turn.turn_index,
         current: rows.messages.get(&rows.turn.message_seq)?,
         history: &history,
+        operator: rows.operator.as_ref().map(|(_, message)| message),
         tasks: &tasks,
         now: rows.turn.started_at,
         tools,
         budget_tokens: prompt_budget(policy),
     };
     Some(match &rows.frame {
-        Some(kept) => holon_prompt::rebuild(&input, &kept.stable, &kept.agent_scoped),
+        Some(kept) => holon_prompt::rebuild(&input, kept_frame(kept)),
         None => holon_prompt::build(&input),
     })
+}
+
+pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {
+    KeptFrame {
+        stable: &texts.stable,
+        agent_scoped: &texts.agent_scoped,
+        surroundings: texts.surroundings.as_deref(),
+        cuts: &texts.cuts,
+    }
 }
 
 /// Uses the plan look at the turn's item for the current item if both are the same.
@@ -256,16 +277,18 @@ fn changed_plan(
     }
 }
 
-fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
+pub(crate) fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
     HistoryItem {
         message: item.message.clone(),
         answer: item.answer.clone(),
+        turn_index: item.turn_index,
+        log_seq: item.seq,
     }
 }
 
 /// Lists the tasks that ran at a time, oldest first. Every round of a turn lists the same ones, even after some have
 /// ended.
-fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
+pub(crate) fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
     let ran = |task: &TaskRecord| {
         task.created_at < at && task.end.as_ref().is_none_or(|end| end.ended_at > at)
     };
@@ -279,7 +302,7 @@ fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListE
 }
 
 /// Token budget of a prompt: its share of the window, less the room for the answer.
-fn prompt_budget(policy: ModelPolicy) -> u32 {
+pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
     let answer = policy
         .max_output_tokens
         .min(policy.context_window_tokens / 4);

@@ -5,6 +5,7 @@
 //! message is removed too, because a sender may have learnt that code since. Invariant: inside a fence neither the code
 //! nor a marker occurs, in upper or lower case.
 
+use crate::excerpt::Excerpt;
 use crate::{digest, visible};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{MessageEnvelope, MessageKind};
@@ -37,6 +38,8 @@ pub(crate) enum Extent {
     Whole,
     /// At most this many bytes.
     Bytes(usize),
+    /// The beginning and the end, together at most this many estimated tokens.
+    Tokens(usize),
 }
 
 /// Renders the content of a message. It is fenced unless the message has the authority of an instruction and its text
@@ -98,6 +101,7 @@ fn cut(body: &str, extent: Extent) -> String {
     match extent {
         Extent::Whole => body.to_owned(),
         Extent::Bytes(bytes) => text::preview(body, bytes),
+        Extent::Tokens(tokens) => Excerpt::of(body, tokens).render(),
     }
 }
 

@@ -238,6 +238,9 @@ fn consume_interjections(
             record_result(draft, turn, entry);
             continue;
         }
+        if entry.envelope.is_operator_instruction() {
+            draft.agent.operator_seq = Some(entry.seq);
+        }
         draft.event(Event::OperatorInterjectionAdmitted(
             OperatorInterjectionAdmitted {
                 message_id: entry.envelope.id.clone(),

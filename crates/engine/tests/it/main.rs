@@ -22,6 +22,7 @@ mod lifecycle;
 mod models;
 mod patches;
 mod patience;
+mod prompts;
 mod renewals;
 mod restarts;
 mod runs;

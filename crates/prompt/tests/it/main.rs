@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod cache;
+mod day;
 mod fixture;
 mod frame;
 mod hostile;
 mod instructions;
+mod properties;
+mod situations;
 mod work;
