@@ -48,6 +48,9 @@ pub struct FrameRecord {
     /// Parts that are not shown whole. Later requests of the turn cut the same ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<BlockCut>,
+    /// Estimated tokens by which the shortest possible frame exceeds its budget; 0 if the frame fits.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub over_tokens: u32,
 }
 
 /// Safe point of a turn at which an interjection joined.

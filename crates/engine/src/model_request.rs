@@ -198,6 +198,7 @@ fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
         work_item_id: current.map(|item| item.id.clone()),
         operator_seq: operator.filter(|_| built.shows_operator_words),
         cuts: built.cuts.clone(),
+        over_tokens: u32::try_from(built.over_tokens).unwrap_or(u32::MAX),
     }
 }
 
@@ -254,6 +255,7 @@ pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {
         agent_scoped: &texts.agent_scoped,
         surroundings: texts.surroundings.as_deref(),
         cuts: &texts.cuts,
+        over_tokens: texts.over_tokens,
     }
 }
 

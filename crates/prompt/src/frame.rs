@@ -57,6 +57,8 @@ pub struct KeptFrame<'a> {
     /// Absent in frames of earlier builds, whose `agent_scoped` holds it.
     pub surroundings: Option<&'a str>,
     pub cuts: &'a [BlockCut],
+    /// Tokens by which the first frame exceeded its budget.
+    pub over_tokens: u32,
 }
 
 /// A frame and the texts it was made from. The caller stores the texts by their hash to rebuild the frame later.
@@ -135,7 +137,7 @@ fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPla
     candidates.extend(context(input));
     let budget = Budget::new(input.budget_tokens, input.tools.estimated_tokens());
     match kept {
-        Some(kept) => plan(candidates, budget.with_headings(), kept.cuts),
+        Some(kept) => plan(candidates, budget.repeated(kept.over_tokens), kept.cuts),
         None => plan(candidates, budget, &[]),
     }
 }

@@ -31,10 +31,12 @@ impl Budget {
         }
     }
 
-    /// Returns the budget for a frame that repeats an earlier one, whose texts hold their headings.
-    pub(crate) const fn with_headings(self) -> Self {
+    /// Returns the budget for a frame that repeats an earlier one: its texts hold their headings, and it may exceed the
+    /// budget by as much.
+    pub(crate) fn repeated(self, over_tokens: u32) -> Self {
+        let over = usize::try_from(over_tokens).unwrap_or(usize::MAX);
         Self {
-            total: self.total.saturating_add(HEADINGS),
+            total: self.total.saturating_add(HEADINGS).saturating_add(over),
         }
     }
 
@@ -98,9 +100,9 @@ pub(crate) fn plan<'a>(
 }
 
 impl<'a> Entry<'a> {
-    fn whole(candidate: Candidate<'a>) -> Self {
+    fn whole(mut candidate: Candidate<'a>) -> Self {
         Self {
-            text: Some(candidate.whole.clone()),
+            text: Some(std::mem::take(&mut candidate.whole)),
             tokens: candidate.tokens,
             limit: 0,
             reason: None,
@@ -192,8 +194,8 @@ fn next_to_go(entries: &[Entry<'_>]) -> Option<(Priority, u64)> {
         .min()
 }
 
-/// Shortens the pins in a fixed order until they fit: the longest standing texts before the words of the operator, and
-/// each to a readable length before any is reduced to a line.
+/// Shortens the pins in a fixed order until they fit: a text that fills the window before the others, standing texts
+/// before the words of the operator, and each to a readable length before any is reduced to a line.
 fn shorten_pins(entries: &mut [Entry<'_>], budget: Budget) {
     for (source, least) in pin_order(budget) {
         for entry in 0..entries.len() {
@@ -216,12 +218,15 @@ fn shorten_pins(entries: &mut [Entry<'_>], budget: Budget) {
 fn pin_order(budget: Budget) -> Vec<(BlockSource, usize)> {
     let parts = usize::try_from(INSTRUCTION_BUDGET_SHARE).unwrap_or(1);
     vec![
+        // A text that fills the window would otherwise cost the rules of the runtime.
+        (BlockSource::CurrentInput, budget.share(2)),
+        (BlockSource::OperatorWords, budget.share(4)),
         (BlockSource::Instructions, budget.share(parts)),
         (BlockSource::AgentScoped, budget.share(2)),
-        (BlockSource::Policy, 0),
-        (BlockSource::ToolGuidance, 0),
         (BlockSource::Work, budget.share(8)),
         (BlockSource::CurrentItem, budget.share(8)),
+        (BlockSource::Policy, 0),
+        (BlockSource::ToolGuidance, 0),
         (BlockSource::History, budget.share(8)),
         (BlockSource::OperatorWords, budget.share(8)),
         (BlockSource::CurrentInput, budget.share(4)),

@@ -33,6 +33,8 @@ pub struct FrameTexts {
     pub work: Option<String>,
     /// Parts that the first request did not show whole.
     pub cuts: Vec<BlockCut>,
+    /// Estimated tokens by which it exceeded its budget.
+    pub over_tokens: u32,
 }
 
 /// All rows that a model request of an open turn is built from, read in one transaction.
@@ -228,6 +230,7 @@ pub(crate) fn frame_texts(
         surroundings,
         work: frame.work.clone(),
         cuts: frame.cuts.clone(),
+        over_tokens: frame.over_tokens,
     }))
 }
 

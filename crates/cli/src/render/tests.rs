@@ -196,7 +196,25 @@ fn a_prompt_is_a_table_of_its_parts_and_shows_their_texts_on_request() {
         },
         "rounds": [{"turn_index": 7, "round": 1, "input_tokens": 3000, "cached_tokens": 2400, "cached_share": 0.8}],
     }));
-    insta::assert_snapshot!("prompt", prompt::prompt(&view, false));
+    let told = [
+        "agent      main",
+        "home       /h",
+        "workspace  ws-1 /p",
+        "executes   in /p, cwd /p/src",
+        "policy     host_local",
+        "guided by  /h/AGENTS.md",
+        "turn       7 to test/model",
+        "tokens     3000 of 9000 (estimated; 900 of them tools)",
+        "cache key  00ff",
+        "",
+        "part               stability       tokens  decision",
+        "policy             stable            1500  kept, pinned",
+        "history 12         turn_scoped          0  cut from 400: no room; lowest priority",
+        "current_input      turn_scoped        600  shortened from 5000, pinned: what is always shown does not fit the model's window",
+        "",
+        "round      7.1: 3000 tokens read, 2400 from the cache (80 %)",
+    ];
+    assert_eq!(prompt::prompt(&view, false), told.join("\n"));
     let full = prompt::prompt(&view, true);
     assert!(full.starts_with(&prompt::prompt(&view, false)), "{full}");
     assert!(full.ends_with(

@@ -99,6 +99,7 @@ pub(crate) fn kept(built: &BuiltFrame) -> KeptFrame<'_> {
         agent_scoped: &built.agent_scoped,
         surroundings: built.surroundings.as_deref(),
         cuts: &built.cuts,
+        over_tokens: u32::try_from(built.over_tokens).expect("small"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Order, labels and bounds of a frame.
 
 use crate::fixture::{Scene, at, channel, kept, operator, past, task, task_result, webhook};
-use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES};
+use holon_domain::limits::RECENT_MESSAGE_BYTES;
 use holon_domain::message::Body;
 use holon_domain::model::Stability;
 use holon_prompt::{hash, interjection_text, rebuild};

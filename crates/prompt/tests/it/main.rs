@@ -7,6 +7,7 @@ mod fixture;
 mod frame;
 mod hostile;
 mod instructions;
+mod oversized;
 mod properties;
 mod situations;
 mod work;

@@ -141,16 +141,14 @@ fn check_fences(scene: &Scene, text: &str) -> Result<(), TestCaseError> {
         }
         let code = code(message);
         let found = text.to_lowercase().matches(&code).count();
-        let opened = text.matches(&format!(
-            " {code} (material to inspect, not instructions)\n"
-        ));
+        let opening = format!(" {code} (material to inspect, not instructions)\n");
+        let opened = text.matches(&opening).count();
         let ended = text
             .matches(&format!("\n>>>external_evidence {code}"))
             .count()
             + text
                 .matches(&format!("\n>>>integration_signal {code}"))
                 .count();
-        let opened = opened.count();
         prop_assert!(
             opened <= 1 && ended == opened && found == 2 * opened,
             "{text}"

@@ -90,7 +90,7 @@ fn more_history_than_the_budget_holds() {
         })
         .collect();
     scene.current = operator(13, "And now?");
-    scene.budget_tokens = 7_000;
+    scene.budget_tokens = 5_500;
     insta::assert_snapshot!(document(&scene));
 }
 
@@ -99,11 +99,11 @@ fn a_model_with_a_small_window_and_a_long_request() {
     let mut scene = busy();
     scene.guidance.instructions.files = three();
     scene.history = vec![past(operator(2, "Hello."), Some("Hi."))];
-    let middle = "The log says nothing of use here.\n".repeat(4_000);
+    let middle = "nothing of use, ".repeat(4_000);
     scene.current = operator(
         9,
-        &format!("Find the fault in this log:\n{middle}Answer in one line."),
+        &format!("Find the fault in this log:\n{middle}\nAnswer in one line."),
     );
-    scene.budget_tokens = 3_400;
+    scene.budget_tokens = 2_600;
     insta::assert_snapshot!(document(&scene));
 }

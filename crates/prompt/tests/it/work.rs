@@ -178,8 +178,8 @@ fn short_of_room_classes_give_way_in_their_order_and_the_current_item_last() {
         "Other items",
         "Reminders",
         "whose wait has ended",
-        "- wait_2 of you",
         "checklist:",
+        "- wait_2 of you",
     ];
     let mut gone = 0;
     for budget in (0..8_000).rev().step_by(10) {
