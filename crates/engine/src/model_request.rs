@@ -242,6 +242,7 @@ fn build_frame(
         now: rows.turn.started_at,
         tools,
         budget_tokens: prompt_budget(policy),
+        budget_is_assumed: policy.source == PolicySource::UnknownFallback,
     };
     Some(match &rows.frame {
         Some(kept) => holon_prompt::rebuild(&input, kept_frame(kept)),

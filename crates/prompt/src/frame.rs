@@ -47,6 +47,8 @@ pub struct FrameInput<'a> {
     pub tools: &'a ToolSet,
     /// Estimated tokens that the prompt and the tools may take.
     pub budget_tokens: u32,
+    /// True if the budget is a guess, because nobody knows the model's window.
+    pub budget_is_assumed: bool,
 }
 
 /// The texts and cuts of a turn's first frame, from which later requests rebuild it.
@@ -135,7 +137,11 @@ fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPla
         None => system(input),
     };
     candidates.extend(context(input));
-    let budget = Budget::new(input.budget_tokens, input.tools.estimated_tokens());
+    let budget = Budget::new(
+        input.budget_tokens,
+        input.tools.estimated_tokens(),
+        input.budget_is_assumed,
+    );
     match kept {
         Some(kept) => plan(candidates, budget.repeated(kept.over_tokens), kept.cuts),
         None => plan(candidates, budget, &[]),

@@ -19,15 +19,18 @@ const LEAST_OPTIONAL: usize = 64;
 pub(crate) struct Budget {
     /// For all parts.
     total: usize,
+    /// True if nobody knows the model's window. Pins are then whole: the provider's refusal teaches the real window.
+    is_assumed: bool,
 }
 
 impl Budget {
     /// Takes from a model's budget the tools and the room in which the turn itself grows.
-    pub(crate) fn new(budget_tokens: u32, tools_tokens: usize) -> Self {
+    pub(crate) fn new(budget_tokens: u32, tools_tokens: usize, is_assumed: bool) -> Self {
         let budget = usize::try_from(budget_tokens).unwrap_or(usize::MAX);
         let share = usize::try_from(TURN_BUDGET_SHARE).unwrap_or(1);
         Self {
             total: budget.saturating_sub(tools_tokens + budget / share + HEADINGS),
+            is_assumed,
         }
     }
 
@@ -37,6 +40,7 @@ impl Budget {
         let over = usize::try_from(over_tokens).unwrap_or(usize::MAX);
         Self {
             total: self.total.saturating_add(HEADINGS).saturating_add(over),
+            ..self
         }
     }
 
@@ -197,6 +201,9 @@ fn next_to_go(entries: &[Entry<'_>]) -> Option<(Priority, u64)> {
 /// Shortens the pins in a fixed order until they fit: a text that fills the window before the others, standing texts
 /// before the words of the operator, and each to a readable length before any is reduced to a line.
 fn shorten_pins(entries: &mut [Entry<'_>], budget: Budget) {
+    if budget.is_assumed {
+        return;
+    }
     for (source, least) in pin_order(budget) {
         for entry in 0..entries.len() {
             let excess = total(entries).saturating_sub(budget.total);

@@ -12,7 +12,8 @@ const INSERT: &str = "INSERT INTO log (agent_no, seq, turn_index, at, message_se
 pub(crate) const ONE: &str = "SELECT entry FROM log WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const FROM: &str =
     "SELECT seq, entry FROM log WHERE agent_no = ?1 AND seq >= ?2 ORDER BY seq";
-pub(crate) const TAKEN: &str = "SELECT seq, message_seq, turn_index FROM log \
+// The index is named: with a column that it lacks, SQLite would read the rounds between the messages.
+pub(crate) const TAKEN: &str = "SELECT seq, message_seq, turn_index FROM log INDEXED BY log_messages \
      WHERE agent_no = ?1 AND seq < ?2 AND message_seq IS NOT NULL ORDER BY seq DESC LIMIT ?3";
 
 pub(crate) fn append(

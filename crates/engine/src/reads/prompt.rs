@@ -9,7 +9,7 @@ use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::ModelRef;
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome};
 use holon_domain::prompt_view::{PromptBlockView, PromptView, RoundCacheUse, ShownPrompt};
-use holon_domain::provider::ModelPolicy;
+use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
 use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, Work};
 use holon_store::{PromptRows, RoundUsage};
@@ -95,6 +95,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
         now: rows.started_at,
         tools: &tools,
         budget_tokens: prompt_budget(*policy),
+        budget_is_assumed: policy.source == PolicySource::UnknownFallback,
     };
     let parts = holon_prompt::explain(&input, Some(kept_frame(&rows.texts)));
     let earlier = cuts_before(&rows.frame.cuts, &parts);

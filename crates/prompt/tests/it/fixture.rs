@@ -65,6 +65,7 @@ impl Scene {
             now: self.now,
             tools: &self.tools,
             budget_tokens: self.budget_tokens,
+            budget_is_assumed: false,
         }
     }
 

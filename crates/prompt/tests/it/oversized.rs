@@ -122,3 +122,19 @@ fn a_window_that_holds_not_even_the_shortest_forms_is_said_to_be_too_small() {
         assert!(last.text.contains("Current input:"), "{budget}");
     }
 }
+
+#[test]
+fn an_assumed_window_shortens_no_pin_because_the_provider_knows_better() {
+    let long = "words ".repeat(40_000);
+    let scene = everything(operator(30, &long), 24_000);
+    let mut input = scene.input();
+    input.budget_is_assumed = true;
+    let built = holon_prompt::build(&input);
+    let last = built.frame.context_blocks.last().expect("an input");
+    assert!(last.text.ends_with(&long), "the input is whole");
+    assert!(
+        !text_of(&built).contains("Recent messages"),
+        "the rest gave way"
+    );
+    assert!(built.over_tokens > 0);
+}
