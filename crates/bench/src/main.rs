@@ -27,6 +27,7 @@ mod memory;
 mod output;
 mod patch;
 mod program;
+mod prompt;
 mod round;
 mod schedule;
 mod served;
@@ -87,6 +88,7 @@ const ROWS: &[&str] = &[
     "patch_50000_lines",
     "guidance_reread",
     "message_100_and_10000",
+    "prompt_assembly",
     "idle_agents_1",
     "idle_agents_10000",
     "disk_per_message",
@@ -130,6 +132,7 @@ async fn measure(
         "patch_50000_lines" => plain(patch::large_file(50_000)),
         "guidance_reread" => plain(guidance::reread()),
         "message_100_and_10000" => plain(admission::history(10_000).await),
+        "prompt_assembly" => plain(prompt::assembly(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,
         "disk_per_message" => plain(disk::per_message(2_000).await),

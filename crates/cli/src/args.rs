@@ -69,6 +69,11 @@ pub(crate) enum Command {
         /// Id of the agent [default: the host's default agent].
         agent: Option<String>,
     },
+    /// Diagnose an agent: show what its model was told.
+    Debug {
+        #[command(subcommand)]
+        command: DebugCommand,
+    },
     /// List, show, create and change an agent's work items.
     Work {
         #[command(subcommand)]
@@ -217,6 +222,19 @@ pub(crate) struct TranscriptArgs {
     pub(crate) limit: u64,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
+}
+
+/// Subcommands of `holon debug`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DebugCommand {
+    /// Show the prompt of an agent's last turn: its parts, what was cut and why, and how much a cache served.
+    Prompt {
+        /// Id of the agent [default: the host's default agent].
+        agent: Option<String>,
+        /// Print the texts of the parts as well.
+        #[arg(long)]
+        full: bool,
+    },
 }
 
 /// Subcommands of `holon agent`.

@@ -3,6 +3,7 @@
 mod agent;
 mod agent_model;
 pub(crate) mod config;
+mod debug;
 mod demo;
 pub(crate) mod init;
 mod prompt;
@@ -42,6 +43,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Worktree { command } => block_on(workspace::worktree(home, command, output)),
         Command::Wake(wake) => block_on(waiting::wake(home, wake, output)),
         Command::Explain { agent } => block_on(waiting::explain(home, agent, output)),
+        Command::Debug { command } => block_on(debug::run(home, command, output)),
         Command::Agent { command } => block_on(agent::run(home, command, output)),
         Command::Template { command } => template::run(home, command, output),
         Command::Skills { command } => block_on(skills::run(home, command, output)),

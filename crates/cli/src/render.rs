@@ -9,12 +9,14 @@ pub(crate) mod init;
 mod learned;
 pub(crate) mod model;
 mod pauses;
+pub(crate) mod prompt;
 pub(crate) mod run;
 pub(crate) mod work;
 pub(crate) mod workspace;
 
 use holon_client::Answer;
 use holon_client::view::{Agent, AgentListEntry, Brief, LoadedInstructions, Task, TranscriptEntry};
+use holon_domain::attempt::TokenUsage;
 use holon_domain::text;
 use serde_json::Value;
 
@@ -160,10 +162,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
         ));
     }
     let total = token_usage.total;
-    lines.push(format!(
-        "tokens     {} read, {} written",
-        total.input_tokens, total.output_tokens
-    ));
+    lines.push(format!("tokens     {}", tokens(&total)));
     if let Some(hint) = &lifecycle.operator_hint {
         lines.push(format!("note       {hint}"));
     }
@@ -185,6 +184,25 @@ fn instruction_lines(loaded: &LoadedInstructions) -> Vec<String> {
     let notes = loaded.notes.iter();
     let note_lines = notes.map(|note| format!("warning    {}: {}", note.path, note.note));
     loaded_lines.chain(note_lines).collect()
+}
+
+/// Renders the tokens of one or many rounds, with the part that a cache served.
+fn tokens(usage: &TokenUsage) -> String {
+    let cached = usage
+        .cached_percent()
+        .filter(|_| usage.cache_read_tokens > 0)
+        .map(|percent| {
+            format!(
+                " ({} of them from the cache, {percent} %)",
+                usage.cache_read_tokens
+            )
+        });
+    format!(
+        "{} read{}, {} written",
+        usage.input_tokens,
+        cached.unwrap_or_default(),
+        usage.output_tokens
+    )
 }
 
 /// Renders an active task in one line.

@@ -1,9 +1,11 @@
 //! The parts of responses that this build decodes. Words of closed sets (a status, a kind, a reason) are text, as the
 //! host spells them. Fields that older hosts lack have a default.
 
+mod prompt;
 mod work;
 mod workspace;
 
+pub use prompt::{ExecutionRules, Prompt, PromptBlock, RoundCache, ShownPrompt};
 pub use work::{
     Closure, ExplainedDecision, Explanation, PlanFile, PlannedWake, Report, Todo, UnservedInput,
     Wake, WorkItem, WorkItemsPage,
@@ -359,6 +361,8 @@ pub struct Run {
     /// Number of all open work items, including those that are not listed.
     #[serde(default)]
     pub open_work_item_count: u64,
+    #[serde(default)]
+    pub token_usage: TokenUsage,
     #[serde(default)]
     pub input_tokens: u64,
     #[serde(default)]

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::client::{Client, control_path, with_query};
 use crate::error::Error;
-use crate::view::{Explanation, Timer, Wait, Wake, WorkItem, WorkItemsPage};
+use crate::view::{Explanation, Prompt, Timer, Wait, Wake, WorkItem, WorkItemsPage};
 use holon_api::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
     WakeRequest,
@@ -20,6 +20,14 @@ impl Client {
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn explain(&self, agent_id: &AgentId) -> Result<Answer<Explanation>, Error> {
         self.get(format!("/agents/{agent_id}/explain")).await
+    }
+
+    /// Returns the prompt of an agent's last turn with the decision about each of its parts.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn debug_prompt(&self, agent_id: &AgentId) -> Result<Answer<Prompt>, Error> {
+        self.get(format!("/agents/{agent_id}/debug/prompt")).await
     }
 
     /// Lists an agent's work items, most recently changed first, behind the `next_cursor` of an earlier page.

@@ -88,6 +88,7 @@ pub fn create(
         unsignalled: None,
         last_wake_reason: None,
         last_brief_at: None,
+        operator_seq: None,
         active_skills: Vec::new(),
         occupancy: None,
     };

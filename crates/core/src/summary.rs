@@ -42,6 +42,7 @@ pub fn summarise(
             total: agent.totals.usage,
             total_model_rounds: agent.totals.model_rounds,
             last_turn: agent.totals.last_turn,
+            cached_input_percent: agent.totals.usage.cached_percent(),
         },
         closure: standing.closure,
         execution: ExecutionSnapshot {

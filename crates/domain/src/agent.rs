@@ -301,6 +301,10 @@ pub struct AgentRecord {
     pub last_turn: Option<TerminalRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
+    /// Newest message of the operator that a turn took, so that prompts show it after any number of events. Absent before
+    /// the first one, and in records of earlier builds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator_seq: Option<MessageSeq>,
     /// Classification of the last message taken from the queue. For inspection only; no decision reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_continuation: Option<ContinuationResolution>,

@@ -53,6 +53,30 @@ impl TokenUsage {
         })
     }
 
+    /// Returns the share of all input that was read from a cache, from 0 to 1. `None` without input.
+    #[must_use]
+    pub fn cached_share(&self) -> Option<f64> {
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "a share, shown to people; token counts are far below 2^52"
+        )]
+        let share = self.cache_read_tokens as f64 / self.input_tokens as f64;
+        (self.input_tokens > 0).then_some(share)
+    }
+
+    /// Returns the same share in whole percent, rounded down. `None` if the provider reported no cached tokens.
+    #[must_use]
+    pub const fn cached_percent(&self) -> Option<u64> {
+        match (
+            self.input_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+        ) {
+            (0, _, _) | (_, 0, 0) => None,
+            (input, read, _) => Some(read.saturating_mul(100) / input),
+        }
+    }
+
     /// Adds the usage of another round. Saturates.
     pub const fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);

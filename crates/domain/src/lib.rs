@@ -30,6 +30,8 @@ pub mod log;
 pub mod message;
 pub mod model;
 pub mod needs;
+pub mod prompt_plan;
+pub mod prompt_view;
 pub mod provider;
 pub mod queue;
 pub mod refusal;

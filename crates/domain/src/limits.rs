@@ -98,10 +98,18 @@ pub const MIN_OUTPUT_TOKENS: u32 = 4_096;
 /// this many a running command is turned into a task. In all other states the message is set aside with a failure brief
 /// and the queue continues.
 pub const RESUMES_WITHOUT_PROGRESS: u32 = 3;
-/// Most earlier messages that a prompt shows.
-pub const RECENT_MESSAGES: usize = 12;
+/// Most earlier messages that a prompt shows. Beyond it the oldest are left out.
+pub const RECENT_MESSAGES: usize = 48;
+/// Earlier turns that a prompt shows: at least this many, and fewer than twice as many. The first one shown moves only
+/// once in so many turns, so that a provider's cache serves the history in between.
+pub const RECENT_TURNS: u64 = 12;
+/// Earlier turns that are left out together when the prompt has no room for all. One at a time would change the beginning
+/// of the history in every turn, and no cache would serve it.
+pub const RECENT_TURNS_CUT: u64 = 4;
 /// Bytes of one earlier message or answer that a prompt shows; the rest is cut.
 pub const RECENT_MESSAGE_BYTES: usize = 4_000;
+/// Share of a prompt's token budget that is left to the answers and results of the turn: one part of this many.
+pub const TURN_BUDGET_SHARE: u32 = 8;
 /// Most tokens that a model may write in one round if its own limit is not known.
 pub const MAX_OUTPUT_TOKENS: u32 = 8_192;
 /// Estimated tokens of one tool result that a model reads, if the call names no other amount.
@@ -405,8 +413,8 @@ pub const WORKTREES_LISTED: usize = 1_000;
 /// Largest instruction file (`AGENTS.md`, `CLAUDE.md`) that is loaded, in bytes. A larger one is not loaded, and the
 /// prompt and the status say so: every prompt carries the file, so it must leave room for the work.
 pub const INSTRUCTION_FILE_BYTES: u64 = 64 << 10;
-/// Share of a prompt's token budget that instruction files may take: one part of this many. Longer files are cut, the
-/// longest first, and the prompt names the file in which the rest is.
+/// Share of a prompt's token budget to which instruction files are cut first when the parts that are always shown do not
+/// fit: one part of this many. The longest file is cut first, and the prompt names the file in which the rest is.
 pub const INSTRUCTION_BUDGET_SHARE: u32 = 4;
 /// Most instruction files whose content is kept in memory, so that an unchanged file is not read again. Beyond it the
 /// kept contents are dropped and read again.

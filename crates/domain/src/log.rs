@@ -7,9 +7,10 @@ use crate::attempt::{AttemptTimeline, RoundAttempts, TokenUsage};
 use crate::block::Block;
 use crate::compaction::Recap;
 use crate::failure::FailureArtifact;
-use crate::id::{CallId, MessageId, TaskId};
+use crate::id::{CallId, MessageId, TaskId, WorkItemId};
 use crate::intent::Intent;
 use crate::model::StopReason;
+use crate::prompt_plan::BlockCut;
 use crate::queue::MessageSeq;
 use crate::tool::{ToolEnvelope, ToolError};
 use crate::turn::TerminalReason;
@@ -21,7 +22,7 @@ pub type BlobHash = String;
 
 /// Parts from which a turn's prompt frame is rebuilt exactly. Texts are stored by hash; the history is the log before
 /// the turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FrameRecord {
     /// Key under which the provider may cache the stable part of the prompt.
     pub prompt_cache_key: String,
@@ -29,12 +30,28 @@ pub struct FrameRecord {
     pub context_fingerprint: String,
     /// System text that all agents share.
     pub stable: BlobHash,
-    /// System text of this agent.
+    /// System text that depends on the agent's instructions, skills and tools.
     pub agent_scoped: BlobHash,
+    /// System text with the agent's name, home, workspace and model. Absent in entries of earlier builds, whose
+    /// `agent_scoped` holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<BlobHash>,
     /// Section about the agent's work. Stored itself and not by hash, because no other turn shares it. Absent if the
     /// agent had no work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
+    /// Current work item when the turn began. Absent if there was none, and in entries of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// Newest message of the operator before the turn, if the frame shows it apart from the history. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator_seq: Option<MessageSeq>,
+    /// Parts that are not shown whole. Later requests of the turn cut the same ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cuts: Vec<BlockCut>,
+    /// Estimated tokens by which the shortest possible frame exceeds its budget; 0 if the frame fits.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub over_tokens: u32,
 }
 
 /// Safe point of a turn at which an interjection joined.

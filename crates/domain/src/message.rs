@@ -423,6 +423,13 @@ impl MessageEnvelope {
         self.kind == MessageKind::OperatorPrompt
     }
 
+    /// Returns true if the message holds the operator's own words.
+    #[must_use]
+    pub fn is_operator_instruction(&self) -> bool {
+        self.kind == MessageKind::OperatorPrompt
+            && self.authority_class == AuthorityClass::OperatorInstruction
+    }
+
     /// Returns true if the message may join a running turn at a safe point.
     #[must_use]
     pub fn may_interject(&self) -> bool {
@@ -432,8 +439,6 @@ impl MessageEnvelope {
     /// Returns true if the message is an operator's input to a running turn.
     #[must_use]
     pub fn operator_interjects(&self) -> bool {
-        self.kind == MessageKind::OperatorPrompt
-            && self.priority == Priority::Interject
-            && self.authority_class == AuthorityClass::OperatorInstruction
+        self.is_operator_instruction() && self.priority == Priority::Interject
     }
 }

@@ -70,6 +70,10 @@ pub struct RunOnceResponse {
     /// Effect of the provider's prompt cache. Absent if no provider reported cached tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_cache_usage: Option<ProviderCacheUsage>,
+    /// Share of all input that was read from a cache, in whole percent. Absent if no provider reported
+    /// cached tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input_percent: Option<u64>,
     pub model_rounds: u64,
     pub tool_calls: u64,
     /// Commands that ran. A command that was refused, skipped or could not be started does not count.

@@ -146,6 +146,10 @@ pub struct AgentTokenUsage {
     /// Last turn that reported tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TokenUsage>,
+    /// Share of all input that was read from a cache, in whole percent. Absent if no provider reported
+    /// cached tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input_percent: Option<u64>,
 }
 
 /// State of an agent as clients see it.

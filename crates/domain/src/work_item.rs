@@ -9,7 +9,7 @@ mod plan;
 mod view;
 
 pub use cursor::{WorkItemCursor, WorkItemCursorError};
-pub use overview::WorkOverview;
+pub use overview::{ItemStep, StepAction, WorkOverview};
 pub use plan::PlanArtifact;
 pub use view::{
     CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemListEntry, WorkItemView,

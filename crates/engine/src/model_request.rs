@@ -25,8 +25,8 @@ use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkO
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
 pub use holon_prompt::conversation::ReminderTerms;
 use holon_prompt::conversation::{BuiltConversation, ConversationInput};
-use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work};
-use holon_store::TurnRows;
+use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, PlanFile, Work};
+use holon_store::{FrameTexts, TurnRows};
 use std::sync::Arc;
 
 /// Largest error of a token estimate, as a divisor of the true size.
@@ -83,7 +83,7 @@ impl RoundRequest {
         let tools = holon_tools::offered(preset, policy.freeform_tools);
         let budget = turn_budget(&rows, policy);
         let built = build_frame(&rows, &model, &tools, budget, &files)?;
-        let (frame, context) = (frame_record(&built), context_size(&built));
+        let (frame, context) = (frame_record(&rows, &built), context_size(&built));
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
@@ -99,14 +99,18 @@ impl RoundRequest {
                 .model_rounds
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
-        let built_conversation = conversation(&rows, &request, budget, terms);
+        let built_conversation = conversation(&rows, &request, budget.tokens, terms);
         request.conversation = built_conversation.items;
         request.max_output_tokens = output_room(&request, policy);
         let kept = if rows.turn.rounds == 0 {
-            vec![
+            let surroundings = built.surroundings_hash.zip(built.surroundings);
+            [
                 (built.stable_hash, built.stable),
                 (built.agent_scoped_hash, built.agent_scoped),
             ]
+            .into_iter()
+            .chain(surroundings)
+            .collect()
         } else {
             Vec::new()
         };
@@ -213,14 +217,21 @@ impl RoundRequest {
     }
 }
 
-fn frame_record(built: &BuiltFrame) -> FrameRecord {
+fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
     let cache = &built.frame.cache;
+    let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
+    let operator = rows.operator.as_ref().map(|(seq, _)| *seq);
     FrameRecord {
         prompt_cache_key: cache.prompt_cache_key.clone(),
         context_fingerprint: cache.context_fingerprint.clone(),
         stable: built.stable_hash.clone(),
         agent_scoped: built.agent_scoped_hash.clone(),
+        surroundings: built.surroundings_hash.clone(),
         work: built.work.clone(),
+        work_item_id: current.map(|item| item.id.clone()),
+        operator_seq: operator.filter(|_| built.shows_operator_words),
+        cuts: built.cuts.clone(),
+        over_tokens: u32::try_from(built.over_tokens).unwrap_or(u32::MAX),
     }
 }
 
@@ -238,7 +249,7 @@ fn build_frame(
     rows: &TurnRows,
     model: &ModelRef,
     tools: &ToolSet,
-    budget_tokens: u32,
+    budget: PromptBudget,
     files: &RequestFiles,
 ) -> Option<BuiltFrame> {
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
@@ -256,17 +267,30 @@ fn build_frame(
         agent: &rows.agent,
         guidance: &files.guidance,
         model,
+        turn_index: rows.turn.turn_index,
         current: rows.messages.get(&rows.turn.message_seq)?,
         history: &history,
+        operator: rows.operator.as_ref().map(|(_, message)| message),
         tasks: &tasks,
         now: rows.turn.started_at,
         tools,
-        budget_tokens,
+        budget_tokens: budget.tokens,
+        budget_is_assumed: budget.is_assumed,
     };
     Some(match &rows.frame {
-        Some(kept) => holon_prompt::rebuild(&input, &kept.stable, &kept.agent_scoped),
+        Some(kept) => holon_prompt::rebuild(&input, kept_frame(kept)),
         None => holon_prompt::build(&input),
     })
+}
+
+pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {
+    KeptFrame {
+        stable: &texts.stable,
+        agent_scoped: &texts.agent_scoped,
+        surroundings: texts.surroundings.as_deref(),
+        cuts: &texts.cuts,
+        over_tokens: texts.over_tokens,
+    }
 }
 
 /// Uses the plan look at the turn's item for the current item if both are the same.
@@ -289,16 +313,18 @@ fn changed_plan(
     }
 }
 
-fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
+pub(crate) fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
     HistoryItem {
         message: item.message.clone(),
         answer: item.answer.clone(),
+        turn_index: item.turn_index,
+        log_seq: item.seq,
     }
 }
 
 /// Lists the tasks that ran at a time, oldest first. Every round of a turn lists the same ones, even after some have
 /// ended.
-fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
+pub(crate) fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
     let ran = |task: &TaskRecord| {
         task.created_at < at && task.end.as_ref().is_none_or(|end| end.ended_at > at)
     };
@@ -311,11 +337,23 @@ fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListE
     ran
 }
 
-/// Token budget of this turn's prompts: that of the model, below the length that a provider refused in this turn.
-fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> u32 {
+/// Tokens that a prompt may take.
+#[derive(Debug, Clone, Copy)]
+struct PromptBudget {
+    /// Estimated tokens.
+    tokens: u32,
+    /// True if the model's window is not known.
+    is_assumed: bool,
+}
+
+/// Budget of this turn's prompts: that of the model, below the length that a provider refused in this turn.
+fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget {
     let ceiling = rows.turn.prompt_ceiling.map(|ceiling| ceiling.tokens);
     let ceiling = ceiling.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
-    prompt_budget(policy).min(ceiling)
+    PromptBudget {
+        tokens: prompt_budget(policy).min(ceiling),
+        is_assumed: policy.source == PolicySource::UnknownFallback,
+    }
 }
 
 /// Window of the model; `None` if it is assumed or learned. A request may prove such a window too small.
@@ -329,7 +367,7 @@ const fn known_window(policy: ModelPolicy) -> Option<u32> {
 }
 
 /// Budget of a prompt in estimated tokens: its share of the window, less the room for the answer.
-fn prompt_budget(policy: ModelPolicy) -> u32 {
+pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
     let answer = policy
         .max_output_tokens
         .min(policy.context_window_tokens / 4);

@@ -1,5 +1,6 @@
 //! The interface for reading. Nothing here can write or start work.
 
+mod prompt;
 mod work;
 
 pub use work::{EntryFilter, WorkItemPage};

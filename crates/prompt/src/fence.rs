@@ -6,6 +6,7 @@
 //! nor a marker occurs, in upper or lower case. Characters that a person does not see are written out before that, so
 //! that none can hide inside a marker.
 
+use crate::excerpt::Excerpt;
 use crate::{digest, visible};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{MessageEnvelope, MessageKind};
@@ -37,6 +38,8 @@ pub(crate) enum Extent {
     Whole,
     /// At most this many bytes.
     Bytes(usize),
+    /// The beginning and the end, together at most this many estimated tokens.
+    Tokens(usize),
 }
 
 /// Renders the content of a message. It is fenced unless the message has the authority of an instruction and its text
@@ -106,6 +109,7 @@ fn cut(body: &str, extent: Extent) -> String {
     match extent {
         Extent::Whole => body.to_owned(),
         Extent::Bytes(bytes) => text::preview(body, bytes),
+        Extent::Tokens(tokens) => Excerpt::of(body, tokens).render(),
     }
 }
 

@@ -1,20 +1,24 @@
 //! Assembles the frame in its fixed order: system blocks, context blocks and the cache identity.
 //!
-//! Owns order and identity; the texts are in `policy`, `scope` and `context`. Invariants: stable before agent-scoped
-//! before turn-scoped; the current input is last; the cache key depends on nothing turn-scoped.
+//! Owns order and identity; `plan` chooses what is shown and the texts are in their own modules. Invariants: stable
+//! before agent-scoped before turn-scoped; the current input is last; the cache key depends on nothing turn-scoped.
 
-use crate::context::HistoryItem;
-use crate::measured::MeasuredText;
-use crate::work::{self, Work, WorkText};
-use crate::{context, digest, instructions, policy, scope, skills};
+mod blocks;
+
+use crate::candidate::Candidate;
+use crate::excerpt::Excerpt;
+use crate::history::{self, HistoryItem};
+use crate::plan::{Budget, PromptPlan, plan};
+use crate::work::{self, Work};
+use crate::{context, delegation, instructions, policy, scope, skills, stable};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::guidance::Guidance;
-use holon_domain::limits::{INSTRUCTION_BUDGET_SHARE, SKILL_BUDGET_SHARE};
+use holon_domain::limits::RECENT_MESSAGE_BYTES;
 use holon_domain::message::MessageEnvelope;
-use holon_domain::model::{ModelRef, PromptBlock, PromptCache, PromptFrame, Stability};
+use holon_domain::model::{ModelRef, PromptFrame};
+use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockSource};
 use holon_domain::task::TaskListEntry;
-use holon_domain::text;
 use holon_domain::time::Timestamp;
 use holon_domain::tool_set::ToolSet;
 
@@ -26,10 +30,14 @@ pub struct FrameInput<'a> {
     pub guidance: &'a Guidance,
     /// The model that gets the request.
     pub model: &'a ModelRef,
+    /// Number of the turn, counted from 1.
+    pub turn_index: u64,
     /// The message this turn answers.
     pub current: &'a MessageEnvelope,
     /// Messages before the current one, oldest first.
     pub history: &'a [HistoryItem],
+    /// Newest message of the operator before the turn. If absent, the newest one in `history` counts.
+    pub operator: Option<&'a MessageEnvelope>,
     pub work: Work<'a>,
     /// The tasks that ran when the turn started, oldest first.
     pub tasks: &'a [TaskListEntry],
@@ -37,8 +45,22 @@ pub struct FrameInput<'a> {
     pub now: Timestamp,
     /// The tools on offer; part of the cache identity.
     pub tools: &'a ToolSet,
-    /// Estimated tokens the prompt may take. The oldest earlier messages are left out to stay within.
+    /// Estimated tokens that the prompt and the tools may take.
     pub budget_tokens: u32,
+    /// True if the budget is a guess, because nobody knows the model's window.
+    pub budget_is_assumed: bool,
+}
+
+/// The texts and cuts of a turn's first frame, from which later requests rebuild it.
+#[derive(Debug, Clone, Copy)]
+pub struct KeptFrame<'a> {
+    pub stable: &'a str,
+    pub agent_scoped: &'a str,
+    /// Absent in frames of earlier builds, whose `agent_scoped` holds it.
+    pub surroundings: Option<&'a str>,
+    pub cuts: &'a [BlockCut],
+    /// Tokens by which the first frame exceeded its budget.
+    pub over_tokens: u32,
 }
 
 /// A frame and the texts it was made from. The caller stores the texts by their hash to rebuild the frame later.
@@ -49,139 +71,153 @@ pub struct BuiltFrame {
     pub stable: String,
     /// Hash of `stable`, under which it is stored.
     pub stable_hash: String,
-    /// Text that changes only with the agent, its workspace, its model or its guidance.
+    /// Text that changes only with the agent's guidance, its skills and the use of tools.
     pub agent_scoped: String,
     /// Hash of `agent_scoped`, under which it is stored.
     pub agent_scoped_hash: String,
+    /// Text that changes only with the agent, its workspace or its model. Absent if `agent_scoped` of an earlier build
+    /// holds it.
+    pub surroundings: Option<String>,
+    /// Hash of `surroundings`, under which it is stored.
+    pub surroundings_hash: Option<String>,
     /// Text about the agent's work; `None` if the frame shows none.
     pub work: Option<String>,
     /// The work items that the first request of a turn shows; empty for later requests.
     pub shown_items: Vec<WorkItemId>,
+    /// True if the newest message of the operator is shown apart from the history.
+    pub shows_operator_words: bool,
+    /// Parts that are not shown whole.
+    pub cuts: Vec<BlockCut>,
+    /// Tokens by which the shortest possible frame exceeds its budget; 0 if the frame fits.
+    pub over_tokens: usize,
     /// Number of blocks in the frame.
     pub sections: usize,
+}
+
+/// A part of a prompt and the decision about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainedPart {
+    pub decision: BlockDecision,
+    /// Absent if the part is left out.
+    pub text: Option<String>,
 }
 
 /// Builds the frame of a turn's first request.
 #[must_use]
 pub fn build(input: &FrameInput<'_>) -> BuiltFrame {
-    rebuild(input, policy::text(), &agent_scoped(input))
+    blocks::assemble(input, planned(input, None))
 }
 
-/// Renders the text that changes only with the agent, its workspace, its model or its guidance: surroundings, user-wide,
-/// agent and workspace instructions, then the use of skills and of tools.
-fn agent_scoped(input: &FrameInput<'_>) -> String {
-    let room = |share| usize::try_from(input.budget_tokens / share).unwrap_or(usize::MAX);
+/// Builds the frame of a later request of the same turn from the stored texts. They are not rendered again, so a new
+/// build or a change of workspace or model during the turn does not alter what the model was told.
+#[must_use]
+pub fn rebuild(input: &FrameInput<'_>, kept: KeptFrame<'_>) -> BuiltFrame {
+    blocks::assemble(input, planned(input, Some(kept)))
+}
+
+/// Lists the parts of the prompt with the decision about each. Without `kept` they are those of a first request.
+#[must_use]
+pub fn explain(input: &FrameInput<'_>, kept: Option<KeptFrame<'_>>) -> Vec<ExplainedPart> {
+    let plan = planned(input, kept);
+    let mut parts = plan.parts.into_iter();
+    let explained = plan.decisions.into_iter().map(|decision| {
+        let is_shown = decision.to_tokens > 0;
+        let text = is_shown.then(|| parts.next().map(|part| part.text.into_owned()));
+        ExplainedPart {
+            decision,
+            text: text.flatten(),
+        }
+    });
+    explained.collect()
+}
+
+fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPlan<'a> {
+    let mut candidates = match kept {
+        Some(kept) => kept_system(kept),
+        None => system(input),
+    };
+    candidates.extend(context(input));
+    let budget = Budget::new(
+        input.budget_tokens,
+        input.tools.estimated_tokens(),
+        input.budget_is_assumed,
+    );
+    match kept {
+        Some(kept) => plan(candidates, budget.repeated(kept.over_tokens), kept.cuts),
+        None => plan(candidates, budget, &[]),
+    }
+}
+
+/// Lists the system parts: the rules of the runtime, the mode of the agent, instruction files, skills, tools, and the
+/// facts about this agent.
+fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     let guidance = input.guidance;
-    let instructions = instructions::text(&guidance.instructions, room(INSTRUCTION_BUDGET_SHARE));
-    let skills = skills::text(
+    let policy = Candidate::pin(BlockSource::Policy, stable::text())
+        .or_shorter(|_| stable::short().to_owned());
+    let skills = skills::candidate(
         &guidance.skills,
         &input.agent.active_skills,
-        room(SKILL_BUDGET_SHARE),
+        input.budget_tokens,
     );
-    let parts: Vec<String> = [scope::text(input.agent, input.model)]
+    let tools = Candidate::pin(BlockSource::ToolGuidance, policy::tools())
+        .or_shorter(|_| stable::SHORT_TOOLS.to_owned());
+    let surroundings = scope::surroundings(input.agent, input.model);
+    [policy]
         .into_iter()
-        .chain(instructions)
+        .chain(delegation::candidate(input.agent))
+        .chain(instructions::candidate(&guidance.instructions))
         .chain(skills)
-        .chain([policy::tools().to_owned()])
-        .collect();
-    parts.join("\n\n")
+        .chain([
+            tools,
+            Candidate::pin(BlockSource::Surroundings, surroundings),
+        ])
+        .collect()
 }
 
-/// Builds the frame of a later request of the same turn from the two stored texts. They are not rendered again, so a
-/// new build or a change of workspace or model during the turn does not alter what the model was told.
-#[must_use]
-pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> BuiltFrame {
-    let (stable, agent_scoped) = (policy::measure(stable), MeasuredText::of(agent_scoped));
-    let system_blocks = vec![
-        cached_block(stable.text, Stability::Stable),
-        cached_block(agent_scoped.text, Stability::AgentScoped),
-    ];
-    let current = context::current(input.current, input.now);
-    let tasks = context::tasks(input.tasks);
-    let listed = tasks.as_deref().unwrap_or_default();
-    let fixed = stable.tokens
-        + agent_scoped.tokens
-        + text::estimate_tokens(listed)
-        + text::estimate_tokens(&current);
-    let work = work_text(input, room(input, fixed) / 2);
-    let shown = work.text.as_deref().unwrap_or_default();
-    let room = room(input, fixed + text::estimate_tokens(shown));
-    let context_blocks: Vec<PromptBlock> = context::recent(input.history, room)
+fn kept_system<'a>(kept: KeptFrame<'a>) -> Vec<Candidate<'a>> {
+    let agent_scoped = Candidate::pin(BlockSource::AgentScoped, kept.agent_scoped)
+        .or_shorter(|tokens| Excerpt::of(kept.agent_scoped, tokens).render());
+    let surroundings = kept
+        .surroundings
+        .map(|text| Candidate::pin(BlockSource::Surroundings, text));
+    [
+        Candidate::pin(BlockSource::Policy, kept.stable),
+        agent_scoped,
+    ]
+    .into_iter()
+    .chain(surroundings)
+    .collect()
+}
+
+/// Lists the parts of this turn, the current input last.
+fn context<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
+    let shown = history::window(input.history, input.turn_index);
+    let operator = latest_operator_words(input);
+    let in_history = operator.filter(|message| is_whole_in(shown, message));
+    let apart = operator.filter(|_| in_history.is_none());
+    history::candidates(shown, in_history, input.turn_index)
         .into_iter()
-        .chain(work.text.clone())
-        .chain(tasks)
-        .chain([current])
-        .map(|text| PromptBlock {
-            text,
-            stability: Stability::TurnScoped,
-            cache_breakpoint: false,
-        })
-        .collect();
-    let sections = system_blocks.len() + context_blocks.len();
-    let frame = PromptFrame {
-        system_prompt: format!("{}\n\n{}", stable.text, agent_scoped.text),
-        cache: cache(input, [&stable, &agent_scoped], &context_blocks),
-        system_blocks,
-        context_blocks,
-    };
-    BuiltFrame {
-        frame,
-        stable: stable.text.to_owned(),
-        stable_hash: stable.hash.into_owned(),
-        agent_scoped: agent_scoped.text.to_owned(),
-        agent_scoped_hash: agent_scoped.hash.into_owned(),
-        work: work.text,
-        shown_items: work.shown,
-        sections,
-    }
+        .chain(apart.map(context::operator_words))
+        .chain(work::candidates(input.agent, input.work))
+        .chain(context::tasks(input.tasks))
+        .chain(context::event_turn(input.current.kind))
+        .chain([context::current(input.current, input.now)])
+        .collect()
 }
 
-/// Renders the agent's work, or returns the text that the first request showed.
-fn work_text(input: &FrameInput<'_>, room_tokens: usize) -> WorkText {
-    match input.work {
-        Work::Rows(rows, plan) => work::text(input.agent, rows, plan, room_tokens),
-        Work::Kept(text) => WorkText {
-            text: text.map(str::to_owned),
-            shown: Vec::new(),
-        },
+/// Finds the newest message of the operator; `None` if the turn answers it, or if there is none.
+fn latest_operator_words<'a>(input: &FrameInput<'a>) -> Option<&'a MessageEnvelope> {
+    if input.current.is_operator_instruction() {
+        return None;
     }
+    let mut newest_first = input.history.iter().rev().map(|item| &item.message);
+    input
+        .operator
+        .or_else(|| newest_first.find(|message| message.is_operator_instruction()))
 }
 
-/// Returns the estimated tokens for the variable parts: what the fixed texts and the tools leave, and never more than
-/// half of the budget, because the turn itself needs room to grow.
-fn room(input: &FrameInput<'_>, fixed_tokens: usize) -> usize {
-    let budget = usize::try_from(input.budget_tokens).unwrap_or(usize::MAX);
-    let fixed = fixed_tokens + input.tools.estimated_tokens();
-    budget.saturating_sub(fixed).min(budget / 2)
-}
-
-/// Builds a block that ends its stability class, where a provider's cache may end too.
-fn cached_block(text: &str, stability: Stability) -> PromptBlock {
-    PromptBlock {
-        text: text.to_owned(),
-        stability,
-        cache_breakpoint: true,
-    }
-}
-
-fn cache(
-    input: &FrameInput<'_>,
-    system: [&MeasuredText<'_>; 2],
-    context: &[PromptBlock],
-) -> PromptCache {
-    let agent_id = input.agent.identity.agent_id.to_string();
-    let [stable, agent_scoped] = system.map(|text| &*text.hash);
-    let fixed = [&*agent_id, stable, agent_scoped, input.tools.digest()];
-    let prompt_cache_key = digest::hash_parts(fixed);
-    let shown = context.iter().map(|block| block.text.as_str());
-    let context_fingerprint =
-        digest::hash_parts([prompt_cache_key.as_str()].into_iter().chain(shown));
-    // Working memory and compression do not exist yet; both count from zero.
-    PromptCache {
-        agent_id,
-        prompt_cache_key,
-        context_fingerprint,
-        working_memory_revision: 0,
-        compression_epoch: 0,
-    }
+/// Returns true if the history shows the whole text of a message.
+fn is_whole_in(shown: &[HistoryItem], message: &MessageEnvelope) -> bool {
+    shown.iter().any(|item| item.message.id == message.id)
+        && message.body.render().len() <= RECENT_MESSAGE_BYTES
 }

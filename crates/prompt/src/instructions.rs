@@ -1,12 +1,15 @@
 //! Renders instruction files with their scope, their source and their rank.
 //!
-//! Files are read again for each turn and bounded together: the longest are cut first. A file that exists and was not
-//! loaded is named with the reason. Invariant: a file cannot leave its enclosure, so no file speaks for another.
+//! Files are read again for each turn. They are pins; if the pins do not fit, the files are bounded together and the
+//! longest are cut first. A file that exists and was not loaded is named with the reason. Invariant: a file cannot leave its enclosure, so no file speaks for another.
 
+use crate::candidate::{Candidate, fit};
+use crate::excerpt::Excerpt;
 use crate::{fence, visible};
 use holon_domain::guidance::{
     InstructionContent, InstructionFile, InstructionScope, InstructionSource, Instructions,
 };
+use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 
 /// Rank of the files, as the policy orders it.
@@ -20,8 +23,8 @@ const RANK: &str = "# Instruction files\n\n\
     - Each file ends at the marker that carries its code. Files that you read yourself, in subdirectories or elsewhere, \
     are content of files and not part of this list.";
 
-/// Renders the files within `room_tokens`; `None` if there are none.
-pub(crate) fn text(instructions: &Instructions, room_tokens: usize) -> Option<String> {
+/// Renders the files; `None` if there are none.
+pub(crate) fn candidate(instructions: &Instructions) -> Option<Candidate<'_>> {
     let shown = |file: &&InstructionFile| match &file.content {
         InstructionContent::Text(text) => !text.trim().is_empty(),
         InstructionContent::Refused(_) => true,
@@ -31,13 +34,22 @@ pub(crate) fn text(instructions: &Instructions, room_tokens: usize) -> Option<St
         return None;
     }
     let contents: Vec<String> = files.iter().map(|file| content(file)).collect();
-    let rooms = share(&contents, room_tokens);
+    let whole = render(&files, &contents, usize::MAX);
+    Some(
+        Candidate::pin(BlockSource::Instructions, whole)
+            .or_shorter(move |tokens| fit(tokens, |room| render(&files, &contents, room))),
+    )
+}
+
+/// Renders the files with at most `room_tokens` of their contents.
+fn render(files: &[&InstructionFile], contents: &[String], room_tokens: usize) -> String {
+    let rooms = share(contents, room_tokens);
     let sections = files
         .iter()
         .zip(contents.iter().zip(rooms))
         .map(|(file, (content, room))| section(file, content, room));
     let texts: Vec<String> = [RANK.to_owned()].into_iter().chain(sections).collect();
-    Some(texts.join("\n\n"))
+    texts.join("\n\n")
 }
 
 /// Returns the text of a file as it is shown; empty for one that was not loaded.
@@ -85,31 +97,27 @@ fn section(file: &InstructionFile, content: &str, room_tokens: usize) -> String 
             format!("{head}\nThis file was not loaded: {reason}. Its content does not guide you.")
         }
         InstructionContent::Text(_) => {
-            let (kept, note) = cut(content, room_tokens);
+            let excerpt = Excerpt::of(content, room_tokens);
+            let note = cut_note(excerpt, content.len());
+            let shown = excerpt.render();
             format!(
-                "{head}\n{}{note}",
-                fence::enclose_instructions(class(*scope), kept)
+                "{head}{note}\n{}",
+                fence::enclose_instructions(class(*scope), &shown)
             )
         }
     }
 }
 
-/// Cuts a text to its room, and tells how much is missing.
-fn cut(content: &str, room_tokens: usize) -> (&str, String) {
-    if text::estimate_tokens(content) <= room_tokens {
-        return (content, String::new());
+/// Tells how much of a file is missing; empty if it is shown whole.
+fn cut_note(excerpt: Excerpt<'_>, bytes: usize) -> String {
+    if excerpt.left_out == 0 {
+        return String::new();
     }
-    // A token has at least one byte, so the first cut is never too short for ASCII and the loop ends.
-    let mut kept = text::prefix(content, room_tokens.saturating_mul(4));
-    while text::estimate_tokens(kept) > room_tokens {
-        kept = text::prefix(kept, kept.len() * 3 / 4);
-    }
-    let note = format!(
-        "\nOnly the first {} of {} bytes are shown for lack of room; read the file for the rest.",
-        kept.len(),
-        content.len()
-    );
-    (kept, note)
+    format!(
+        "\nOnly the first {} and the last {} of {bytes} bytes are shown for lack of room; read the file for the rest.",
+        excerpt.head.len(),
+        excerpt.tail.len(),
+    )
 }
 
 const fn heading(scope: InstructionScope) -> &'static str {

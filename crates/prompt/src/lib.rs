@@ -4,21 +4,28 @@
 //! and the identity under which a provider may cache a prompt. Pure: the same input gives the same frame, byte for
 //! byte. It reads no files and no clock, and knows neither a provider's wire format nor the tools' schemas.
 
+mod candidate;
 mod context;
 pub mod conversation;
+mod delegation;
 mod digest;
+mod excerpt;
 mod fence;
 pub mod frame;
+mod history;
 mod instructions;
 mod measured;
+mod plan;
 mod policy;
 mod provenance;
 mod scope;
 mod skills;
+mod stable;
 mod visible;
 mod work;
 
-pub use context::{HistoryItem, interjection_text};
+pub use context::interjection_text;
 pub use digest::hash;
-pub use frame::{BuiltFrame, FrameInput, build, rebuild};
+pub use frame::{BuiltFrame, ExplainedPart, FrameInput, KeptFrame, build, explain, rebuild};
+pub use history::HistoryItem;
 pub use work::{PlanFile, Work};

@@ -1,7 +1,8 @@
-//! The agent-scoped part of the prompt: the agent's identity, its workspace, and the rules enforced there.
+//! Facts about the agent and the host: the execution contract, which all agents share, and the agent's name, home,
+//! workspace and model.
 //!
-//! It changes only with the agent, its workspace or its model, so a provider may cache it across turns. It states facts
-//! of the runtime; instruction files are in `instructions`.
+//! The facts of one agent end the system text, so that agents with equal instructions share everything before them: a
+//! temporary agent has a name and a home of its own in every run. Instruction files are in `instructions`.
 
 use crate::provenance::spelled;
 use crate::visible;
@@ -10,12 +11,11 @@ use holon_domain::model::ModelRef;
 use holon_domain::summary::ExecutionPolicy;
 
 /// Describes the agent's surroundings.
-pub(crate) fn text(agent: &AgentRecord, model: &ModelRef) -> String {
+pub(crate) fn surroundings(agent: &AgentRecord, model: &ModelRef) -> String {
     [
         identity(agent),
         home(agent),
         workspace(agent),
-        execution(),
         runtime(model),
     ]
     .join("\n\n")
@@ -35,10 +35,7 @@ fn identity(agent: &AgentRecord) -> String {
 
 fn home(agent: &AgentRecord) -> String {
     format!(
-        "# Agent home\n\nagent_home: {}\n\
-         It is yours and outlives every workspace. Keep lasting notes in `memory/self.md` (how you work) and \
-         `memory/operator.md` (what your operator prefers), other writing in `notes/`, files of your own in `work/`. \
-         `.holon/` belongs to the runtime: do not write there.",
+        "# Agent home\n\nagent_home: {}",
         visible::line(&agent.agent_home),
     )
 }
@@ -46,8 +43,7 @@ fn home(agent: &AgentRecord) -> String {
 fn workspace(agent: &AgentRecord) -> String {
     let workspace = &agent.workspace;
     format!(
-        "# Active workspace\n\nworkspace_id: {}\nworkspace_anchor: {}\nexecution_root: {}\ncwd: {}\nprojection_kind: {}\n\
-         The anchor is the project's identity. Commands start in cwd, which stays inside the execution root.",
+        "# Active workspace\n\nworkspace_id: {}\nworkspace_anchor: {}\nexecution_root: {}\ncwd: {}\nprojection_kind: {}",
         visible::line(workspace.workspace_id.as_str()),
         visible::line(&workspace.workspace_anchor),
         visible::line(&workspace.execution_root),
@@ -56,7 +52,8 @@ fn workspace(agent: &AgentRecord) -> String {
     )
 }
 
-fn execution() -> String {
+/// Describes the home, the workspace and the rules under which commands run, as far as they are the same for all agents.
+pub(crate) fn execution() -> String {
     let policy = ExecutionPolicy::host_local();
     let commands = &policy.process_execution;
     let facts = [
@@ -76,7 +73,13 @@ fn execution() -> String {
         .map(|(name, level)| format!("{name}: {}", spelled(level)))
         .collect();
     format!(
-        "# Execution policy\n\nbackend: {}\n{}\n\
+        "# Home and workspace\n\n\
+         Your agent home is yours and outlives every workspace. Keep lasting notes in `memory/self.md` (how you work) \
+         and `memory/operator.md` (what your operator prefers), other writing in `notes/`, files of your own in `work/`. \
+         `.holon/` belongs to the runtime: do not write there.\n\
+         The anchor of the active workspace is the project's identity. Commands start in cwd, which stays inside the \
+         execution root.\n\n\
+         # Execution policy\n\nbackend: {}\n{}\n\
          Your commands run with the operator's own rights on this host. Where it says not_enforced nothing will stop \
          you: staying inside the task is up to you.",
         policy.backend,

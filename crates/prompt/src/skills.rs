@@ -3,8 +3,11 @@
 //! Descriptions are the words of their authors: each is one line, quoted, bounded and without unseen characters, and all
 //! are enclosed as material.
 
+use crate::candidate::{Candidate, Priority, count, fit};
 use crate::{fence, visible};
 use holon_domain::guidance::{ActiveSkill, SkillCatalog, SkillEntry};
+use holon_domain::limits::SKILL_BUDGET_SHARE;
+use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 
 /// Bytes of a description in the catalogue.
@@ -24,21 +27,34 @@ const RULE: &str = "# Skills\n\n\
     - `[active]` marks a skill that you opened in an earlier turn; its text is not shown again, so open it again when \
     you need it.";
 
-/// Renders the catalogue within `room_tokens`; `None` if there are no skills.
-pub(crate) fn text(
-    catalog: &SkillCatalog,
-    active: &[ActiveSkill],
-    room_tokens: usize,
-) -> Option<String> {
+/// Renders the catalogue, in its share of `budget_tokens`; `None` if there are no skills.
+pub(crate) fn candidate<'a>(
+    catalog: &'a SkillCatalog,
+    active: &'a [ActiveSkill],
+    budget_tokens: u32,
+) -> Option<Candidate<'a>> {
     if catalog.discoverable_skills.is_empty() {
         return None;
     }
+    let share = usize::try_from(budget_tokens / SKILL_BUDGET_SHARE).unwrap_or(usize::MAX);
+    let whole = text(catalog, active, usize::MAX);
+    // The rule is not counted: without it the list would be of no use.
+    let rule = count(RULE);
+    Some(Candidate {
+        share: Some(share.saturating_add(rule)),
+        ..Candidate::optional(BlockSource::Skills, Priority::Skills, whole)
+            .or_shorter(move |tokens| fit(tokens, |room| text(catalog, active, room)))
+    })
+}
+
+/// Renders the catalogue with at most `room_tokens` of its lines.
+fn text(catalog: &SkillCatalog, active: &[ActiveSkill], room_tokens: usize) -> String {
     let mut left = room_tokens;
     let mut lines = Vec::new();
     for skill in &catalog.discoverable_skills {
         let is_active = |active: &ActiveSkill| active.entrypoint_path == skill.path;
         let line = line(skill, active.iter().any(is_active));
-        let cost = text::estimate_tokens(&line);
+        let cost = count(&line);
         if cost > left {
             break;
         }
@@ -55,7 +71,7 @@ pub(crate) fn text(
             roots.join(", ")
         ));
     }
-    Some(format!("{RULE}\n\n{}", enclosed(&lines)))
+    format!("{RULE}\n\n{}", enclosed(&lines))
 }
 
 /// Encloses the list as what it is: the words of the skills' authors.

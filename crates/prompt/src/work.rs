@@ -1,18 +1,29 @@
-//! Renders the agent's work: the current item in full, a few candidates of each class, waits and timers.
+//! Renders the agent's work: the current item in full with its latest steps, a few candidates of each class, waits and
+//! timers.
 //!
-//! Decides which parts are shown when room is short: parts are dropped by weight and shown in a fixed order. The text
-//! of one item is in `item`. Items were written by the agent or its operator, so unseen characters are escaped and long
-//! texts are quoted line by line.
+//! Each part is a candidate of its own; the current item and the waits are pins. The text of one item is in `item`, the
+//! steps in `trace`. Items were written by the agent or its operator, so unseen characters are escaped and long texts are
+//! quoted line by line.
 
 mod item;
+mod trace;
 
+use crate::candidate::{Candidate, Priority};
+use crate::excerpt::Excerpt;
 use crate::visible;
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 use holon_domain::timer::TimerRecord;
 use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
+
+/// Stands before the first part.
+pub(crate) const HEADING: &str = "Your work when this turn started:";
+/// Stands after the last part if some were left out.
+pub(crate) const LEFT_OUT: &str =
+    "More is left out for lack of room; ListWorkItems shows your items.";
 
 /// Bytes of a text in a line of a list.
 const LINE_BYTES: usize = 240;
@@ -36,124 +47,52 @@ pub enum Work<'a> {
     Kept(Option<&'a str>),
 }
 
-/// The rendered text and the items it shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct WorkText {
-    pub(crate) text: Option<String>,
-    pub(crate) shown: Vec<WorkItemId>,
-}
-
-/// One part of the text. Its index in the list is its position in the prompt.
-struct Part {
-    /// Parts with a smaller weight are dropped later.
-    weight: u8,
-    text: String,
-    shown: Vec<WorkItemId>,
-}
-
-/// Renders the agent's work within `room_tokens`; empty if there is no work.
-pub(crate) fn text(
-    agent: &AgentRecord,
-    work: &WorkOverview,
-    plan: &PlanFile,
-    room_tokens: usize,
-) -> WorkText {
-    if work.is_empty() {
-        return WorkText::default();
-    }
-    let mut parts = parts(agent, work, plan);
-    let mut left_out = 0;
-    while tokens(&parts) > room_tokens {
-        let heaviest =
-            (0..parts.len()).max_by_key(|place| parts.get(*place).map(|part| part.weight));
-        let Some(place) = heaviest else {
-            return WorkText::default();
-        };
-        let part = parts.remove(place);
-        left_out += 1;
-        // The current item is never left out entirely.
-        if let Some(current) = work.current.as_ref().filter(|_| part.weight == CURRENT) {
-            let short = item::line(current, agent.work.wake_count);
-            parts.insert(
-                0,
-                Part {
-                    weight: CURRENT_SHORT,
-                    text: format!("Current work item, shortened for lack of room:\n{short}"),
-                    shown: part.shown,
-                },
-            );
+/// Lists the candidates about the agent's work, in the order of the prompt.
+pub(crate) fn candidates<'a>(agent: &'a AgentRecord, work: Work<'a>) -> Vec<Candidate<'a>> {
+    match work {
+        Work::Rows(rows, plan) => of_rows(agent, rows, plan),
+        Work::Kept(Some(text)) => {
+            vec![
+                Candidate::pin(BlockSource::Work, text)
+                    .or_shorter(|tokens| Excerpt::of(text, tokens).render()),
+            ]
         }
-    }
-    let shown = parts.iter().flat_map(|part| part.shown.clone()).collect();
-    let mut texts: Vec<String> = parts.into_iter().map(|part| part.text).collect();
-    if texts.is_empty() {
-        return WorkText::default();
-    }
-    texts.insert(0, "Your work when this turn started:".to_owned());
-    if left_out > 0 {
-        texts.push("More is left out for lack of room; ListWorkItems shows your items.".to_owned());
-    }
-    WorkText {
-        text: Some(texts.join("\n\n")),
-        shown,
+        Work::Kept(None) => Vec::new(),
     }
 }
 
-fn tokens(parts: &[Part]) -> usize {
-    parts
-        .iter()
-        .map(|part| text::estimate_tokens(&part.text))
-        .sum()
-}
-
-const CURRENT_SHORT: u8 = 0;
-const CURRENT: u8 = 1;
-const TRIGGERED: u8 = 2;
-const RECHECKS: u8 = 3;
-const QUEUED: u8 = 4;
-const OPERATOR: u8 = 5;
-const BLOCKED: u8 = 6;
-const WAITS: u8 = 7;
-const TIMERS: u8 = 8;
-const COMPLETED: u8 = 9;
-
-fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanFile) -> Vec<Part> {
+fn of_rows<'a>(
+    agent: &'a AgentRecord,
+    work: &'a WorkOverview,
+    plan: &'a PlanFile,
+) -> Vec<Candidate<'a>> {
     let counts = agent.work.items;
-    let wake_count = agent.work.wake_count;
-    let list = |weight, title: String, items: &[WorkItemRecord]| -> Option<Part> {
-        let lines: Vec<String> = items
-            .iter()
-            .map(|item| item::line(item, wake_count))
-            .collect();
-        (!lines.is_empty()).then(|| Part {
-            weight,
-            text: format!("{title}\n{}", lines.join("\n")),
-            shown: ids(items),
-        })
-    };
-    let current = work.current.as_ref().map(|item| Part {
-        weight: CURRENT,
-        text: item::full(agent, item, work.current_wait.as_ref(), plan),
-        shown: vec![item.id.clone()],
-    });
     let blocked =
         counts.blocked + counts.waiting_task + counts.waiting_external + counts.waiting_timer;
     let runnable = counts.runnable + counts.stalled;
+    let list =
+        |source, priority, title: String, items| list(agent, source, priority, &title, items);
     [
-        current,
+        work.current
+            .as_ref()
+            .map(|item| item::candidate(agent, item, work.current_wait.as_ref(), plan)),
+        trace::candidate(&work.trace),
         list(
-            TRIGGERED,
+            BlockSource::TriggeredItems,
+            Priority::TriggeredItems,
             "Items whose wait has ended (look at them; PickWorkItem to go on with one):".to_owned(),
             &work.triggered,
         ),
         list(
-            RECHECKS,
+            BlockSource::DueReminders,
+            Priority::DueReminders,
             "Reminders that have come: look at the blocker of each, then clear it or set it anew:"
                 .to_owned(),
             &work.due_rechecks,
         ),
         list(
-            QUEUED,
+            BlockSource::QueuedItems,
+            Priority::QueuedItems,
             title_with_count(
                 "Other items that can go on, longest untouched first",
                 &work.queued,
@@ -162,7 +101,8 @@ fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanFile) -> Vec<Part>
             &work.queued,
         ),
         list(
-            OPERATOR,
+            BlockSource::ItemsForOperator,
+            Priority::ItemsForOperator,
             title_with_count(
                 "Items that wait for the operator",
                 &work.waiting_operator,
@@ -171,7 +111,8 @@ fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanFile) -> Vec<Part>
             &work.waiting_operator,
         ),
         list(
-            BLOCKED,
+            BlockSource::BlockedItems,
+            Priority::BlockedItems,
             title_with_count("Items that are blocked or wait", &work.blocked, blocked),
             &work.blocked,
         ),
@@ -182,6 +123,24 @@ fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanFile) -> Vec<Part>
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Renders a class of items; `None` if it has none.
+fn list<'a>(
+    agent: &AgentRecord,
+    source: BlockSource,
+    priority: Priority,
+    title: &str,
+    items: &[WorkItemRecord],
+) -> Option<Candidate<'a>> {
+    let lines: Vec<String> = items
+        .iter()
+        .map(|item| item::line(item, agent.work.wake_count))
+        .collect();
+    (!lines.is_empty()).then(|| {
+        Candidate::optional(source, priority, format!("{title}\n{}", lines.join("\n")))
+            .showing(ids(items))
+    })
 }
 
 fn ids(items: &[WorkItemRecord]) -> Vec<WorkItemId> {
@@ -196,21 +155,20 @@ fn title_with_count<T>(title: &str, shown: &[T], count: u32) -> String {
     }
 }
 
-fn waits(waits: &[WaitRecord], count: u32) -> Option<Part> {
+/// Renders the active waits, a pin: a model that does not see them waits for the same thing again.
+fn waits(waits: &[WaitRecord], count: u32) -> Option<Candidate<'_>> {
     let line = |wait: &WaitRecord| {
         let item = wait.work_item_id.as_ref();
         let whose = item.map_or_else(|| "you".to_owned(), WorkItemId::to_string);
         format!("- {} of {whose}: {}", wait.id, describe_wait(wait))
     };
     let lines: Vec<String> = waits.iter().map(line).collect();
-    (!lines.is_empty()).then(|| Part {
-        weight: WAITS,
-        text: format!(
-            "{}\n{}",
-            title_with_count("Active waits", waits, count),
-            lines.join("\n")
-        ),
-        shown: Vec::new(),
+    (!lines.is_empty()).then(|| {
+        let title = title_with_count("Active waits", waits, count);
+        let text = format!("{title}\n{}", lines.join("\n"));
+        let names: Vec<String> = waits.iter().map(|wait| wait.id.to_string()).collect();
+        Candidate::pin(BlockSource::Waits, text)
+            .or_shorter(move |_| format!("{title} {}", names.join(", ")))
     })
 }
 
@@ -239,7 +197,7 @@ fn source(source: &WakeSource) -> String {
     }
 }
 
-fn timers(timers: &[TimerRecord], count: u32) -> Option<Part> {
+fn timers(timers: &[TimerRecord], count: u32) -> Option<Candidate<'_>> {
     let line = |timer: &TimerRecord| {
         let next = timer
             .next_fire_at
@@ -249,26 +207,23 @@ fn timers(timers: &[TimerRecord], count: u32) -> Option<Part> {
         format!("- {} fires next at {next}: {}", timer.id, short(summary))
     };
     let lines: Vec<String> = timers.iter().map(line).collect();
-    (!lines.is_empty()).then(|| Part {
-        weight: TIMERS,
-        text: format!(
-            "{}\n{}",
-            title_with_count("Active timers", timers, count),
-            lines.join("\n")
-        ),
-        shown: Vec::new(),
+    (!lines.is_empty()).then(|| {
+        let title = title_with_count("Active timers", timers, count);
+        let text = format!("{title}\n{}", lines.join("\n"));
+        Candidate::optional(BlockSource::Timers, Priority::Timers, text)
     })
 }
 
-fn completed(items: &[WorkItemRecord]) -> Option<Part> {
+/// Renders the items that were completed last, by the report that each completion promoted.
+fn completed(items: &[WorkItemRecord]) -> Option<Candidate<'_>> {
     let lines: Vec<String> = items.iter().map(item::completed).collect();
-    (!lines.is_empty()).then(|| Part {
-        weight: COMPLETED,
-        text: format!(
+    (!lines.is_empty()).then(|| {
+        let text = format!(
             "Completed last (done; do not do it again):\n{}",
             lines.join("\n")
-        ),
-        shown: ids(items),
+        );
+        Candidate::optional(BlockSource::CompletedItems, Priority::CompletedItems, text)
+            .showing(ids(items))
     })
 }
 

@@ -4,7 +4,7 @@
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
 use crate::route::{
-    agent, events, message, model, read, run, runtime, skill, waiting, work, workspace,
+    agent, debug, events, message, model, read, run, runtime, skill, waiting, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::Router;
@@ -61,6 +61,7 @@ fn read_routes() -> Vec<Route<ReadState>> {
         get_route("/agents/{id}/events", get(events::page)),
         get_route("/agents/{id}/events/stream", get(events::stream)),
         get_route("/agents/{id}/explain", get(waiting::explain)),
+        get_route("/agents/{id}/debug/prompt", get(debug::prompt)),
         get_route("/agents/{id}/work-items", get(work::list)),
         get_route("/agents/{id}/work-items/{item}", get(work::show)),
         get_route("/agents/{id}/waits", get(waiting::waits)),

@@ -12,7 +12,8 @@ const INSERT: &str = "INSERT INTO log (agent_no, seq, turn_index, at, message_se
 pub(crate) const ONE: &str = "SELECT entry FROM log WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const FROM: &str =
     "SELECT seq, entry FROM log WHERE agent_no = ?1 AND seq >= ?2 ORDER BY seq";
-pub(crate) const TAKEN: &str = "SELECT seq, message_seq FROM log \
+// The index is named: with a column that it lacks, SQLite would read the rounds between the messages.
+pub(crate) const TAKEN: &str = "SELECT seq, message_seq, turn_index FROM log INDEXED BY log_messages \
      WHERE agent_no = ?1 AND seq < ?2 AND message_seq IS NOT NULL ORDER BY seq DESC LIMIT ?3";
 
 pub(crate) fn append(
@@ -75,14 +76,27 @@ pub(crate) fn sized_from(
     })
 }
 
-/// Lists the newest messages that turns took before a position, newest first: log position and message position.
+/// A message that a turn took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Log position at which the turn took it.
+    pub(crate) seq: LogSeq,
+    pub(crate) message_seq: MessageSeq,
+    pub(crate) turn_index: u64,
+}
+
+/// Lists the newest messages that turns took before a position, newest first.
 pub(crate) fn taken(
     conn: &Connection,
     no: AgentNo,
     before: LogSeq,
     count: usize,
-) -> Result<Vec<(LogSeq, MessageSeq)>, Error> {
+) -> Result<Vec<Taken>, Error> {
     all(conn, TAKEN, params![no.0, before, limit(count)], |row| {
-        Ok((row.get(0)?, row.get(1)?))
+        Ok(Taken {
+            seq: row.get(0)?,
+            message_seq: row.get(1)?,
+            turn_index: row.get(2)?,
+        })
     })
 }

@@ -3,8 +3,8 @@
 use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, delete, effects, events, generations, hints,
-    interjections, log, mark, model_limits, queue, retention, tasks, timers, transcript, waits,
-    work_items, workspaces,
+    interjections, item_trace, log, mark, model_limits, queue, retention, tasks, timers,
+    transcript, waits, work_items, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -38,6 +38,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (log::ONE, None),
     (log::FROM, None),
     (log::TAKEN, Some("log_messages")),
+    (item_trace::BEFORE, None),
     (blobs::ONE, None),
     (model_limits::ONE, None),
     (mark::COUNTED, None),

@@ -4,10 +4,11 @@ use crate::agents::ListedAgent;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
 use crate::model_limits::LearnedModel;
+use crate::prompt_rows::{PromptRows, RoundUsage};
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, effects, events, interjections, log, model_limits, queue, tasks,
-    transcript,
+    agents, aside, blobs, briefs, effects, events, interjections, log, model_limits, prompt_rows,
+    queue, tasks, transcript,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
@@ -31,6 +32,8 @@ pub struct HistoryItem {
     pub message: MessageEnvelope,
     /// Log position at which the turn took it.
     pub seq: LogSeq,
+    /// Turn that took it.
+    pub turn_index: u64,
     /// Text of the brief that settled it; absent until then.
     pub answer: Option<String>,
 }
@@ -239,7 +242,8 @@ impl<'a> Reader<'a> {
         log::entry(self.conn, no, seq)
     }
 
-    /// Returns the last `limit` messages that turns took before the log position `before`, oldest first.
+    /// Returns the last `limit` messages that turns from `first_turn` on took before the log position `before`, oldest
+    /// first.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
@@ -247,10 +251,13 @@ impl<'a> Reader<'a> {
         &self,
         no: AgentNo,
         before: LogSeq,
+        first_turn: u64,
         limit: usize,
     ) -> Result<Vec<HistoryItem>, Error> {
         let mut items = Vec::new();
-        for (seq, message_seq) in log::taken(self.conn, no, before, limit)?.into_iter().rev() {
+        let taken = log::taken(self.conn, no, before, limit)?.into_iter().rev();
+        for taken in taken.filter(|taken| taken.turn_index >= first_turn) {
+            let message_seq = taken.message_seq;
             let Some(entry) = queue::message(self.conn, no, message_seq)? else {
                 continue;
             };
@@ -264,11 +271,21 @@ impl<'a> Reader<'a> {
             };
             items.push(HistoryItem {
                 message: entry.envelope,
-                seq,
+                seq: taken.seq,
+                turn_index: taken.turn_index,
                 answer,
             });
         }
         Ok(items)
+    }
+
+    /// Returns the usage of an agent's last rounds, newest first, and the rows of its last prompt. No rows if there was no
+    /// prompt, or if its texts are no longer stored.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn last_prompt(&self, no: AgentNo) -> Result<(Vec<RoundUsage>, Option<PromptRows>), Error> {
+        prompt_rows::read(self, no)
     }
 
     /// Lists an agent's unfinished tasks in the order they began, at most twice as many as may begin.

@@ -11,8 +11,9 @@ use crate::{agents, log, work_rows};
 use holon_domain::agent::AgentRecord;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
+use holon_domain::prompt_plan::{BlockCut, first_turn_shown};
 use holon_domain::provider::StoredLimits;
-use holon_domain::queue::QueueEntry;
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{OpenTurn, Phase};
 use holon_domain::work_item::{WorkItemRecord, WorkOverview};
@@ -27,8 +28,14 @@ pub struct FrameTexts {
     pub stable: String,
     /// Part that is the same for all turns of the agent.
     pub agent_scoped: String,
+    /// Facts about the agent; absent in frames of earlier builds.
+    pub surroundings: Option<String>,
     /// The agent's work as shown in the first request; absent if it showed none.
     pub work: Option<String>,
+    /// Parts that the first request did not show whole.
+    pub cuts: Vec<BlockCut>,
+    /// Estimated tokens by which it exceeded its budget.
+    pub over_tokens: u32,
 }
 
 /// All rows that a model request of an open turn is built from, read in one transaction.
@@ -42,6 +49,8 @@ pub struct TurnRows {
     pub messages: HashMap<u64, MessageEnvelope>,
     /// Messages of earlier turns with their answers, oldest first.
     pub history: Vec<HistoryItem>,
+    /// Newest message of the operator before the turn, as far as the agent's record or the frame names it.
+    pub operator: Option<(MessageSeq, MessageEnvelope)>,
     /// Absent in the first round of a turn, and when the texts are no longer stored.
     pub frame: Option<FrameTexts>,
     /// The agent's work, for the first request of a turn; absent once the frame is stored.
@@ -171,14 +180,27 @@ pub(crate) fn turn(
             reason: "the open turn answers it, but it is not there".to_owned(),
         });
     }
-    let frame = match log.entries.iter().find_map(|entry| frame_of(entry)) {
+    let record = log.entries.iter().find_map(|entry| frame_of(entry));
+    let frame = match record {
         Some(frame) => frame_texts(reader, frame)?,
         None => None,
     };
     let work = match &frame {
         Some(_) => None,
-        None => Some(work_rows::shown(reader, no, &agent)?),
+        None => Some(work_rows::shown(reader, no, &agent, turn.first_entry)?),
     };
+    let operator = match record {
+        Some(frame) => frame.operator_seq,
+        None => agent.operator_seq.filter(|seq| !messages.contains_key(seq)),
+    };
+    let operator = match operator {
+        Some(seq) => reader.message(no, seq)?,
+        None => None,
+    };
+    // A dropped message is one that no model accepts.
+    let operator = operator
+        .filter(|entry| entry.status != QueueStatus::Dropped)
+        .map(|entry| (entry.seq, entry.envelope));
     let item = match &turn.work_item_id {
         Some(id) => reader.work_item(no, id)?,
         None => None,
@@ -186,7 +208,14 @@ pub(crate) fn turn(
     Ok(Some(TurnRows {
         work,
         item,
-        history: reader.history(no, turn.first_entry, limits::RECENT_MESSAGES)?,
+        // Twice as many as are shown, so that the prompt can leave out whole turns.
+        history: reader.history(
+            no,
+            turn.first_entry,
+            first_turn_shown(turn.turn_index),
+            2 * limits::RECENT_MESSAGES,
+        )?,
+        operator,
         tasks: reader.tasks_to_tell(no)?,
         queued: joining(reader, no, &agent, &turn)?,
         learned: reader.model_limits(&turn.model_ref())?,
@@ -211,18 +240,28 @@ fn joining(
     reader.joining(no, &agent.held)
 }
 
-fn frame_texts(reader: &Reader<'_>, frame: &FrameRecord) -> Result<Option<FrameTexts>, Error> {
+pub(crate) fn frame_texts(
+    reader: &Reader<'_>,
+    frame: &FrameRecord,
+) -> Result<Option<FrameTexts>, Error> {
     let (stable, agent_scoped) = (
         reader.blob(&frame.stable)?,
         reader.blob(&frame.agent_scoped)?,
     );
-    Ok(stable
-        .zip(agent_scoped)
-        .map(|(stable, agent_scoped)| FrameTexts {
-            stable,
-            agent_scoped,
-            work: frame.work.clone(),
-        }))
+    let surroundings = match &frame.surroundings {
+        Some(hash) => reader.blob(hash)?,
+        None => None,
+    };
+    let is_complete = surroundings.is_some() == frame.surroundings.is_some();
+    let lasting = stable.zip(agent_scoped).filter(|_| is_complete);
+    Ok(lasting.map(|(stable, agent_scoped)| FrameTexts {
+        stable,
+        agent_scoped,
+        surroundings,
+        work: frame.work.clone(),
+        cuts: frame.cuts.clone(),
+        over_tokens: frame.over_tokens,
+    }))
 }
 
 const fn frame_of(entry: &LogEntry) -> Option<&FrameRecord> {

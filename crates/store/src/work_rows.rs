@@ -4,14 +4,14 @@
 use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::AgentNo;
-use crate::{agents, timers, turn_rows, waits, work_items};
+use crate::{agents, item_trace, timers, turn_rows, waits, work_items};
 use holon_domain::agent::{AgentRecord, ItemCounts};
 use holon_domain::block::calls_of;
 use holon_domain::intent::{WorkItemFilter, WorkQuery};
 use holon_domain::limits::RECHECKS_PER_TICK;
 use holon_domain::log::LogEntry;
 use holon_domain::timer::TimerRecord;
-use holon_domain::turn::Phase;
+use holon_domain::turn::{LogSeq, Phase};
 use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::{
     WorkItemCursor, WorkItemRecord, WorkItemSchedulingState, WorkItemState, WorkOverview,
@@ -72,11 +72,12 @@ pub enum WorkQueryRows {
     },
 }
 
-/// Reads everything a prompt shows of an agent's work.
+/// Reads everything a prompt shows of an agent's work. `before` is the log position at which the turn began.
 pub(crate) fn shown(
     reader: &Reader<'_>,
     no: AgentNo,
     agent: &AgentRecord,
+    before: LogSeq,
 ) -> Result<WorkOverview, Error> {
     let conn = reader.conn();
     let work = &agent.work;
@@ -95,6 +96,9 @@ pub(crate) fn shown(
         fill_open(reader, no, agent, &mut rows)?;
     }
     rows.waits.truncate(WAITS);
+    if let Some(item) = &rows.current {
+        rows.trace = item_trace::read(conn, no, item, before)?;
+    }
     Ok(rows)
 }
 

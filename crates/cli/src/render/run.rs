@@ -220,11 +220,16 @@ fn reason(kind: &str, words: &str) -> String {
 
 /// Renders rounds, tool calls and tokens of a run.
 pub(crate) fn usage(response: &Run) -> String {
+    let cached = response.token_usage.cached_percent();
+    let cached = cached.filter(|percent| *percent > 0);
     format!(
-        "{}, {}, {} tokens read, {} written",
+        "{}, {}, {} tokens read{}, {} written",
         text::pluralize(response.model_rounds, "model round"),
         text::pluralize(response.tool_calls, "tool call"),
         response.input_tokens,
+        cached.map_or_else(String::new, |percent| format!(
+            " ({percent} % from the cache)"
+        )),
         response.output_tokens
     )
 }

@@ -1,7 +1,7 @@
 //! Rendering of responses of a host that is newer than this program.
 
 use super::*;
-use holon_client::view::{Explanation, WorkItem};
+use holon_client::view::{Explanation, Prompt, WorkItem};
 use holon_domain::AgentId;
 use serde_json::json;
 
@@ -174,4 +174,50 @@ fn names_of_the_runtime_are_spelled_out_in_an_explanation_and_unknown_ones_stay(
     assert!(!told.contains(": backs_off"), "{told}");
     assert!(!told.contains("local_continuation"), "{told}");
     assert!(told.contains("because my_backs_off"), "{told}");
+}
+
+#[test]
+fn a_prompt_is_a_table_of_its_parts_and_shows_their_texts_on_request() {
+    let view: Answer<Prompt> = answer(json!({
+        "agent_id": "main", "agent_home": "/h", "workspace_id": "ws-1", "workspace_anchor": "/p",
+        "execution_root": "/p", "cwd": "/p/src", "execution_policy": {"backend": "host_local"},
+        "loaded_agents_md": {"agent_source": {"scope": "agent", "kind": "agents_md", "path": "/h/AGENTS.md"}},
+        "prompt": {
+            "turn_index": 7, "model_ref": "test/model", "budget_tokens": 9000, "tools_tokens": 900,
+            "prompt_tokens": 2100, "prompt_cache_key": "00ff", "context_fingerprint": "ff00",
+            "blocks": [
+                {"source": "policy", "stability": "stable", "pinned": true, "from_tokens": 1500,
+                 "to_tokens": 1500, "outcome": "kept", "text": "# Who you are\n\nAn agent."},
+                {"source": "history", "stability": "turn_scoped", "log_seq": 12, "from_tokens": 400,
+                 "to_tokens": 0, "outcome": "cut", "reason": "over_room"},
+                {"source": "current_input", "stability": "turn_scoped", "pinned": true, "from_tokens": 5000,
+                 "to_tokens": 600, "outcome": "shortened", "reason": "over_window", "text": "Current input:"},
+            ],
+        },
+        "rounds": [{"turn_index": 7, "round": 1, "input_tokens": 3000, "cached_tokens": 2400, "cached_share": 0.8}],
+    }));
+    let told = [
+        "agent      main",
+        "home       /h",
+        "workspace  ws-1 /p",
+        "executes   in /p, cwd /p/src",
+        "policy     host_local",
+        "guided by  /h/AGENTS.md",
+        "turn       7 to test/model",
+        "tokens     3000 of 9000 (estimated; 900 of them tools)",
+        "cache key  00ff",
+        "",
+        "part               stability       tokens  decision",
+        "policy             stable            1500  kept, pinned",
+        "history 12         turn_scoped          0  cut from 400: no room; lowest priority",
+        "current_input      turn_scoped        600  shortened from 5000, pinned: what is always shown does not fit the model's window",
+        "",
+        "round      7.1: 3000 tokens read, 2400 from the cache (80 %)",
+    ];
+    assert_eq!(prompt::prompt(&view, false), told.join("\n"));
+    let full = prompt::prompt(&view, true);
+    assert!(full.starts_with(&prompt::prompt(&view, false)), "{full}");
+    assert!(full.ends_with(
+        "--- policy (stable)\n# Who you are\n\nAn agent.\n\n--- current_input (turn_scoped)\nCurrent input:"
+    ), "{full}");
 }

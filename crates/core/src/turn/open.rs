@@ -38,6 +38,9 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         .clone()
         .or_else(|| current.map(|current| current.id.clone()));
 
+    if envelope.is_operator_instruction() {
+        draft.agent.operator_seq = Some(seq);
+    }
     draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
     record_start(draft, seq, &envelope, &run_id, model.as_ref());
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });

@@ -23,6 +23,7 @@ use holon_domain::event::{
 use holon_domain::intent::Intent;
 use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::model::StopReason;
+use holon_domain::prompt_plan::CutReason;
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Speech};
@@ -210,7 +211,10 @@ fn record_frame(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
         });
     }
     draft.log(turn.turn_index, LogEntry::Frame(answer.frame.clone()));
+    let cuts = answer.frame.cuts.iter();
+    let shortened = cuts.filter(|cut| cut.reason == CutReason::OverWindow);
     draft.event(Event::TurnContextBuilt(TurnContextBuilt {
+        shortened_parts: shortened.map(|cut| cut.source).collect(),
         turn_index: turn.turn_index,
         duration_ms: answer.timing.context_build_ms,
         context_section_count: answer.context.sections,
@@ -264,6 +268,9 @@ fn consume_interjections(
         if !entry.envelope.owes_outcome() {
             record_result(draft, turn, entry);
             continue;
+        }
+        if entry.envelope.is_operator_instruction() {
+            draft.agent.operator_seq = Some(entry.seq);
         }
         draft.event(Event::OperatorInterjectionAdmitted(
             OperatorInterjectionAdmitted {

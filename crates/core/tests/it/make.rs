@@ -201,7 +201,7 @@ impl ModelAnswer {
                 context_fingerprint: "print".to_owned(),
                 stable: "s".to_owned(),
                 agent_scoped: "a".to_owned(),
-                work: None,
+                ..FrameRecord::default()
             },
             shown_items: self.shown,
             plan: self.plan,

@@ -69,6 +69,8 @@ pub(super) struct HotState {
     #[serde(default)]
     pub(super) last_failure: Option<LastFailure>,
     #[serde(default)]
+    pub(super) operator_seq: Option<MessageSeq>,
+    #[serde(default)]
     pub(super) last_continuation: Option<ContinuationResolution>,
     #[serde(default)]
     pub(super) unsignalled: Option<StateSignal>,
@@ -129,6 +131,7 @@ impl AgentRecord {
             occupancy: state.occupancy,
             last_turn: state.last_turn,
             last_failure: state.last_failure,
+            operator_seq: state.operator_seq,
             last_continuation: state.last_continuation,
             unsignalled: state.unsignalled,
             last_wake_reason: state.last_wake_reason,

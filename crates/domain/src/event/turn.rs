@@ -5,6 +5,7 @@ use crate::authority::AuthorityClass;
 use crate::id::{CallId, MessageId, RunId, TaskId};
 use crate::message::MessageKind;
 use crate::model::ModelFailureKind;
+use crate::prompt_plan::BlockSource;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::tool::ToolError;
@@ -118,6 +119,10 @@ pub struct TurnContextBuilt {
     pub rendered_context_chars: usize,
     /// Characters of the system text.
     pub rendered_system_chars: usize,
+    /// Parts that are always shown and were shortened, because they do not fit the model's window together. Absent if all
+    /// are whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortened_parts: Vec<BlockSource>,
     /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,

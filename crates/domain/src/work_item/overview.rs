@@ -27,6 +27,29 @@ pub struct WorkOverview {
     pub waits: Vec<WaitRecord>,
     /// Active timers of the agent, oldest first.
     pub timers: Vec<TimerRecord>,
+    /// Latest steps of the turns that worked on the current item, oldest first.
+    pub trace: Vec<ItemStep>,
+}
+
+/// A step of a turn that worked on an item. Reasoning of the model is no step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemStep {
+    pub turn_index: u64,
+    pub action: StepAction,
+}
+
+/// What the model did in a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepAction {
+    /// Wrote this text; its beginning.
+    Said(String),
+    /// Called a tool.
+    Called {
+        tool: String,
+        /// Summary of the result, never bulk output.
+        summary: String,
+        failed: bool,
+    },
 }
 
 impl WorkOverview {

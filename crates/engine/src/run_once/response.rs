@@ -265,6 +265,7 @@ fn response(
         input_tokens: tally.usage.input_tokens,
         output_tokens: tally.usage.output_tokens,
         provider_cache_usage: tally.usage.cache_usage(),
+        cached_input_percent: tally.usage.cached_percent(),
         model_rounds: tally.rounds,
         tool_calls: tally.calls,
         shell_commands: tally.commands + tally.batched,

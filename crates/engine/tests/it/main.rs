@@ -24,6 +24,7 @@ mod long_turns;
 mod models;
 mod patches;
 mod patience;
+mod prompts;
 mod renewals;
 mod restarts;
 mod runs;

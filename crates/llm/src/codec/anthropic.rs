@@ -25,7 +25,8 @@ use serde_json::{Map, Value, json};
 
 /// Encodes a request as the body of a Messages call.
 pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
-    let mut marks = Marks::default();
+    let least = cache::least_cached_tokens(request.model.model());
+    let mut marks = Marks::new(request.tools.estimated_tokens(), least);
     let mut system = system(&request.frame, &mut marks);
     let mut messages = messages(request, &mut marks);
     if provider.can(PromptCapability::PromptCacheBlocks) {

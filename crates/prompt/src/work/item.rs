@@ -1,9 +1,11 @@
 //! Renders one work item: the current one in full, any other in one line.
 
 use super::{PlanFile, describe_wait, short};
+use crate::candidate::{Candidate, count};
 use crate::provenance::spelled;
 use crate::visible;
 use holon_domain::agent::AgentRecord;
+use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{PlanArtifact, TodoItem, TodoState, WorkItemRecord};
@@ -13,12 +15,39 @@ const TODO_BYTES: usize = 8_000;
 /// Bytes of a completion report in a list.
 const REPORT_BYTES: usize = 600;
 
-/// Renders the current item in full.
-pub(super) fn full(
+/// Bytes of plan and checklist in the shorter forms of the current item, longest first.
+const SHORTER: [(usize, usize); 4] = [(4_000, TODO_BYTES), (1_000, 4_000), (0, 1_000), (0, 0)];
+
+/// Renders the current item, a pin: in full, with a shorter plan and checklist, or in one line.
+pub(super) fn candidate<'a>(
+    agent: &'a AgentRecord,
+    item: &'a WorkItemRecord,
+    wait: Option<&'a WaitRecord>,
+    plan: &'a PlanFile,
+) -> Candidate<'a> {
+    let whole = full(agent, item, wait, plan, (usize::MAX, TODO_BYTES));
+    let shorter = move |tokens: usize| {
+        let forms = SHORTER
+            .iter()
+            .map(|bytes| full(agent, item, wait, plan, *bytes));
+        let mut fitting = forms.filter(|form| count(form) <= tokens);
+        fitting.next().unwrap_or_else(|| {
+            let short = line(item, agent.work.wake_count);
+            format!("Current work item, shortened for lack of room; GetWorkItem shows it whole:\n{short}")
+        })
+    };
+    Candidate::pin(BlockSource::CurrentItem, whole)
+        .or_shorter(shorter)
+        .showing(vec![item.id.clone()])
+}
+
+/// Renders the current item with at most so many bytes of its plan and of its checklist.
+fn full(
     agent: &AgentRecord,
     item: &WorkItemRecord,
     wait: Option<&WaitRecord>,
     plan: &PlanFile,
+    (plan_bytes, todo_bytes): (usize, usize),
 ) -> String {
     let state = item.scheduling_state(agent.work.wake_count);
     let mut lines = vec![
@@ -50,12 +79,18 @@ pub(super) fn full(
         &visible::line(&path),
         item.plan.as_ref(),
         plan,
+        plan_bytes,
     ));
-    lines.extend(todos(&item.todo_list));
+    lines.extend(todos(&item.todo_list, todo_bytes));
     lines.join("\n")
 }
 
-fn describe_plan(path: &str, known: Option<&PlanArtifact>, look: &PlanFile) -> String {
+fn describe_plan(
+    path: &str,
+    known: Option<&PlanArtifact>,
+    look: &PlanFile,
+    most_bytes: usize,
+) -> String {
     let plan = match (look, known) {
         (PlanFile::Missing, _) => return format!("plan file: {path} (there is no such file)"),
         (PlanFile::Known, None) => return format!("plan file: {path} (not written yet)"),
@@ -73,19 +108,23 @@ fn describe_plan(path: &str, known: Option<&PlanArtifact>, look: &PlanFile) -> S
         return format!("plan file: {path} (empty)");
     }
     let hash = text::prefix(&plan.hash, 12);
-    let extent = if plan.preview_complete {
+    let shown = text::prefix(&plan.preview, most_bytes);
+    let extent = if plan.preview_complete && shown.len() == plan.preview.len() {
         "shown whole"
+    } else if shown.is_empty() {
+        "not shown for lack of room; read the file"
     } else {
         "only its beginning is shown; read the file for the rest"
     };
-    format!(
-        "plan file: {path} ({bytes} bytes, sha256 {hash}, {extent})\n{}",
-        quote(&plan.preview)
-    )
+    let head = format!("plan file: {path} ({bytes} bytes, sha256 {hash}, {extent})");
+    if shown.is_empty() {
+        return head;
+    }
+    format!("{head}\n{}", quote(shown))
 }
 
-fn todos(list: &[TodoItem]) -> Vec<String> {
-    let mut left = TODO_BYTES;
+fn todos(list: &[TodoItem], most_bytes: usize) -> Vec<String> {
+    let mut left = most_bytes;
     let mut lines: Vec<String> = list
         .iter()
         .map(todo)

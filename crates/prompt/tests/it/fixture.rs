@@ -12,7 +12,7 @@ use holon_domain::tool_set::ToolSet;
 use holon_domain::work_item::WorkOverview;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
-use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, PlanFile, Work, build};
+use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, PlanFile, Work, build};
 use serde_json::json;
 
 /// Everything a frame borrows.
@@ -23,6 +23,8 @@ pub(crate) struct Scene {
     pub(crate) model: ModelRef,
     pub(crate) current: MessageEnvelope,
     pub(crate) history: Vec<HistoryItem>,
+    /// Absent if the newest message of the operator is in the history.
+    pub(crate) operator: Option<MessageEnvelope>,
     pub(crate) tasks: Vec<TaskListEntry>,
     pub(crate) work: WorkOverview,
     pub(crate) plan: PlanFile,
@@ -39,6 +41,7 @@ impl Scene {
             model: ModelRef::parse("scripted/hello.json").expect("a reference"),
             current: operator(1, "Fix the build."),
             history: Vec::new(),
+            operator: None,
             tasks: Vec::new(),
             work: WorkOverview::default(),
             plan: PlanFile::Known,
@@ -53,18 +56,29 @@ impl Scene {
             agent: &self.agent,
             guidance: &self.guidance,
             model: &self.model,
+            turn_index: self.history.last().map_or(1, |item| item.turn_index + 1),
             current: &self.current,
             history: &self.history,
+            operator: self.operator.as_ref(),
             work: Work::Rows(&self.work, &self.plan),
             tasks: &self.tasks,
             now: self.now,
             tools: &self.tools,
             budget_tokens: self.budget_tokens,
+            budget_is_assumed: false,
         }
     }
 
     pub(crate) fn built(&self) -> BuiltFrame {
         build(&self.input())
+    }
+
+    /// Returns the context blocks before the current input, joined.
+    pub(crate) fn before_input(&self) -> String {
+        let mut blocks = self.built().frame.context_blocks;
+        blocks.pop();
+        let texts: Vec<String> = blocks.into_iter().map(|block| block.text).collect();
+        texts.join("\n\n")
     }
 
     /// Returns the text of the last context block.
@@ -76,6 +90,17 @@ impl Scene {
             .expect("a block")
             .text
             .clone()
+    }
+}
+
+/// Returns what a caller keeps of a frame.
+pub(crate) fn kept(built: &BuiltFrame) -> KeptFrame<'_> {
+    KeptFrame {
+        stable: &built.stable,
+        agent_scoped: &built.agent_scoped,
+        surroundings: built.surroundings.as_deref(),
+        cuts: &built.cuts,
+        over_tokens: u32::try_from(built.over_tokens).expect("small"),
     }
 }
 
@@ -222,9 +247,13 @@ fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnve
     }
 }
 
+/// An earlier message. Its turn has the number of the second in which it came.
 pub(crate) fn past(message: MessageEnvelope, answer: Option<&str>) -> HistoryItem {
+    let second = message.created_at.millis_since(at(0)) / 1_000;
     HistoryItem {
         message,
         answer: answer.map(str::to_owned),
+        turn_index: second,
+        log_seq: second * 3,
     }
 }

@@ -1,7 +1,7 @@
 //! Order, labels and bounds of a frame.
 
-use crate::fixture::{Scene, at, channel, operator, past, task, task_result, webhook};
-use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES};
+use crate::fixture::{Scene, at, channel, kept, operator, past, task, task_result, webhook};
+use holon_domain::limits::RECENT_MESSAGE_BYTES;
 use holon_domain::message::Body;
 use holon_domain::model::Stability;
 use holon_prompt::{hash, interjection_text, rebuild};
@@ -18,6 +18,7 @@ fn a_whole_frame_reads_as_published() {
     let built = scene.built();
     insta::assert_snapshot!("stable", built.stable);
     insta::assert_snapshot!("agent_scoped", built.agent_scoped);
+    insta::assert_snapshot!("surroundings", built.surroundings.expect("a text"));
     let context: Vec<&str> = built
         .frame
         .context_blocks
@@ -40,19 +41,29 @@ fn blocks_stand_in_the_order_of_their_stability_and_the_cache_may_end_after_each
     };
     assert_eq!(
         shape(&built.frame.system_blocks),
-        [(Stability::Stable, true), (Stability::AgentScoped, true)]
+        [
+            (Stability::Stable, true),
+            (Stability::AgentScoped, true),
+            (Stability::AgentScoped, true),
+        ]
     );
     assert_eq!(
         shape(&built.frame.context_blocks),
         [
             (Stability::TurnScoped, false),
+            (Stability::TurnScoped, true),
             (Stability::TurnScoped, false)
-        ]
+        ],
+        "a heading, the message, the input"
     );
-    assert_eq!(built.sections, 4);
+    assert_eq!(built.sections, 6);
+    let surroundings = built.surroundings.expect("a text");
     assert_eq!(
         built.frame.system_prompt,
-        format!("{}\n\n{}", built.stable, built.agent_scoped)
+        format!(
+            "{}\n\n{}\n\n{surroundings}",
+            built.stable, built.agent_scoped
+        )
     );
 }
 
@@ -81,7 +92,7 @@ fn the_current_input_is_last_and_carries_its_provenance() {
 #[test]
 fn an_empty_history_is_not_shown_at_all() {
     let built = Scene::new().built();
-    assert_eq!((built.frame.context_blocks.len(), built.sections), (1, 3));
+    assert_eq!((built.frame.context_blocks.len(), built.sections), (1, 4));
     assert!(
         !built.frame.context_blocks[0]
             .text
@@ -92,23 +103,27 @@ fn an_empty_history_is_not_shown_at_all() {
 #[test]
 fn history_shows_the_newest_messages_oldest_first_each_cut_to_its_bound() {
     let mut scene = Scene::new();
-    let many = u32::try_from(RECENT_MESSAGES).expect("small") + 5;
+    let many = 41;
     scene.history = (0..many)
         .map(|n| past(operator(n, &format!("message-{n:03}.")), Some("done.")))
         .collect();
-    let shown = scene.built().frame.context_blocks[0].text.clone();
+    let shown = scene.before_input();
     let seen: Vec<u32> = (0..many)
         .filter(|n| shown.contains(&format!("message-{n:03}.")))
         .collect();
-    assert_eq!(seen, (5..many).collect::<Vec<_>>());
+    assert_eq!(
+        seen,
+        (24..many).collect::<Vec<_>>(),
+        "from the last step on"
+    );
     let place = |n: u32| shown.find(&format!("message-{n:03}."));
-    assert!((6..many).all(|n| place(n - 1) < place(n)), "oldest first");
+    assert!((25..many).all(|n| place(n - 1) < place(n)), "oldest first");
 
     scene.history = vec![past(
         channel(1, &"é\u{200b}".repeat(50_000)),
         Some(&"z".repeat(50_000)),
     )];
-    let shown = scene.built().frame.context_blocks[0].text.clone();
+    let shown = scene.before_input();
     assert!(
         shown.len() < 2 * RECENT_MESSAGE_BYTES + 1_000,
         "{}",
@@ -121,16 +136,12 @@ fn a_message_without_an_answer_shows_none() {
     let mut scene = Scene::new();
     for answer in [None, Some(""), Some(" \n")] {
         scene.history = vec![past(operator(2, "Hello."), answer)];
-        assert!(
-            !scene.built().frame.context_blocks[0]
-                .text
-                .contains("Your answer")
-        );
+        assert!(!scene.before_input().contains("Your answer"));
     }
     scene.history = vec![past(operator(2, "Hello."), Some("Hi."))];
     assert!(
-        scene.built().frame.context_blocks[0]
-            .text
+        scene
+            .before_input()
             .ends_with("Hello.\nYour answer:\n> Hi.")
     );
 }
@@ -144,7 +155,7 @@ fn a_message_without_content_says_so() {
 
 #[test]
 fn the_agents_surroundings_are_stated_with_what_is_not_enforced() {
-    let text = Scene::new().built().agent_scoped;
+    let text = Scene::new().built().frame.system_prompt;
     for fact in [
         "agent_id: main",
         "agent_home: /srv/op/.holon/agents/main",
@@ -162,19 +173,13 @@ fn the_agents_surroundings_are_stated_with_what_is_not_enforced() {
 fn a_later_round_keeps_the_texts_it_began_with() {
     let scene = Scene::new();
     let first = scene.built();
-    assert_eq!(
-        rebuild(&scene.input(), &first.stable, &first.agent_scoped),
-        first
-    );
+    assert_eq!(rebuild(&scene.input(), kept(&first)), first);
 
     let mut moved = scene;
     moved.agent.settings.workspace.cwd = "/elsewhere".into();
     moved.model = holon_domain::model::ModelRef::parse("other/model").expect("a reference");
-    assert_eq!(
-        rebuild(&moved.input(), &first.stable, &first.agent_scoped),
-        first
-    );
-    assert_ne!(moved.built().agent_scoped, first.agent_scoped);
+    assert_eq!(rebuild(&moved.input(), kept(&first)), first);
+    assert_ne!(moved.built().surroundings, first.surroundings);
 }
 
 #[test]
@@ -200,12 +205,13 @@ fn running_tasks_stand_between_history_and_the_current_input_and_cost_the_cache_
         task(2, 95, &"cargo test --workspace ".repeat(20)),
     ];
     let built = scene.built();
-    assert_eq!(built.sections, 5);
+    assert_eq!(built.sections, 7);
     assert_eq!(built.frame.cache.prompt_cache_key, key);
-    let [history, tasks, current] = built.frame.context_blocks.as_slice() else {
+    let [heading, history, tasks, current] = built.frame.context_blocks.as_slice() else {
         panic!("history, tasks, current input: {:?}", built.frame);
     };
-    assert!(history.text.starts_with("Recent messages"));
+    assert!(heading.text.starts_with("Recent messages"));
+    assert!(history.text.ends_with("Hello."));
     assert!(current.text.contains("Current input:"));
     assert_eq!(
         (tasks.stability, tasks.cache_breakpoint),
@@ -231,16 +237,17 @@ fn of_many_tasks_the_first_are_named_and_the_rest_counted() {
 #[test]
 fn tasks_take_their_room_from_history_and_not_from_the_current_input() {
     let mut scene = Scene::new();
-    scene.history = (0..6)
-        .map(|n| past(operator(n + 2, &"words ".repeat(200)), None))
+    scene.history = (0..20)
+        .map(|n| past(operator(n, &"words ".repeat(200)), None))
         .collect();
-    scene.budget_tokens = 4_000;
     let shown = |scene: &Scene| {
-        let built = scene.built();
-        let history = built.frame.context_blocks[0].text.matches("words words");
         assert!(scene.last_block().contains("Fix the build."));
-        history.count()
+        scene.before_input().matches("\nwords words").count()
     };
+    scene.budget_tokens = 6_000;
+    while shown(&scene) < 12 {
+        scene.budget_tokens += 50;
+    }
     let without = shown(&scene);
     scene.tasks = (1..=16)
         .map(|n| task(n, 1, &format!("{n} {}", "x".repeat(150))))
@@ -263,35 +270,31 @@ fn texts_are_named_by_half_a_sha_256() {
 }
 
 #[test]
-fn a_small_budget_leaves_out_the_oldest_messages_and_never_the_current_one() {
+fn a_small_budget_leaves_out_the_oldest_turns_in_groups_and_never_the_current_input() {
     let mut scene = Scene::new();
     let body = "words ".repeat(200);
-    scene.history = (0..6)
-        .map(|n| past(operator(n + 2, &format!("number {n} {body}")), None))
+    scene.history = (0..12)
+        .map(|n| past(operator(n, &format!("number {n} {body}")), None))
         .collect();
     let shown = |budget_tokens| {
         let scene = Scene {
             budget_tokens,
             ..scene.clone()
         };
-        let frame = scene.built().frame;
-        let context: String = frame
-            .context_blocks
-            .iter()
-            .map(|block| block.text.as_str())
-            .collect();
-        assert!(context.contains("Fix the build."));
-        (0..6)
+        let context = scene.before_input();
+        assert!(scene.last_block().ends_with("Fix the build."));
+        (0..12)
             .filter(|n| context.contains(&format!("number {n} ")))
             .collect::<Vec<u32>>()
     };
-    let all: Vec<u32> = (0..6).collect();
+    let all: Vec<u32> = (0..12).collect();
     let mut before = shown(0);
     assert_eq!(before, [0; 0]);
-    for budget in (0..20_000).step_by(250) {
+    for budget in (0..30_000).step_by(250) {
         let now = shown(budget);
         assert!(all.ends_with(&now), "the newest stay: {now:?}");
         assert!(now.ends_with(&before), "more room shows more: {now:?}");
+        assert_eq!(now.len() % 4, 0, "four turns at a time: {now:?}");
         before = now;
     }
     assert_eq!(before, all);

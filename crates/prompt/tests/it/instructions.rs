@@ -32,7 +32,7 @@ fn scene(files: Vec<InstructionFile>) -> Scene {
     scene
 }
 
-fn three() -> Vec<InstructionFile> {
+pub(crate) fn three() -> Vec<InstructionFile> {
     vec![
         text(
             InstructionScope::UserGlobal,
@@ -58,7 +58,6 @@ fn files_stand_between_the_surroundings_and_the_tools_in_their_order() {
     insta::assert_snapshot!("agent_scoped_with_instructions", built.agent_scoped);
     let text = &built.agent_scoped;
     let places: Vec<usize> = [
-        "# Execution policy",
         "# Instruction files",
         "Write British English.",
         "You review changes.",
@@ -140,35 +139,63 @@ fn a_file_with_the_code_of_its_own_text_keeps_only_two_markers() {
     assert_eq!(built.agent_scoped.matches("=== end of").count(), 1);
 }
 
-#[test]
-fn long_files_are_cut_to_their_share_and_short_ones_kept_whole() {
-    let long = "word ".repeat(10_000);
+/// Two long files and a short one.
+fn long() -> Scene {
     let mut files = three();
-    files[1] = text(InstructionScope::Agent, "/h/AGENTS.md", &long);
+    files[1] = text(
+        InstructionScope::Agent,
+        "/h/AGENTS.md",
+        &format!("first {} last", "word ".repeat(10_000)),
+    );
     files[2] = text(
         InstructionScope::Workspace,
         "/p/AGENTS.md",
         &"漢".repeat(10_000),
     );
-    let mut scene = scene(files);
+    scene(files)
+}
+
+#[test]
+fn files_are_whole_as_long_as_the_window_holds_them() {
+    let mut scene = long();
+    scene.history = vec![crate::fixture::past(
+        crate::fixture::operator(2, "Hello."),
+        None,
+    )];
+    scene.budget_tokens = 40_000;
+    let built = scene.built();
+    assert!(!built.agent_scoped.contains("for lack of room"));
+    assert_eq!(built.over_tokens, 0);
+}
+
+#[test]
+fn long_files_keep_their_ends_when_the_window_does_not_hold_them_and_short_ones_stay_whole() {
+    let mut scene = long();
     scene.budget_tokens = 20_000;
-    let shown = scene.built().agent_scoped;
+    let built = scene.built();
+    let shown = &built.agent_scoped;
     assert!(shown.contains("Write British English."));
     assert_eq!(shown.matches("bytes are shown for lack of room").count(), 2);
+    assert!(shown.contains("\nfirst word") && shown.contains("word  last\n==="));
     let (_, instructions) = shown.split_once("# Instruction files").unwrap();
+    let least = usize::try_from(scene.budget_tokens / 4).unwrap();
     assert!(
-        estimate_tokens(instructions) < 5_000 + 1_500,
-        "{}",
-        estimate_tokens(instructions)
+        estimate_tokens(instructions) > least,
+        "no more than needed is cut"
     );
     assert!(instructions.matches('漢').count() > 1_500, "a fair share");
+    assert_eq!(built.over_tokens, 0);
+    assert_eq!(built.cuts.len(), 1, "{:?}", built.cuts);
 }
 
 #[test]
 fn no_budget_leaves_the_sources_only() {
-    let mut scene = scene(three());
+    let mut scene = long();
     scene.budget_tokens = 0;
     let shown = scene.built().agent_scoped;
-    assert!(shown.contains("source: /srv/op/project/AGENTS.md"));
-    assert!(!shown.contains("make check"));
+    assert!(shown.contains("source: /h/AGENTS.md") && shown.contains("source: /p/AGENTS.md"));
+    assert!(
+        !shown.contains("word word") && !shown.contains('漢'),
+        "{shown}"
+    );
 }

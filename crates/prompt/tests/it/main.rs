@@ -3,9 +3,13 @@
 
 mod cache;
 mod conversation;
+mod day;
 mod fixture;
 mod frame;
 mod hostile;
 mod instructions;
+mod oversized;
+mod properties;
+mod situations;
 mod skills;
 mod work;

@@ -6,7 +6,7 @@ use holon_domain::agent::{CurrentItem, ItemCounts};
 use holon_domain::timer::TimerRecord;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{
-    PlanArtifact, WorkItemRecord, WorkItemSchedulingState, WorkOverview,
+    ItemStep, PlanArtifact, StepAction, WorkItemRecord, WorkItemSchedulingState, WorkOverview,
 };
 use holon_prompt::{PlanFile, Work, build};
 use serde_json::{Value, json};
@@ -43,12 +43,12 @@ fn timer() -> TimerRecord {
     .expect("a timer")
 }
 
-fn plan(text: &str) -> PlanArtifact {
+pub(crate) fn plan(text: &str) -> PlanArtifact {
     PlanArtifact::of_content(text.as_bytes(), at(2))
 }
 
 /// One item of every class.
-fn busy() -> Scene {
+pub(crate) fn busy() -> Scene {
     let mut scene = Scene::new();
     let current = item(
         "current",
@@ -100,8 +100,26 @@ fn busy() -> Scene {
             ),
         ],
         timers: vec![timer()],
+        trace: vec![
+            step(
+                4,
+                StepAction::Said("I read the module.\nNow I split it.".to_owned()),
+            ),
+            step(
+                4,
+                StepAction::Called {
+                    tool: "ExecCommand".to_owned(),
+                    summary: "exit 101 after 12 ms".to_owned(),
+                    failed: true,
+                },
+            ),
+        ],
     };
     scene
+}
+
+fn step(turn_index: u64, action: StepAction) -> ItemStep {
+    ItemStep { turn_index, action }
 }
 
 /// Returns the block about work, if there is one.
@@ -130,8 +148,8 @@ fn without_work_a_frame_is_what_it_was_without_this_part() {
     input.work = Work::Kept(None);
     assert_eq!(build(&input), built);
     assert_eq!(
-        built.sections, 4,
-        "two lasting parts, the history, the input"
+        built.sections, 6,
+        "three lasting parts, a heading, the message, the input"
     );
 }
 
@@ -154,24 +172,19 @@ fn short_of_room_classes_give_way_in_their_order_and_the_current_item_last() {
     let marks = [
         "Completed last",
         "Active timers",
-        "Active waits",
         "blocked or wait",
         "wait for the operator",
+        "Latest steps",
         "Other items",
         "Reminders",
         "whose wait has ended",
         "checklist:",
+        "- wait_2 of you",
     ];
     let mut gone = 0;
-    for budget in (0..scene.budget_tokens)
-        .rev()
-        .step_by(10)
-        .skip_while(|tokens| *tokens > 8_000)
-    {
+    for budget in (0..8_000).rev().step_by(10) {
         scene.budget_tokens = budget;
-        let Some(text) = shown(&scene) else {
-            break;
-        };
+        let text = shown(&scene).expect("the current item is never left out");
         let kept: Vec<bool> = marks.iter().map(|mark| text.contains(mark)).collect();
         let missing = kept.iter().filter(|kept| !**kept).count();
         assert!(
@@ -180,6 +193,7 @@ fn short_of_room_classes_give_way_in_their_order_and_the_current_item_last() {
         );
         assert!(missing >= gone, "room never comes back");
         assert!(text.contains("work_current"), "the current item is named");
+        assert!(text.contains("wait_1"), "the wait is named");
         assert_eq!(text.contains("left out for lack of room"), missing > 0);
         gone = missing;
     }

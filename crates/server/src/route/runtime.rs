@@ -14,7 +14,7 @@ use holon_api::{
 use serde::Deserialize;
 
 /// Names of the features of this build, for clients that check before they call.
-const CAPABILITIES: [&str; 12] = [
+const CAPABILITIES: [&str; 13] = [
     "agents.list",
     "agents.status",
     "agents.events",
@@ -24,6 +24,7 @@ const CAPABILITIES: [&str; 12] = [
     "agents.timers",
     "agents.wake",
     "agents.explain",
+    "agents.debug_prompt",
     "models.list",
     "control.run",
     "control.reload",

@@ -570,3 +570,28 @@ async fn the_typed_client_makes_every_call_about_work() {
         assert_eq!(error.unwrap_err().code(), Some("timer_not_found"));
     }
 }
+
+#[tokio::test]
+async fn the_last_prompt_of_an_agent_can_be_read_and_an_unknown_agent_has_none() {
+    let world = World::start().await;
+    let view = get(&world, "main/debug/prompt").await;
+    assert_eq!((view.get("prompt"), &view["rounds"]), (None, &json!([])));
+    let said = json!({"text": "hello"});
+    assert_eq!(post(&world, "main/prompt", &said).await.status, 200);
+    let view = loop {
+        let view = get(&world, "main/debug/prompt").await;
+        if view.get("prompt").is_some() {
+            break view;
+        }
+    };
+    let blocks = view["prompt"]["blocks"].as_array().unwrap();
+    let last = blocks.last().unwrap();
+    assert_eq!(
+        (&last["source"], &last["outcome"]),
+        (&json!("current_input"), &json!("kept"))
+    );
+    assert!(last["text"].as_str().unwrap().ends_with("hello"), "{last}");
+    assert!(view["prompt"]["budget_tokens"].as_u64() > view["prompt"]["prompt_tokens"].as_u64());
+    let unknown = world.ask("GET", "/agents/nobody/debug/prompt", "").await;
+    assert_eq!(unknown.status, 404, "{unknown:?}");
+}

@@ -23,7 +23,7 @@ fn frame(key: &str) -> LogEntry {
         context_fingerprint: format!("print-{key}"),
         stable: "s".to_owned(),
         agent_scoped: "a".to_owned(),
-        work: None,
+        ..FrameRecord::default()
     })
 }
 
@@ -133,7 +133,7 @@ fn history_holds_the_last_messages_taken_up_with_their_answers_and_never_queued_
     scribe.admit("still queued");
     apply(&mut db, no, &scribe.decide()).expect("writes");
     let history = |before, limit| -> Vec<(String, u64, Option<String>)> {
-        let items = db.reader().history(no, before, limit).expect("reads");
+        let items = db.reader().history(no, before, 0, limit).expect("reads");
         items
             .into_iter()
             .map(|item| (item.message.body.render(), item.seq, item.answer))

@@ -1,9 +1,10 @@
 //! Files that an agent or a repository owns: a pipe in their place makes no reader wait, and a link leads nowhere.
 
 use crate::git::fixture::World;
+use crate::hub::{install, no_fetcher};
 use holon_domain::guidance::SkillSource;
 use holon_domain::workspace::UseMode;
-use holon_workspace::{Attachment, BUILTIN_SKILLS, TemplateStore, install_skill, installed_skills};
+use holon_workspace::{Attachment, BUILTIN_SKILLS, TemplateStore, installed_skills};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -35,7 +36,7 @@ fn a_pipe_in_the_place_of_an_installation_record_is_named() {
     let source = SkillSource::Builtin {
         name: BUILTIN_SKILLS[0].name.to_owned(),
     };
-    let skill = install_skill(home.path(), &source).unwrap();
+    let skill = install(home.path(), &source).unwrap();
     let place = home.path().join("skills").join(skill);
     let record = place.join(".holon-skill-install.json");
     fs::remove_file(&record).unwrap();
@@ -52,7 +53,7 @@ fn a_template_with_a_pipe_or_a_link_for_its_marker_is_the_users() {
         symlink("/etc/hostname", path).unwrap()
     }] {
         let user = TempDir::new().unwrap();
-        let store = TemplateStore::of_user(Some(user.path()));
+        let store = TemplateStore::of_user(Some(user.path()), no_fetcher());
         let seeded = store.seed_builtins().unwrap().written;
         let place = user.path().join(".agents/templates").join(seeded[0]);
         let marker = place.join(".holon-builtin-template.json");

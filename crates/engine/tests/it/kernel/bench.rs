@@ -173,7 +173,7 @@ impl KernelBench {
                 context_fingerprint: "print".to_owned(),
                 stable: "s".to_owned(),
                 agent_scoped: "a".to_owned(),
-                work: None,
+                ..FrameRecord::default()
             },
             shown_items: Vec::new(),
             plan: None,

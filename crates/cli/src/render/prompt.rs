@@ -1,0 +1,89 @@
+//! Renders the last prompt of an agent: a table of its parts, and their texts on request.
+
+use super::join_lines;
+use holon_client::view::{Prompt, PromptBlock, RoundCache, ShownPrompt};
+
+/// Renders the place, the sources, the parts and the use of the cache; with `full` also the texts.
+pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
+    let mut lines = vec![
+        format!("agent      {}", view.agent_id),
+        format!("home       {}", view.agent_home),
+        format!("workspace  {} {}", view.workspace_id, view.workspace_anchor),
+        format!("executes   in {}, cwd {}", view.execution_root, view.cwd),
+        format!("policy     {}", view.execution_policy.backend),
+    ];
+    lines.extend(super::instruction_lines(&view.loaded_agents_md));
+    match &view.prompt {
+        Some(shown) => lines.extend(parts(shown)),
+        None => lines.push("prompt     none yet: no model has answered this agent".to_owned()),
+    }
+    lines.extend(view.rounds.iter().map(round));
+    let blocks = view.prompt.iter().flat_map(|shown| &shown.blocks);
+    let texts = blocks.filter(|_| full).filter_map(text);
+    let all: Vec<String> = [join_lines(lines)].into_iter().chain(texts).collect();
+    all.join("\n")
+}
+
+fn parts(shown: &ShownPrompt) -> Vec<String> {
+    let used = shown.prompt_tokens + shown.tools_tokens;
+    let mut lines = vec![
+        format!("turn       {} to {}", shown.turn_index, shown.model_ref),
+        format!(
+            "tokens     {used} of {} (estimated; {} of them tools)",
+            shown.budget_tokens, shown.tools_tokens
+        ),
+        format!("cache key  {}", shown.prompt_cache_key),
+        String::new(),
+        format!("{:<19}{:<14}{:>8}  decision", "part", "stability", "tokens"),
+    ];
+    lines.extend(shown.blocks.iter().map(part));
+    lines.push(String::new());
+    lines
+}
+
+fn part(block: &PromptBlock) -> String {
+    let name = match block.log_seq {
+        Some(seq) => format!("{} {seq}", block.source),
+        None => block.source.clone(),
+    };
+    format!(
+        "{name:<19}{:<14}{:>8}  {}",
+        block.stability,
+        block.to_tokens,
+        decision(block)
+    )
+}
+
+/// Describes what became of a part, and why.
+fn decision(block: &PromptBlock) -> String {
+    let pinned = if block.pinned { ", pinned" } else { "" };
+    let Some(reason) = block.reason.as_deref() else {
+        return format!("{}{pinned}", block.outcome);
+    };
+    let why = match reason {
+        "over_share" => "more than its share of the budget",
+        "over_room" => "no room; lowest priority",
+        "over_window" => "what is always shown does not fit the model's window",
+        other => other,
+    };
+    format!(
+        "{} from {}{pinned}: {why}",
+        block.outcome, block.from_tokens
+    )
+}
+
+fn round(round: &RoundCache) -> String {
+    let share = round
+        .cached_share
+        .map_or_else(String::new, |share| format!(" ({:.0} %)", share * 100.0));
+    format!(
+        "round      {}.{}: {} tokens read, {} from the cache{share}",
+        round.turn_index, round.round, round.input_tokens, round.cached_tokens
+    )
+}
+
+fn text(block: &PromptBlock) -> Option<String> {
+    let text = block.text.as_ref()?;
+    let (source, stability) = (&block.source, &block.stability);
+    Some(format!("\n--- {source} ({stability})\n{text}"))
+}

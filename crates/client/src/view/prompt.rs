@@ -1,0 +1,79 @@
+//! The last prompt of an agent.
+
+use super::LoadedInstructions;
+use serde::Deserialize;
+
+/// The prompt of an agent's last turn, with the place in which the agent works now.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Prompt {
+    pub agent_id: String,
+    pub agent_home: String,
+    pub workspace_id: String,
+    pub workspace_anchor: String,
+    pub execution_root: String,
+    /// Directory in which commands start.
+    pub cwd: String,
+    #[serde(default)]
+    pub execution_policy: ExecutionRules,
+    #[serde(default)]
+    pub loaded_agents_md: LoadedInstructions,
+    /// Absent before the first answer of a model.
+    pub prompt: Option<ShownPrompt>,
+    /// Last answered rounds, newest first.
+    #[serde(default)]
+    pub rounds: Vec<RoundCache>,
+}
+
+/// Rules under which commands run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct ExecutionRules {
+    pub backend: String,
+}
+
+/// A prompt, part by part.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ShownPrompt {
+    pub turn_index: u64,
+    pub model_ref: String,
+    /// Estimated tokens that prompt and tools may take.
+    pub budget_tokens: u64,
+    pub tools_tokens: u64,
+    pub prompt_tokens: u64,
+    pub prompt_cache_key: String,
+    pub context_fingerprint: String,
+    pub blocks: Vec<PromptBlock>,
+}
+
+/// A part of a prompt with the decision about it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PromptBlock {
+    pub source: String,
+    pub stability: String,
+    /// True if the part is shown in some form under every budget.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Log position of an earlier message.
+    pub log_seq: Option<u64>,
+    /// Estimated tokens of the whole part.
+    pub from_tokens: u64,
+    /// Estimated tokens that are shown.
+    pub to_tokens: u64,
+    /// `kept`, `shortened` or `cut`.
+    pub outcome: String,
+    /// Absent if the part is shown whole.
+    pub reason: Option<String>,
+    /// Absent if the part is left out.
+    pub text: Option<String>,
+}
+
+/// Input tokens of one round, and the part that a provider's cache served.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct RoundCache {
+    pub turn_index: u64,
+    pub round: u64,
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    /// From 0 to 1. Absent if the provider reported no input.
+    pub cached_share: Option<f64>,
+}

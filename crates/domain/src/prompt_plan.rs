@@ -1,0 +1,249 @@
+//! The plan of a prompt: its parts, and what became of each under the token budget.
+//!
+//! The prompt crate makes the plan. The frame's log entry keeps only the parts that were not shown whole, and the debug
+//! view shows all of them.
+
+use crate::limits::RECENT_TURNS;
+use crate::model::Stability;
+use serde::{Deserialize, Serialize};
+
+/// Returns the first turn whose messages the prompt of a turn may show. It moves in steps, so that the prompts of most
+/// turns begin like the one before.
+#[must_use]
+pub const fn first_turn_shown(turn_index: u64) -> u64 {
+    turn_index.saturating_sub(RECENT_TURNS) / RECENT_TURNS * RECENT_TURNS
+}
+
+/// Part of a prompt, in the order in which parts are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockSource {
+    /// Rules of the runtime and the execution contract, equal for all agents.
+    Policy,
+    /// Rules for an agent that works for another one.
+    Delegation,
+    /// Instruction files of the user, the agent and the workspace.
+    Instructions,
+    /// Catalogue of skills.
+    Skills,
+    /// Use of the tools.
+    ToolGuidance,
+    /// The lasting parts of an agent as an earlier request of the turn showed them: delegation, instructions, skills and
+    /// the use of tools.
+    AgentScoped,
+    /// Name, home, workspace and model of the agent.
+    Surroundings,
+    /// An earlier message and its answer.
+    History,
+    /// The newest message of the operator, if neither the input nor the history shows it whole.
+    OperatorWords,
+    /// The agent's work as an earlier request of the turn showed it.
+    Work,
+    CurrentItem,
+    TriggeredItems,
+    DueReminders,
+    QueuedItems,
+    ItemsForOperator,
+    BlockedItems,
+    Waits,
+    Timers,
+    CompletedItems,
+    /// Latest steps of the current work item.
+    ItemTrace,
+    RunningTasks,
+    /// Rules for a turn that no operator began.
+    EventTurn,
+    CurrentInput,
+    /// A part that another build wrote.
+    #[serde(other)]
+    Other,
+}
+
+impl BlockSource {
+    /// Returns the stability of the block that shows the part.
+    #[must_use]
+    pub const fn stability(self) -> Stability {
+        match self {
+            Self::Policy => Stability::Stable,
+            Self::Delegation
+            | Self::Instructions
+            | Self::Skills
+            | Self::ToolGuidance
+            | Self::AgentScoped
+            | Self::Surroundings => Stability::AgentScoped,
+            Self::History
+            | Self::OperatorWords
+            | Self::Work
+            | Self::CurrentItem
+            | Self::TriggeredItems
+            | Self::DueReminders
+            | Self::QueuedItems
+            | Self::ItemsForOperator
+            | Self::BlockedItems
+            | Self::Waits
+            | Self::Timers
+            | Self::CompletedItems
+            | Self::ItemTrace
+            | Self::RunningTasks
+            | Self::EventTurn
+            | Self::CurrentInput
+            | Self::Other => Stability::TurnScoped,
+        }
+    }
+
+    /// Returns the stored spelling, which is never renamed.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Delegation => "delegation",
+            Self::Instructions => "instructions",
+            Self::Skills => "skills",
+            Self::ToolGuidance => "tool_guidance",
+            Self::AgentScoped => "agent_scoped",
+            Self::Surroundings => "surroundings",
+            Self::History => "history",
+            Self::OperatorWords => "operator_words",
+            Self::Work => "work",
+            Self::CurrentItem => "current_item",
+            Self::TriggeredItems => "triggered_items",
+            Self::DueReminders => "due_reminders",
+            Self::QueuedItems => "queued_items",
+            Self::ItemsForOperator => "items_for_operator",
+            Self::BlockedItems => "blocked_items",
+            Self::Waits => "waits",
+            Self::Timers => "timers",
+            Self::CompletedItems => "completed_items",
+            Self::ItemTrace => "item_trace",
+            Self::RunningTasks => "running_tasks",
+            Self::EventTurn => "event_turn",
+            Self::CurrentInput => "current_input",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Reason for which a part is shorter than it could be, or missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutReason {
+    /// It takes more than the share of the budget that such a part may take.
+    OverShare,
+    /// The parts that may be left out take more than the room for them, and this one has the lowest priority.
+    OverRoom,
+    /// The parts that are always shown do not fit the model's window.
+    OverWindow,
+    /// A reason of another build.
+    #[serde(other)]
+    Other,
+}
+
+impl CutReason {
+    /// Returns the stored spelling, which is never renamed.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OverShare => "over_share",
+            Self::OverRoom => "over_room",
+            Self::OverWindow => "over_window",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A part that is not shown whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockCut {
+    pub source: BlockSource,
+    /// Log position of the newest earlier message that is left out. Present for history only; the older ones are left
+    /// out with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<u64>,
+    /// Estimated tokens of the whole part.
+    pub from: u32,
+    /// Estimated tokens that are shown; 0 if the part is left out.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub to: u32,
+    /// Tokens to which the part was shortened; its form may take fewer. 0 if the part is left out or has its shortest form.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub limit: u32,
+    pub reason: CutReason,
+}
+
+/// What became of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum BlockOutcome {
+    /// Shown whole.
+    Kept,
+    Shortened {
+        reason: CutReason,
+    },
+    /// Left out.
+    Cut {
+        reason: CutReason,
+    },
+}
+
+/// The plan's decision about one part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockDecision {
+    pub source: BlockSource,
+    pub stability: Stability,
+    /// True if the part is left out only by an explicit error, never for lack of room.
+    pub pinned: bool,
+    /// Log position of the message. Present for history only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_seq: Option<u64>,
+    /// Estimated tokens of the whole part.
+    pub from_tokens: u32,
+    /// Estimated tokens that are shown.
+    pub to_tokens: u32,
+    #[serde(flatten)]
+    pub outcome: BlockOutcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_or_reason_of_another_build_loads_as_other() {
+        let cut: BlockCut =
+            serde_json::from_str(r#"{"source":"episodes","from":12,"reason":"too_old"}"#)
+                .expect("a cut");
+        assert_eq!(
+            (cut.source, cut.reason),
+            (BlockSource::Other, CutReason::Other)
+        );
+        assert_eq!((cut.to, cut.through), (0, None));
+    }
+
+    #[test]
+    fn the_first_turn_shown_moves_once_in_twelve_turns() {
+        let moved = (1..=60).filter(|turn| first_turn_shown(*turn) != first_turn_shown(turn + 1));
+        assert_eq!(moved.collect::<Vec<u64>>(), [23, 35, 47, 59]);
+        for turn in 24..=120 {
+            let shown = turn - first_turn_shown(turn);
+            assert!((RECENT_TURNS..2 * RECENT_TURNS).contains(&shown), "{turn}");
+        }
+    }
+
+    #[test]
+    fn words_are_spelled_as_they_are_stored() {
+        for source in [
+            BlockSource::ToolGuidance,
+            BlockSource::ItemsForOperator,
+            BlockSource::Other,
+        ] {
+            assert_eq!(serde_json::json!(source), source.as_str());
+        }
+        for reason in [
+            CutReason::OverShare,
+            CutReason::OverRoom,
+            CutReason::OverWindow,
+        ] {
+            assert_eq!(serde_json::json!(reason), reason.as_str());
+        }
+    }
+}

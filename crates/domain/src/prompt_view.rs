@@ -1,0 +1,88 @@
+//! The last prompt of an agent as its operator inspects it. Rebuilt for readers, never stored.
+
+use crate::attempt::TokenUsage;
+use crate::guidance::LoadedAgentsMd;
+use crate::id::{AgentId, WorkspaceId};
+use crate::prompt_plan::BlockDecision;
+use crate::provider::ModelPolicy;
+use crate::summary::ExecutionPolicy;
+use serde::{Deserialize, Serialize};
+
+/// The prompt of an agent's last answered turn, with the place in which the agent works now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromptView {
+    pub agent_id: AgentId,
+    pub agent_home: String,
+    pub workspace_id: WorkspaceId,
+    pub workspace_anchor: String,
+    pub execution_root: String,
+    /// Directory in which commands start.
+    pub cwd: String,
+    pub execution_policy: ExecutionPolicy,
+    /// Instruction files that the next prompt loads.
+    pub loaded_agents_md: LoadedAgentsMd,
+    /// Absent before the first answer of a model, and when the texts of the prompt are no longer stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<ShownPrompt>,
+    /// Last answered rounds, newest first.
+    pub rounds: Vec<RoundCacheUse>,
+}
+
+/// A prompt, part by part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShownPrompt {
+    pub turn_index: u64,
+    /// Model that answered last in the turn, as `provider/model`.
+    pub model_ref: String,
+    pub policy: ModelPolicy,
+    /// Estimated tokens that prompt and tools may take.
+    pub budget_tokens: u32,
+    /// Estimated tokens of the tools on offer.
+    pub tools_tokens: u64,
+    /// Estimated tokens of the parts that are shown.
+    pub prompt_tokens: u64,
+    /// Key under which the provider may cache the lasting part of the prompt.
+    pub prompt_cache_key: String,
+    /// Hash of the whole prompt.
+    pub context_fingerprint: String,
+    /// Parts in the order of the prompt. The last entries may be parts that the first request cut before later ones
+    /// repeated its text; they have no text.
+    pub blocks: Vec<PromptBlockView>,
+}
+
+/// A part of a prompt with the decision about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptBlockView {
+    #[serde(flatten)]
+    pub decision: BlockDecision,
+    /// Absent if the part is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Input tokens of one round, and the part that a provider's cache served.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundCacheUse {
+    pub turn_index: u64,
+    /// Number of the round in its turn, counted from 1.
+    pub round: u32,
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    /// Share of the input that was read from the cache, from 0 to 1. Absent if the provider reported no input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_share: Option<f64>,
+}
+
+impl RoundCacheUse {
+    /// Takes the figures from the usage of a round.
+    #[must_use]
+    pub fn new(turn_index: u64, round: u32, usage: &TokenUsage) -> Self {
+        Self {
+            turn_index,
+            round,
+            input_tokens: usage.input_tokens,
+            cached_tokens: usage.cache_read_tokens,
+            cached_share: usage.cached_share(),
+        }
+    }
+}

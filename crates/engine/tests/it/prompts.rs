@@ -1,0 +1,158 @@
+//! Prompts over the shell: the operator's words after many wakes, the steps of a work item, and the view of the last
+//! prompt.
+
+use crate::house::{House, agent, at_rest, briefs, prompt};
+use holon_domain::model::ModelRequest;
+use holon_domain::prompt_plan::BlockSource;
+use holon_engine::Host;
+use holon_engine::request::Wake;
+use holon_testkit::ports::{calls, says};
+use serde_json::json;
+
+async fn wake(host: &Host, reason: &str) {
+    let wake = Wake {
+        reason: reason.to_owned(),
+        source: None,
+        correlation_id: None,
+        causation_id: None,
+    };
+    host.control()
+        .wake(&agent("main"), wake)
+        .await
+        .expect("a wake");
+}
+
+fn context(request: &ModelRequest) -> String {
+    let blocks = request.frame.context_blocks.iter();
+    let texts: Vec<&str> = blocks.map(|block| block.text.as_str()).collect();
+    texts.join("\n\n")
+}
+
+#[tokio::test]
+async fn the_operators_latest_words_stay_in_view_after_many_wakes() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "Watch the harbour and tell me of ships.").await;
+    house.model.next().await.answer(says("watching"));
+    briefs(&host, "main", 1).await;
+    for number in 0..30 {
+        wake(&host, &format!("the tide turned {number}")).await;
+        let asked = house.model.next().await;
+        let shown = context(&asked.request);
+        assert_eq!(
+            shown.matches("Watch the harbour").count(),
+            1,
+            "{number}: {shown}"
+        );
+        asked.answer(calls(&[("AgentGet", json!({}))]));
+        let again = house.model.next().await;
+        assert_eq!(context(&again.request), shown, "a turn shows one frame");
+        again.answer(calls(&[("Sleep", json!({"reason": "nothing"}))]));
+        at_rest(&host, "main").await;
+    }
+}
+
+#[tokio::test]
+async fn the_next_turn_on_an_item_shows_its_latest_steps_and_no_others() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "hello").await;
+    house
+        .model
+        .next()
+        .await
+        .answer(says("A word about nothing."));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "split the fixtures").await;
+    let new = json!({"objective": "Split", "plan": "# Plan\n", "plan_status": "ready"});
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[("CreateWorkItem", new)]));
+    let asked = house.model.next().await;
+    let id = context_id(&asked.request);
+    asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": id }))]));
+    house.model.next().await.answer(says("The plan is ready."));
+    let asked = house.model.next().await;
+    let shown = context(&asked.request);
+    let (_, steps) = shown
+        .split_once("Latest steps on the current item")
+        .expect("steps");
+    assert!(steps.contains("PickWorkItem done"), "{steps}");
+    assert!(
+        steps.contains("you wrote \"The plan is ready.\""),
+        "{steps}"
+    );
+    assert!(!steps.contains("A word about nothing."), "{steps}");
+    asked.answer(calls(&[(
+        "CompleteWorkItem",
+        json!({ "work_item_id": id }),
+    )]));
+    house.model.next().await.answer(says("done"));
+    at_rest(&host, "main").await;
+}
+
+/// Finds the id of the new item in the last tool result.
+fn context_id(request: &ModelRequest) -> String {
+    let results = crate::talk::results(request);
+    let last = results.last().expect("a result");
+    let result: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    let id = result["result"]["work_item"]["id"].as_str();
+    id.expect("an id").to_owned()
+}
+
+#[tokio::test]
+async fn the_last_prompt_is_shown_as_it_was_sent() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let none = host.reads().prompt(&agent("main")).await.expect("a view");
+    assert_eq!((none.prompt, none.rounds.len()), (None, 0));
+    assert_eq!(none.agent_home, "/agents/main");
+
+    prompt(&host, "main", "hello").await;
+    house.model.next().await.answer(says("hi"));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "and now?").await;
+    let asked = house.model.next().await;
+    let frame = asked.request.frame.clone();
+    asked.answer(says("nothing"));
+    briefs(&host, "main", 2).await;
+
+    let view = host.reads().prompt(&agent("main")).await.expect("a view");
+    let shown = view.prompt.expect("a prompt");
+    assert_eq!(shown.prompt_cache_key, frame.cache.prompt_cache_key);
+    assert_eq!(shown.context_fingerprint, frame.cache.context_fingerprint);
+    let sent = frame.system_blocks.iter().chain(&frame.context_blocks);
+    let sent: Vec<&str> = sent.map(|block| block.text.as_str()).collect();
+    let told: Vec<&str> = shown
+        .blocks
+        .iter()
+        .filter_map(|block| block.text.as_deref())
+        .collect();
+    for text in &told {
+        assert!(sent.contains(text), "{text}");
+    }
+    assert_eq!(
+        told.len() + 1,
+        sent.len(),
+        "all but the heading of the history"
+    );
+    let sources: Vec<BlockSource> = shown
+        .blocks
+        .iter()
+        .map(|block| block.decision.source)
+        .collect();
+    assert_eq!(
+        sources,
+        [
+            BlockSource::Policy,
+            BlockSource::AgentScoped,
+            BlockSource::Surroundings,
+            BlockSource::History,
+            BlockSource::CurrentInput
+        ]
+    );
+    assert_eq!(view.rounds.len(), 2);
+    assert_eq!((view.rounds[0].turn_index, view.rounds[0].round), (2, 1));
+}

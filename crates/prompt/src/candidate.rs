@@ -1,0 +1,122 @@
+//! A candidate: one part that a prompt may show, with its rank and its shorter forms.
+//!
+//! Modules of texts make candidates; `plan` chooses among them. A shorter form is rendered only if it is needed.
+
+use holon_domain::WorkItemId;
+use holon_domain::prompt_plan::BlockSource;
+use holon_domain::text;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Tokens that joining a part to its neighbours may add.
+const BETWEEN: usize = 1;
+
+/// Rank of a part that may be left out. A smaller one gives way first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Priority {
+    OldHistory,
+    CompletedItems,
+    Timers,
+    BlockedItems,
+    ItemsForOperator,
+    /// The newest earlier messages.
+    RecentHistory,
+    ItemTrace,
+    QueuedItems,
+    DueReminders,
+    TriggeredItems,
+    RunningTasks,
+    /// Last, because the lasting part of the prompt changes with it and no cache serves the rest.
+    Skills,
+}
+
+/// Renders a part within a number of tokens, or its shortest form if that is longer.
+pub(crate) type Shorten<'a> = Box<dyn Fn(usize) -> String + 'a>;
+
+/// One part that a prompt may show.
+pub(crate) struct Candidate<'a> {
+    pub(crate) source: BlockSource,
+    /// Absent for a pin: a part that is shown in some form under every budget.
+    pub(crate) priority: Option<Priority>,
+    /// Parts of equal priority and group are left out together, the smallest group first.
+    pub(crate) group: u64,
+    /// Log position of the message, for history.
+    pub(crate) log_seq: Option<u64>,
+    pub(crate) whole: Cow<'a, str>,
+    /// Estimated tokens of `whole`, as the plan counts them.
+    pub(crate) tokens: usize,
+    /// Absent if the part has one form only.
+    pub(crate) shorten: Option<Shorten<'a>>,
+    /// Largest share of the budget in tokens. Absent if the part has no limit of its own.
+    pub(crate) share: Option<usize>,
+    /// Work items that the part shows.
+    pub(crate) shown: Vec<WorkItemId>,
+}
+
+impl<'a> Candidate<'a> {
+    /// Creates a pin.
+    pub(crate) fn pin(source: BlockSource, whole: impl Into<Cow<'a, str>>) -> Self {
+        let whole = whole.into();
+        Self {
+            source,
+            priority: None,
+            group: 0,
+            log_seq: None,
+            tokens: count(&whole),
+            whole,
+            shorten: None,
+            share: None,
+            shown: Vec::new(),
+        }
+    }
+
+    /// Creates a part that is left out if there is no room for it.
+    pub(crate) fn optional(
+        source: BlockSource,
+        priority: Priority,
+        whole: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        Self {
+            priority: Some(priority),
+            ..Self::pin(source, whole)
+        }
+    }
+
+    pub(crate) fn or_shorter(self, shorten: impl Fn(usize) -> String + 'a) -> Self {
+        Self {
+            shorten: Some(Box::new(shorten)),
+            ..self
+        }
+    }
+
+    pub(crate) fn showing(self, shown: Vec<WorkItemId>) -> Self {
+        Self { shown, ..self }
+    }
+
+    pub(crate) const fn is_pin(&self) -> bool {
+        self.priority.is_none()
+    }
+}
+
+impl fmt::Debug for Candidate<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Candidate")
+            .field("source", &self.source)
+            .field("priority", &self.priority)
+            .field("group", &self.group)
+            .field("tokens", &self.tokens)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Counts the tokens of a part in a prompt.
+pub(crate) fn count(words: &str) -> usize {
+    text::estimate_tokens(words) + BETWEEN
+}
+
+/// Gives a text what its frame leaves of a number of tokens: `render` frames a text of at most so many tokens.
+pub(crate) fn fit(tokens: usize, render: impl Fn(usize) -> String) -> String {
+    let empty = render(0);
+    let room = tokens.saturating_sub(count(&empty));
+    if room == 0 { empty } else { render(room) }
+}

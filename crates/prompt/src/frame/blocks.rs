@@ -1,0 +1,220 @@
+//! Puts the parts of a plan into the blocks of a frame, with cache breakpoints and the cache identity.
+
+use super::{BuiltFrame, FrameInput};
+use crate::measured::MeasuredText;
+use crate::plan::{Part, PromptPlan};
+use crate::{digest, history, stable, work};
+use holon_domain::WorkItemId;
+use holon_domain::model::{PromptBlock, PromptCache, PromptFrame, Stability};
+use holon_domain::prompt_plan::{BlockCut, BlockSource};
+use std::borrow::Cow;
+
+/// Block of the prompt in which a part stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Stable,
+    AgentScoped,
+    Surroundings,
+    /// Each earlier message is a block of its own.
+    History,
+    Work,
+    /// A block of its own.
+    Alone,
+}
+
+const fn place(source: BlockSource) -> Place {
+    match source {
+        BlockSource::Policy => Place::Stable,
+        BlockSource::Delegation
+        | BlockSource::Instructions
+        | BlockSource::Skills
+        | BlockSource::ToolGuidance
+        | BlockSource::AgentScoped => Place::AgentScoped,
+        BlockSource::Surroundings => Place::Surroundings,
+        BlockSource::History => Place::History,
+        BlockSource::Work
+        | BlockSource::CurrentItem
+        | BlockSource::TriggeredItems
+        | BlockSource::DueReminders
+        | BlockSource::QueuedItems
+        | BlockSource::ItemsForOperator
+        | BlockSource::BlockedItems
+        | BlockSource::Waits
+        | BlockSource::Timers
+        | BlockSource::CompletedItems
+        | BlockSource::ItemTrace => Place::Work,
+        BlockSource::OperatorWords
+        | BlockSource::RunningTasks
+        | BlockSource::EventTurn
+        | BlockSource::CurrentInput
+        | BlockSource::Other => Place::Alone,
+    }
+}
+
+/// The texts of a frame, part by part.
+#[derive(Default)]
+struct Texts<'a> {
+    stable: Cow<'a, str>,
+    agent_scoped: Vec<Cow<'a, str>>,
+    surroundings: Option<Cow<'a, str>>,
+    history: Vec<Cow<'a, str>>,
+    work: Vec<Cow<'a, str>>,
+    shown_items: Vec<WorkItemId>,
+    /// Blocks before the work, and blocks after it.
+    before_work: Vec<Cow<'a, str>>,
+    after_work: Vec<Cow<'a, str>>,
+    shows_operator_words: bool,
+    /// True if the work is the text of an earlier request.
+    work_is_kept: bool,
+}
+
+impl<'a> Texts<'a> {
+    fn add(&mut self, part: Part<'a>) {
+        match place(part.source) {
+            Place::Stable => self.stable = part.text,
+            Place::AgentScoped => self.agent_scoped.push(part.text),
+            Place::Surroundings => self.surroundings = Some(part.text),
+            Place::History => self.history.push(part.text),
+            Place::Work => {
+                self.work_is_kept |= part.source == BlockSource::Work;
+                self.work.push(part.text);
+                self.shown_items.extend(part.shown);
+            }
+            Place::Alone if part.source == BlockSource::OperatorWords => {
+                self.shows_operator_words = true;
+                self.before_work.push(part.text);
+            }
+            Place::Alone => self.after_work.push(part.text),
+        }
+    }
+
+    /// Joins the parts about the agent's work; `None` if there are none.
+    fn join_work(&self, cuts: &[BlockCut]) -> Option<String> {
+        if self.work.is_empty() {
+            return None;
+        }
+        if self.work_is_kept {
+            return Some(self.work.concat());
+        }
+        let is_left_out = |cut: &BlockCut| cut.to == 0 && place(cut.source) == Place::Work;
+        let note = cuts.iter().any(is_left_out).then_some(work::LEFT_OUT);
+        let parts: Vec<&str> = [work::HEADING]
+            .into_iter()
+            .chain(self.work.iter().map(|text| &**text))
+            .chain(note)
+            .collect();
+        Some(parts.join("\n\n"))
+    }
+
+    /// Lists the context blocks. A cache may end after the last earlier message: the next turn goes on from there.
+    fn context_blocks(&self, work: Option<&str>) -> Vec<PromptBlock> {
+        let heading = (!self.history.is_empty()).then_some(history::HEADING);
+        let last = self.history.len().saturating_sub(1);
+        let messages = self.history.iter().enumerate();
+        let messages = messages.map(|(place, text)| (&**text, place == last));
+        let before = self.before_work.iter().map(|text| &**text);
+        let after = self.after_work.iter().map(|text| &**text);
+        let others = before.chain(work).chain(after).map(|text| (text, false));
+        heading
+            .map(|text| (text, false))
+            .into_iter()
+            .chain(messages)
+            .chain(others)
+            .map(|(text, cache_breakpoint)| block(text, Stability::TurnScoped, cache_breakpoint))
+            .collect()
+    }
+}
+
+pub(super) fn assemble(input: &FrameInput<'_>, plan: PromptPlan<'_>) -> BuiltFrame {
+    let mut texts = Texts::default();
+    for part in plan.parts {
+        texts.add(part);
+    }
+    let work = texts.join_work(&plan.cuts);
+    let context_blocks = texts.context_blocks(work.as_deref());
+    let agent_scoped = texts.agent_scoped.join("\n\n");
+    let stable = stable::measure(&texts.stable);
+    let agent_scoped = MeasuredText::of(&agent_scoped);
+    let surroundings = texts.surroundings.as_deref().map(MeasuredText::of);
+    let lasting: Vec<(&MeasuredText<'_>, Stability)> = [
+        (&stable, Stability::Stable),
+        (&agent_scoped, Stability::AgentScoped),
+    ]
+    .into_iter()
+    .chain(
+        surroundings
+            .as_ref()
+            .map(|text| (text, Stability::AgentScoped)),
+    )
+    .collect();
+    let system_blocks: Vec<PromptBlock> = lasting
+        .iter()
+        .map(|(text, stability)| block(text.text, *stability, true))
+        .collect();
+    let system_texts: Vec<&str> = lasting.iter().map(|(text, _)| text.text).collect();
+    let sections = system_blocks.len() + context_blocks.len();
+    let frame = PromptFrame {
+        system_prompt: system_texts.join("\n\n"),
+        cache: cache(input, &lasting, &context_blocks),
+        system_blocks,
+        context_blocks,
+    };
+    BuiltFrame {
+        frame,
+        stable: stable.text.to_owned(),
+        stable_hash: stable.hash.to_string(),
+        agent_scoped: agent_scoped.text.to_owned(),
+        agent_scoped_hash: agent_scoped.hash.to_string(),
+        surroundings_hash: surroundings.as_ref().map(|text| text.hash.to_string()),
+        surroundings: surroundings.map(|text| text.text.to_owned()),
+        work,
+        shown_items: texts.shown_items,
+        shows_operator_words: texts.shows_operator_words,
+        cuts: plan.cuts,
+        over_tokens: plan.over_tokens,
+        sections,
+    }
+}
+
+fn block(text: &str, stability: Stability, cache_breakpoint: bool) -> PromptBlock {
+    PromptBlock {
+        text: text.to_owned(),
+        stability,
+        cache_breakpoint,
+    }
+}
+
+/// Computes the identity. The key of a temporary agent does not depend on its name, its home or its workspace: the next
+/// run has others, and shares everything before them.
+fn cache(
+    input: &FrameInput<'_>,
+    lasting: &[(&MeasuredText<'_>, Stability)],
+    context: &[PromptBlock],
+) -> PromptCache {
+    let agent_id = input.agent.identity.agent_id.to_string();
+    let is_temporary = input.agent.is_temporary();
+    let shared = lasting.len().min(if is_temporary { 2 } else { usize::MAX });
+    let hashes = lasting.iter().take(shared).map(|(text, _)| &*text.hash);
+    let name = if is_temporary { "" } else { agent_id.as_str() };
+    let fixed = [name]
+        .into_iter()
+        .chain(hashes)
+        .chain([input.tools.digest()]);
+    let prompt_cache_key = digest::hash_parts(fixed);
+    let all = lasting.iter().map(|(text, _)| &*text.hash);
+    let shown = context.iter().map(|block| block.text.as_str());
+    let context_fingerprint = digest::hash_parts(
+        [prompt_cache_key.as_str()]
+            .into_iter()
+            .chain(all)
+            .chain(shown),
+    );
+    // Working memory and compression do not exist yet; both count from zero.
+    PromptCache {
+        agent_id,
+        prompt_cache_key,
+        context_fingerprint,
+        working_memory_revision: 0,
+        compression_epoch: 0,
+    }
+}

@@ -1,0 +1,317 @@
+//! Chooses what a prompt shows under its budget: parts by priority, then shorter forms of the pins.
+//!
+//! Order of parts in the prompt and order of their removal are independent. Invariants: a pin is shortened only when no
+//! other part is left; a pin is never left out; the same candidates, budget and earlier cuts give the same plan.
+
+use crate::candidate::{Candidate, Priority, count};
+use holon_domain::WorkItemId;
+use holon_domain::limits::{INSTRUCTION_BUDGET_SHARE, TURN_BUDGET_SHARE};
+use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource, CutReason};
+use std::borrow::Cow;
+
+/// Tokens of the headings that join parts to blocks.
+const HEADINGS: usize = 64;
+/// Fewest tokens to which a part that may be left out is shortened; below it the part is left out.
+const LEAST_OPTIONAL: usize = 64;
+
+/// Tokens for a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Budget {
+    /// For all parts.
+    total: usize,
+    /// True if nobody knows the model's window. Pins are then whole: the provider's refusal teaches the real window.
+    is_assumed: bool,
+}
+
+impl Budget {
+    /// Takes from a model's budget the tools and the room in which the turn itself grows.
+    pub(crate) fn new(budget_tokens: u32, tools_tokens: usize, is_assumed: bool) -> Self {
+        let budget = usize::try_from(budget_tokens).unwrap_or(usize::MAX);
+        let share = usize::try_from(TURN_BUDGET_SHARE).unwrap_or(1);
+        Self {
+            total: budget.saturating_sub(tools_tokens + budget / share + HEADINGS),
+            is_assumed,
+        }
+    }
+
+    /// Returns the budget for a frame that repeats an earlier one: its texts hold their headings, and it may exceed the
+    /// budget by as much.
+    pub(crate) fn repeated(self, over_tokens: u32) -> Self {
+        let over = usize::try_from(over_tokens).unwrap_or(usize::MAX);
+        Self {
+            total: self.total.saturating_add(HEADINGS).saturating_add(over),
+            ..self
+        }
+    }
+
+    /// Returns one part of so many.
+    pub(crate) const fn share(self, parts: usize) -> usize {
+        self.total / parts
+    }
+}
+
+/// A part of the plan's prompt.
+#[derive(Debug, Clone)]
+pub(crate) struct Part<'a> {
+    pub(crate) source: BlockSource,
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) shown: Vec<WorkItemId>,
+}
+
+/// The parts of a prompt in their order, and what became of every candidate.
+#[derive(Debug, Clone)]
+pub(crate) struct PromptPlan<'a> {
+    pub(crate) parts: Vec<Part<'a>>,
+    /// One for each candidate, in the order of the prompt.
+    pub(crate) decisions: Vec<BlockDecision>,
+    /// The candidates that are not shown whole. Earlier messages are one entry.
+    pub(crate) cuts: Vec<BlockCut>,
+    /// Tokens by which the shortest forms of the pins exceed the budget; 0 if they fit.
+    pub(crate) over_tokens: usize,
+}
+
+/// A candidate and its present form.
+struct Entry<'a> {
+    candidate: Candidate<'a>,
+    /// Absent if the part is left out.
+    text: Option<Cow<'a, str>>,
+    tokens: usize,
+    /// Tokens to which the part was shortened last.
+    limit: usize,
+    /// Absent while the part is whole.
+    reason: Option<CutReason>,
+}
+
+/// Plans a prompt. `earlier` are the cuts of an earlier request of the same turn, which are repeated first, so that the
+/// requests of a turn begin alike.
+pub(crate) fn plan<'a>(
+    candidates: Vec<Candidate<'a>>,
+    budget: Budget,
+    earlier: &[BlockCut],
+) -> PromptPlan<'a> {
+    let mut entries: Vec<Entry<'a>> = candidates.into_iter().map(Entry::whole).collect();
+    for cut in earlier {
+        repeat(&mut entries, cut);
+    }
+    for entry in &mut entries {
+        if let Some(share) = entry.candidate.share {
+            entry.shorten(share, CutReason::OverShare);
+        }
+    }
+    cut_optional(&mut entries, budget);
+    shorten_pins(&mut entries, budget);
+    finish(entries, budget)
+}
+
+impl<'a> Entry<'a> {
+    fn whole(mut candidate: Candidate<'a>) -> Self {
+        Self {
+            text: Some(std::mem::take(&mut candidate.whole)),
+            tokens: candidate.tokens,
+            limit: 0,
+            reason: None,
+            candidate,
+        }
+    }
+
+    /// Shortens the part to a number of tokens. Returns false if it has no form that is shorter than the present one.
+    fn shorten(&mut self, tokens: usize, reason: CutReason) -> bool {
+        let Some(shorten) = self.candidate.shorten.as_ref() else {
+            return false;
+        };
+        if self.tokens <= tokens || self.text.is_none() {
+            return false;
+        }
+        let text = shorten(tokens);
+        let now = count(&text);
+        if now >= self.tokens {
+            return false;
+        }
+        (self.text, self.tokens, self.reason) = (Some(Cow::Owned(text)), now, Some(reason));
+        self.limit = tokens;
+        true
+    }
+
+    fn cut(&mut self, reason: CutReason) {
+        (self.text, self.tokens, self.reason) = (None, 0, Some(reason));
+        self.limit = 0;
+    }
+}
+
+fn repeat(entries: &mut [Entry<'_>], cut: &BlockCut) {
+    let is_meant = |entry: &&mut Entry<'_>| {
+        entry.candidate.source == cut.source
+            && match (cut.through, entry.candidate.log_seq) {
+                (Some(through), Some(seq)) => seq <= through && !entry.candidate.is_pin(),
+                (None, _) | (Some(_), None) => cut.through.is_none(),
+            }
+    };
+    let limit = usize::try_from(cut.limit).unwrap_or(usize::MAX);
+    for entry in entries.iter_mut().filter(is_meant) {
+        if cut.to == 0 {
+            entry.cut(cut.reason);
+        } else {
+            entry.shorten(limit, cut.reason);
+        }
+    }
+}
+
+fn total(entries: &[Entry<'_>]) -> usize {
+    entries.iter().map(|entry| entry.tokens).sum()
+}
+
+/// Cuts by priority what may be left out, until it fits: in half of the budget, because the turn itself needs room to
+/// grow, and in what the pins leave.
+fn cut_optional(entries: &mut [Entry<'_>], budget: Budget) {
+    let is_pin = |entry: &&Entry<'_>| entry.candidate.is_pin();
+    let pinned: usize = entries
+        .iter()
+        .filter(is_pin)
+        .map(|entry| entry.tokens)
+        .sum();
+    let room = budget.share(2).min(budget.total.saturating_sub(pinned));
+    loop {
+        let excess = (total(entries) - pinned).saturating_sub(room);
+        let Some((priority, group)) = next_to_go(entries).filter(|_| excess > 0) else {
+            return;
+        };
+        for entry in entries.iter_mut() {
+            if entry.candidate.priority != Some(priority)
+                || entry.candidate.group != group
+                || entry.text.is_none()
+            {
+                continue;
+            }
+            let least = (entry.candidate.tokens / 4).max(LEAST_OPTIONAL);
+            let left = entry.tokens.saturating_sub(excess);
+            if left < least || !entry.shorten(left, CutReason::OverRoom) {
+                entry.cut(CutReason::OverRoom);
+            }
+        }
+    }
+}
+
+/// Finds the lowest priority and group of the parts that may still be left out.
+fn next_to_go(entries: &[Entry<'_>]) -> Option<(Priority, u64)> {
+    let left = entries.iter().filter(|entry| entry.text.is_some());
+    left.filter_map(|entry| Some((entry.candidate.priority?, entry.candidate.group)))
+        .min()
+}
+
+/// Shortens the pins in a fixed order until they fit: a text that fills the window before the others, standing texts
+/// before the words of the operator, and each to a readable length before any is reduced to a line.
+fn shorten_pins(entries: &mut [Entry<'_>], budget: Budget) {
+    if budget.is_assumed {
+        return;
+    }
+    for (source, least) in pin_order(budget) {
+        for entry in 0..entries.len() {
+            let excess = total(entries).saturating_sub(budget.total);
+            if excess == 0 {
+                return;
+            }
+            if let Some(entry) = entries
+                .get_mut(entry)
+                .filter(|entry| entry.candidate.source == source && entry.candidate.is_pin())
+            {
+                let left = entry.tokens.saturating_sub(excess).max(least);
+                entry.shorten(left, CutReason::OverWindow);
+            }
+        }
+    }
+}
+
+/// Lists the steps in which pins are shortened: part, and fewest tokens of it in that step.
+fn pin_order(budget: Budget) -> Vec<(BlockSource, usize)> {
+    let parts = usize::try_from(INSTRUCTION_BUDGET_SHARE).unwrap_or(1);
+    vec![
+        // A text that fills the window would otherwise cost the rules of the runtime.
+        (BlockSource::CurrentInput, budget.share(2)),
+        (BlockSource::OperatorWords, budget.share(4)),
+        (BlockSource::Instructions, budget.share(parts)),
+        (BlockSource::AgentScoped, budget.share(2)),
+        (BlockSource::Work, budget.share(8)),
+        (BlockSource::CurrentItem, budget.share(8)),
+        (BlockSource::Policy, 0),
+        (BlockSource::ToolGuidance, 0),
+        (BlockSource::History, budget.share(8)),
+        (BlockSource::OperatorWords, budget.share(8)),
+        (BlockSource::CurrentInput, budget.share(4)),
+        (BlockSource::Instructions, budget.share(16)),
+        (BlockSource::Waits, 0),
+        (BlockSource::CurrentItem, 0),
+        (BlockSource::Work, 0),
+        (BlockSource::History, 0),
+        (BlockSource::OperatorWords, 0),
+        (BlockSource::Instructions, 0),
+        (BlockSource::AgentScoped, 0),
+        (BlockSource::CurrentInput, 0),
+    ]
+}
+
+fn finish(entries: Vec<Entry<'_>>, budget: Budget) -> PromptPlan<'_> {
+    let over_tokens = total(&entries).saturating_sub(budget.total);
+    let decisions = entries.iter().map(decide).collect();
+    let cuts = list_cuts(&entries);
+    let parts = entries.into_iter().filter_map(|entry| {
+        Some(Part {
+            source: entry.candidate.source,
+            text: entry.text?,
+            shown: entry.candidate.shown,
+        })
+    });
+    PromptPlan {
+        parts: parts.collect(),
+        decisions,
+        cuts,
+        over_tokens,
+    }
+}
+
+fn decide(entry: &Entry<'_>) -> BlockDecision {
+    BlockDecision {
+        source: entry.candidate.source,
+        stability: entry.candidate.source.stability(),
+        pinned: entry.candidate.is_pin(),
+        log_seq: entry.candidate.log_seq,
+        from_tokens: tokens_u32(entry.candidate.tokens),
+        to_tokens: tokens_u32(entry.tokens),
+        outcome: match (entry.reason, &entry.text) {
+            (None, _) => BlockOutcome::Kept,
+            (Some(reason), Some(_)) => BlockOutcome::Shortened { reason },
+            (Some(reason), None) => BlockOutcome::Cut { reason },
+        },
+    }
+}
+
+fn list_cuts(entries: &[Entry<'_>]) -> Vec<BlockCut> {
+    let mut cuts: Vec<BlockCut> = Vec::new();
+    for entry in entries {
+        let Some(reason) = entry.reason else {
+            continue;
+        };
+        let is_gone = entry.text.is_none();
+        let through = entry.candidate.log_seq.filter(|_| is_gone);
+        let from = tokens_u32(entry.candidate.tokens);
+        // Earlier messages are cut oldest first, so the newest position tells all of them.
+        let last = cuts.last_mut().filter(|last| {
+            through.is_some() && last.through.is_some() && last.source == entry.candidate.source
+        });
+        match last {
+            Some(last) => (last.through, last.from) = (through, last.from.saturating_add(from)),
+            None => cuts.push(BlockCut {
+                source: entry.candidate.source,
+                through,
+                from,
+                to: tokens_u32(entry.tokens),
+                limit: tokens_u32(entry.limit),
+                reason,
+            }),
+        }
+    }
+    cuts
+}
+
+fn tokens_u32(tokens: usize) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
