@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::port::{
-    Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Plans, ReloadableAdapters,
-    SystemClock, Workspaces,
+    Archives, Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Plans,
+    ReloadableAdapters, SystemClock, Workspaces,
 };
 use crate::setup;
 use holon_config::{Settings, Source};
@@ -97,6 +97,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
     let claims = ClaimFolders::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
     let templates = TemplateStore::of_user(settings.user_home.as_deref());
+    let archives = Archives::new(home.agents_dir(), Arc::clone(&models));
     Ports {
         model: models,
         command: commands,
@@ -108,6 +109,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
             claims,
             attachments.clone(),
             templates,
+            archives,
         )),
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         clock: Arc::new(SystemClock::new()),

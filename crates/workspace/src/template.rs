@@ -9,7 +9,8 @@ mod error;
 mod read;
 mod seed;
 
-pub use apply::{TemplateOrder, apply_template, confirm_home};
+pub(crate) use apply::{PROVENANCE, UNCONFIRMED, clear_home};
+pub use apply::{TemplateOrder, apply_template, confirm_home, is_unconfirmed};
 pub use builtin::BUILTIN_TEMPLATES;
 pub(crate) use builtin::DEFAULT;
 pub use error::TemplateError;

@@ -15,6 +15,7 @@ mod cleaners;
 mod drive;
 mod files;
 mod host;
+mod imports;
 mod judge;
 mod streams;
 mod tasks;
@@ -27,6 +28,7 @@ use cleaners::Cleaners;
 use drive::{Drive, Scenario};
 use files::Files;
 use host::{Crash, Host};
+use imports::Imports;
 use streams::Streams;
 use tasks::Tasks;
 use work::Work;
@@ -169,6 +171,7 @@ parts!(
 
 parts!(killed_at_any_point_of_planned_work, super::Work, 10);
 parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
+parts!(killed_at_any_point_of_a_clone, super::Imports, 3);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {

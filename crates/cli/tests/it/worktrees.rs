@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs git as the user of the repository would.
-fn git(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"])
         .args(args)
@@ -37,7 +37,7 @@ fn round(tool: &str, input: &Value) -> Value {
 }
 
 /// Runs the program and returns what it printed as JSON.
-fn ask(world: &World, args: &[&str]) -> Value {
+pub(crate) fn ask(world: &World, args: &[&str]) -> Value {
     let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
     let ran = world.run(&args);
     assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
