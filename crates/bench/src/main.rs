@@ -36,6 +36,7 @@ mod tasks;
 mod timers;
 mod wake;
 mod wire;
+mod workspace;
 mod world;
 
 use admission::Spread;
@@ -86,6 +87,7 @@ const ROWS: &[&str] = &[
     "first_delta",
     "patch_50000_lines",
     "guidance_reread",
+    "use_workspace_isolated_20000_files",
     "message_100_and_10000",
     "idle_agents_1",
     "idle_agents_10000",
@@ -129,6 +131,7 @@ async fn measure(
         "first_delta" => delta::first(holon, 200).await,
         "patch_50000_lines" => plain(patch::large_file(50_000)),
         "guidance_reread" => plain(guidance::reread()),
+        "use_workspace_isolated_20000_files" => plain(workspace::isolated(20_000, 8)),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,
