@@ -8,7 +8,7 @@ use crate::draft::Draft;
 use crate::input::{HostConditions, NewAgent};
 use crate::work::check;
 use crate::{lifecycle, timer, work};
-use holon_domain::agent::Lifecycle;
+use holon_domain::agent::{Lifecycle, ProfilePreset};
 use holon_domain::archive::{ArchiveRecord, ArchivedWorkItem, ImportOrigin};
 use holon_domain::decision::Decision;
 use holon_domain::event::{AgentCreated, Event};
@@ -26,6 +26,15 @@ const ID_BYTES: usize = 64;
 /// # Errors
 /// Names the rule that the record breaks.
 pub fn check_record(record: &ArchiveRecord, now: Timestamp) -> Result<(), String> {
+    match record.profile_preset {
+        ProfilePreset::PublicNamed => {}
+        // An import makes a public agent, which must not have more families than its source.
+        ProfilePreset::PrivateChild => {
+            return Err(
+                "it is the archive of a private child, which has no life of its own".to_owned(),
+            );
+        }
+    }
     check_counts(record)?;
     let ids = record.work_items.iter().map(|item| item.id.as_str());
     check_ids("work item", "work_", ids)?;

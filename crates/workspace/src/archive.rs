@@ -4,6 +4,7 @@
 //! builds the home beside its place. The format itself is in `holon_domain::archive`.
 
 mod credential;
+mod entries;
 mod error;
 mod pack;
 mod spool;

@@ -36,7 +36,7 @@ pub(super) async fn export(
     check_free(&out)?;
     let mut archive = host.check_answer(host.client().export_agent(&agent_id).await)?;
     let directory = out.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))
+    let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or_else(|| Path::new(".")))
         .map_err(|error| unwritable(&out, &error))?;
     let mut progress = Progress::new("received", archive.bytes(), output.shows_progress());
     while let Some(part) = host.check_answer(archive.next().await)? {

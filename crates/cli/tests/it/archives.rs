@@ -2,6 +2,7 @@
 //! secrets.
 
 use crate::support::{until, world};
+use crate::terminal::Terminal;
 use holon_domain::archive::ustar::{self, BLOCK};
 use holon_testkit::World;
 use serde_json::{Value, json};
@@ -136,6 +137,26 @@ fn an_agent_moves_to_another_host_with_its_work_and_without_secrets() {
     assert_eq!(started.code, Some(0), "{started:?}");
     let listed = there.run(&["agent", "list"]);
     assert!(listed.answer().contains("ada"), "{listed:?}");
+}
+
+#[test]
+fn a_terminal_shows_the_progress_and_a_pipe_does_not() {
+    let world = world();
+    let _served = world.serve(&[]);
+    prepare(&world);
+    let piped = world.run(&["agent", "export", "ada"]);
+    assert_eq!(piped.code, Some(0), "{piped:?}");
+    assert_eq!(piped.stderr, "");
+    for (args, words) in [
+        (
+            ["agent", "export", "ada", "--out", "b.tar"].as_slice(),
+            "received 100 %",
+        ),
+        (&["agent", "import", "b.tar", "--as", "eve"], "sent 100 %"),
+    ] {
+        let seen = Terminal::start(&world, args).finish();
+        assert!(seen.contains(words), "{seen}");
+    }
 }
 
 #[test]
@@ -305,11 +326,15 @@ fn workspaces_that_are_missing_are_listed_and_those_of_the_host_are_refused() {
 fn the_home_of_an_agent_that_was_never_stored_is_gone_after_the_next_start() {
     let world = world();
     let served = world.serve(&[]);
+    ok(
+        &world,
+        &["agent", "create", "ada", "--template", "holon-reviewer"],
+    );
     world.write("holon/agents/ghost/.holon/state/unconfirmed", "");
     world.write("holon/agents/ghost/AGENTS.md", "half");
     served.crash();
     let _served = world.serve(&[]);
     let ghost = world.home().join("agents/ghost");
     until("the leftover is removed", || !ghost.exists());
-    assert!(world.home().join("agents/main").exists());
+    assert!(world.home().join("agents/ada/AGENTS.md").exists());
 }

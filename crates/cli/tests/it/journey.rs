@@ -51,7 +51,7 @@ fn guidance(request: &RecordedRequest) -> String {
     let text = system_prompt(request);
     let begin = text.find("# This agent").unwrap();
     let end = text.find("# Your tools").unwrap();
-    text[begin..end].trim_end().to_owned()
+    text.get(begin..end).unwrap().trim_end().to_owned()
 }
 
 /// The last message that the model was shown, with the result of its call.
@@ -141,6 +141,7 @@ fn an_agent_from_a_template_works_in_a_project_over_a_crash_and_its_work_is_merg
             (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
             (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "[TIME]"),
             (r"\d+ ms\b", "[MS] ms"),
+            (r"_instructions [0-9a-f]{16}", "_instructions [CODE]"),
         ],
         omit_expression => true
     }, { insta::assert_snapshot!(text) });

@@ -128,11 +128,7 @@ impl Packing<'_> {
         if is_of_host(path) {
             return Some("it belongs to the host or to tasks, which are not exported".to_owned());
         }
-        if let Err(fault) = check_path(path) {
-            return Some(fault.to_string());
-        }
-        (!ustar::fits(&format!("{HOME}{path}")))
-            .then(|| "its path does not fit into a tar header".to_owned())
+        check_path(path).err().map(|fault| fault.to_string())
     }
 
     fn entry(&mut self, dir: &OwnedFd, name: &str, path: &str) -> Result<(), ArchiveError> {
@@ -161,6 +157,9 @@ impl Packing<'_> {
     fn read(&mut self, file: File, path: &str, executable: bool) -> Result<(), ArchiveError> {
         if is_credential_file(path) {
             return self.skip(path, "its name says that it holds credentials");
+        }
+        if !ustar::fits(&format!("{HOME}{path}")) {
+            return self.skip(path, "its path does not fit into a tar header");
         }
         let max = self.order.limits.file_bytes;
         let mut content = Vec::new();

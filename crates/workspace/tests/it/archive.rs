@@ -157,6 +157,28 @@ fn what_was_packed_is_unpacked_and_packs_again_to_the_same_content() {
 }
 
 #[test]
+fn the_longest_path_travels_and_a_longer_one_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, copy) = (dir.path().join("home"), dir.path().join("copy"));
+    let longest = format!("{}/{}", "d".repeat(139), "f".repeat(100));
+    assert_eq!(longest.len(), holon_domain::limits::ARCHIVE_PATH_BYTES);
+    let longer = format!("{}/{}", "d".repeat(139), "g".repeat(101));
+    put(&home, &longest, "far");
+    put(&home, &longer, "too far");
+    let (packed, body) = pack(&home, ArchiveLimits::default()).unwrap();
+    let left: Vec<&str> = packed
+        .left_out
+        .iter()
+        .map(|left| left.what.as_str())
+        .collect();
+    assert_eq!(left, [longer]);
+    let file = sealed(dir.path(), &manifest(&packed), &body);
+    let mut checked = check_archive(file, ArchiveLimits::default()).unwrap();
+    place_archive(&copy, &mut checked).unwrap();
+    assert_eq!(fs::read(copy.join(longest)).unwrap(), b"far");
+}
+
+#[test]
 fn secrets_links_and_special_files_stay_behind_and_are_listed() {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("home");
@@ -504,7 +526,7 @@ fn hostile_archives_are_refused_and_make_nothing() {
 }
 
 #[test]
-fn no_prefix_and_no_changed_byte_of_an_archive_makes_the_reader_fail_otherwise() {
+fn a_torn_or_changed_archive_is_refused_or_has_the_same_content() {
     let dir = tempfile::tempdir().unwrap();
     let (manifest, entries) = valid();
     let whole = render(&manifest, &entries);
@@ -515,6 +537,17 @@ fn no_prefix_and_no_changed_byte_of_an_archive_makes_the_reader_fail_otherwise()
             check_archive(file, ArchiveLimits::default()).is_err(),
             "{length}"
         );
+    }
+    // A changed byte is refused, unless it is a word of the manifest that no check reads.
+    for position in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[position] ^= 1 << (position % 7);
+        let mut file = new_spool(dir.path()).unwrap();
+        file.write_all(&bytes).unwrap();
+        if let Ok(checked) = check_archive(file, ArchiveLimits::default()) {
+            assert_eq!(checked.manifest.files, manifest.files, "{position}");
+            assert_eq!(checked.record, empty_record(), "{position}");
+        }
     }
     let limits = ArchiveLimits {
         bytes: 100,
