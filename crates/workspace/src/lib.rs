@@ -1,10 +1,11 @@
 //! Agent homes, workspaces and path confinement.
 //!
-//! Owns the directories an agent lives in, the templates they are made from and the archives they travel in, the instruction files and skills that
-//! guide it, the folders with the evidence that its commands ran, the choice of its project and the check that it stays
-//! the same directory, the runtime's hardened git and its worktrees, the confinement of paths to an execution root,
-//! atomic changes of several files there, and the plan files of work items. It starts no program but git and keeps no
-//! state beside the files. All functions block on the filesystem; async callers run them on a blocking thread.
+//! Owns the directories an agent lives in, the templates they are made from and the archives they travel in, the
+//! instruction files and skills that guide it, the folders with the evidence that its commands ran, the choice of its
+//! project and the check that it stays the same directory, the runtime's hardened git and its worktrees, the confinement
+//! of paths to an execution root, atomic changes of several files there, and the plan files of work items. It starts no
+//! program but git and keeps no state beside the files. All functions block on the filesystem; async callers run them
+//! on a blocking thread.
 
 mod archive;
 mod attachment;
