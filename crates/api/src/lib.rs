@@ -5,6 +5,7 @@
 //! must ignore unknown ones.
 
 pub mod agent;
+pub mod archive;
 pub mod error;
 pub mod event;
 pub mod message;
@@ -18,6 +19,9 @@ pub mod work;
 pub mod workspace;
 
 pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
+pub use archive::{
+    ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
+};
 pub use error::ErrorBody;
 pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};

@@ -37,6 +37,7 @@ mod tasks;
 mod timers;
 mod wake;
 mod wire;
+mod workspace;
 mod world;
 
 use admission::Spread;
@@ -87,6 +88,7 @@ const ROWS: &[&str] = &[
     "first_delta",
     "patch_50000_lines",
     "guidance_reread",
+    "use_workspace_isolated_20000_files",
     "message_100_and_10000",
     "prompt_assembly",
     "idle_agents_1",
@@ -131,6 +133,7 @@ async fn measure(
         "first_delta" => delta::first(holon, 200).await,
         "patch_50000_lines" => plain(patch::large_file(50_000)),
         "guidance_reread" => plain(guidance::reread()),
+        "use_workspace_isolated_20000_files" => plain(workspace::isolated(20_000, 8)),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "prompt_assembly" => plain(prompt::assembly(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,

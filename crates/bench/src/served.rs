@@ -117,7 +117,7 @@ async fn http_block(wires: Vec<Wire>, each: usize) -> Fallible<(Sample, Vec<Wire
     Ok((all, back))
 }
 
-/// Start until healthy, and resident memory, with this many idle agents.
+/// Start until healthy, resident memory, and bytes on disk, with this many idle agents.
 pub(crate) async fn idle_agents(holon: &Path, count: usize, starts: usize) -> Fallible<Value> {
     let dir = tempfile::tempdir()?;
     let home = home(dir.path())?;
@@ -131,7 +131,33 @@ pub(crate) async fn idle_agents(holon: &Path, count: usize, starts: usize) -> Fa
         healthy.add(served.healthy_after);
         resident = memory::kib(served.pid(), memory::RESIDENT)?;
     }
-    Ok(json!({ "agents": count, "start_to_healthy": healthy.report(), "resident_kib": resident }))
+    // The host is gone, so its log is in the database.
+    let disk = bytes_below(&home.join("state"))? + bytes_below(&home.join("agents"))?;
+    Ok(json!({
+        "agents": count,
+        "start_to_healthy": healthy.report(),
+        "resident_kib": resident,
+        "disk_kib": round(disk as f64 / 1024.0),
+        "disk_bytes_per_agent": round(disk as f64 / count.max(1) as f64),
+    }))
+}
+
+/// Adds up the sizes of the files below a directory.
+fn bytes_below(directory: &Path) -> Fallible<u64> {
+    let mut sum = 0;
+    let mut open = vec![directory.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory)? {
+            let entry = entry?;
+            let found = entry.metadata()?;
+            if found.is_dir() {
+                open.push(entry.path());
+            } else {
+                sum += found.len();
+            }
+        }
+    }
+    Ok(sum)
 }
 
 fn fill(db: &Path, count: usize) -> Fallible<()> {

@@ -278,6 +278,38 @@ pub(crate) enum AgentCommand {
         /// Id of the agent [default: the host's default agent].
         id: Option<String>,
     },
+    /// Write an agent to a file, without secrets: its home, work items, timers, workspaces and model.
+    Export {
+        /// Id of the agent.
+        id: String,
+        /// File to write, which must not exist [default: AGENT.holon.tar in the current directory].
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        /// Show what would be written, and write nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Make a stopped agent from a file that an export wrote.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Id of the new agent [default: the id of the exported agent].
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
+        /// Check the file and show what would be made, and make nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Make a stopped copy of an agent on the same host.
+    Clone {
+        /// Id of the agent.
+        id: String,
+        /// Id of the new agent.
+        name: String,
+        /// Show what would be made, and make nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 /// Options of the `demo` subcommand.

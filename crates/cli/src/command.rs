@@ -2,6 +2,7 @@
 
 mod agent;
 mod agent_model;
+mod archive;
 pub(crate) mod config;
 mod debug;
 mod demo;

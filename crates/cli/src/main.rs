@@ -9,6 +9,7 @@ mod host;
 mod live;
 mod output;
 mod path;
+mod progress;
 mod reload;
 mod render;
 mod report;

@@ -162,6 +162,11 @@ impl Output {
         }
     }
 
+    /// Returns true if a person reads standard error, so that progress is shown there.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.format == Format::Text && io::stderr().is_terminal()
+    }
+
     /// Prints a failure in the selected format.
     pub(crate) fn failure(&self, failure: &Failure) {
         match self.format {
@@ -263,6 +268,15 @@ fn write(mut to: impl Write, block: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
         Err(_) | Ok(()) => Ok(()),
     }
+}
+
+/// Replaces the last line of standard error by this one. An empty one removes it. Only for a terminal.
+pub(crate) fn show_progress(words: &str) {
+    // Progress that cannot be shown is not missed.
+    drop(write(
+        io::stderr(),
+        &format!("\r\u{1b}[K{}", show_controls(words)),
+    ));
 }
 
 fn complain(words: &str) {

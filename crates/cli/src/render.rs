@@ -2,6 +2,7 @@
 //!
 //! A host may be newer than this program. An unknown word is shown as the host spelled it.
 
+pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod config;
 pub(crate) mod explain;

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, send_request};
+use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, RequestBody, send_request};
 use crate::run_stream::read_run;
 use crate::stream::{EventStream, StreamItem};
 use crate::view::{Agent, AgentListEntry, Brief, Identity, Run, TranscriptEntry};
@@ -305,7 +305,7 @@ impl Client {
         let request = HttpRequest {
             method: Method::GET,
             target,
-            body: None,
+            body: RequestBody::Empty,
             timeout: default_timeout(),
         };
         send_request(&self.endpoint, request).await?.json().await
@@ -338,8 +338,23 @@ impl Client {
         self.respond(target, body, timeout).await?.json().await
     }
 
+    /// Sends a request without a timeout that has this body, and waits for the head of its response.
+    pub(crate) async fn send_body(
+        &self,
+        target: String,
+        body: RequestBody,
+    ) -> Result<HttpResponse, Error> {
+        let request = HttpRequest {
+            method: Method::POST,
+            target,
+            body,
+            timeout: ReadTimeout::Unlimited,
+        };
+        send_request(&self.endpoint, request).await
+    }
+
     /// Sends a request with a JSON body and waits for the head of its response.
-    async fn respond(
+    pub(crate) async fn respond(
         &self,
         target: String,
         body: &impl Serialize,
@@ -352,7 +367,7 @@ impl Client {
         let request = HttpRequest {
             method: Method::POST,
             target,
-            body: Some(body),
+            body: RequestBody::Json(body),
             timeout,
         };
         send_request(&self.endpoint, request).await

@@ -4,12 +4,14 @@
 
 use crate::endpoint::{Endpoint, Pipe};
 use crate::error::Error;
+use crate::upload::Upload;
 use bytes::{Bytes, BytesMut};
+use holon_api::ARCHIVE_MEDIA_TYPE;
 use holon_domain::limits::ANSWER_BYTES;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use std::time::Duration;
@@ -35,14 +37,21 @@ impl ReadTimeout {
     }
 }
 
+/// Body of a request.
+#[derive(Debug)]
+pub(crate) enum RequestBody {
+    Empty,
+    Json(String),
+    Archive(Upload),
+}
+
 /// Method, target and body of a request.
 #[derive(Debug)]
 pub(crate) struct HttpRequest {
     pub(crate) method: Method,
     /// Path with the query string.
     pub(crate) target: String,
-    /// JSON body, if the request has one.
-    pub(crate) body: Option<String>,
+    pub(crate) body: RequestBody,
     pub(crate) timeout: ReadTimeout,
 }
 
@@ -89,7 +98,7 @@ pub(crate) async fn send_request(
 
 async fn exchange(
     pipe: Box<dyn Pipe>,
-    request: Request<Full<Bytes>>,
+    request: Request<SentBody>,
     driver: &mut JoinSet<()>,
 ) -> Result<Response<Incoming>, hyper::Error> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(pipe)).await?;
@@ -98,7 +107,10 @@ async fn exchange(
     sender.send_request(request).await
 }
 
-fn build(endpoint: &Endpoint, request: HttpRequest) -> Result<Request<Full<Bytes>>, Error> {
+/// A body as it is sent: whole, or read while it is sent.
+type SentBody = Either<Full<Bytes>, Upload>;
+
+fn build(endpoint: &Endpoint, request: HttpRequest) -> Result<Request<SentBody>, Error> {
     let mut builder = Request::builder()
         .method(request.method)
         .uri(request.target)
@@ -112,11 +124,17 @@ fn build(endpoint: &Endpoint, request: HttpRequest) -> Result<Request<Full<Bytes
         builder = builder.header(AUTHORIZATION, value);
     }
     let body = match request.body {
-        Some(json) => {
+        RequestBody::Json(json) => {
             builder = builder.header(CONTENT_TYPE, "application/json");
-            Full::from(json)
+            Either::Left(Full::from(json))
         }
-        None => Full::default(),
+        RequestBody::Archive(upload) => {
+            builder = builder
+                .header(CONTENT_TYPE, ARCHIVE_MEDIA_TYPE)
+                .header(CONTENT_LENGTH, upload.bytes());
+            Either::Right(upload)
+        }
+        RequestBody::Empty => Either::Left(Full::default()),
     };
     builder.body(body).map_err(|error| Error::Protocol {
         endpoint: endpoint.to_string(),

@@ -5,6 +5,7 @@
 //! closed sets are read as text ([`view`]) and responses are kept whole ([`Answer`]).
 
 mod answer;
+mod archive;
 mod client;
 mod endpoint;
 mod error;
@@ -14,11 +15,14 @@ mod reader;
 mod run_stream;
 mod skill;
 mod stream;
+mod upload;
 pub mod view;
 mod work;
 mod workspace;
 
 pub use answer::Answer;
+pub use archive::ExportStream;
 pub use client::{Client, EventsQuery};
 pub use error::Error;
 pub use stream::{EventStream, StreamItem};
+pub use upload::{ArchiveReader, Upload};

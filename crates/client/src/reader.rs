@@ -7,7 +7,7 @@
 use crate::client::with_query;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, send_request};
+use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, RequestBody, send_request};
 use crate::stream::StreamItem;
 use holon_api::event::{ASSISTANT_DELTA, EPOCH_HEADER, STREAM_ERROR};
 use holon_api::{ErrorBody, EventEnvelope, Gap};
@@ -148,7 +148,7 @@ impl Reader {
             HttpRequest {
                 method: Method::GET,
                 target,
-                body: None,
+                body: RequestBody::Empty,
                 timeout,
             },
         )

@@ -12,7 +12,7 @@
 
 use crate::draft::Draft;
 use crate::home;
-use crate::input::{HostConditions, NewAgent, Reply};
+use crate::input::{AgentView, HostConditions, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{detached, occupancy, rest, task, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
@@ -38,6 +38,25 @@ pub fn create(
     now: Timestamp,
     entropy: &mut dyn Entropy,
 ) -> Decision {
+    let created = AgentCreated {
+        kind: new.identity.kind,
+        profile_preset: new.identity.profile_preset,
+        workspace_id: new.workspace.workspace_id.clone(),
+        imported_from: None,
+    };
+    let view = new_view(new, newest_generation, now);
+    let mut draft = Draft::new(view, host, now, entropy);
+    draft.take_generation();
+    draft.event(Event::AgentCreated(created));
+    let given = AttachedWorkspace::of(&draft.agent.workspace);
+    workspace::register(&mut draft, &given);
+    home::prepare(&mut draft);
+    occupancy::settle(&mut draft);
+    draft.decide_alone()
+}
+
+/// Returns the view of an agent that has no row yet.
+pub(crate) fn new_view(new: NewAgent, newest_generation: u64, now: Timestamp) -> AgentView {
     let NewAgent {
         identity,
         agent_home,
@@ -45,11 +64,6 @@ pub fn create(
         model,
         run,
     } = new;
-    let created = AgentCreated {
-        kind: identity.kind,
-        profile_preset: identity.profile_preset,
-        workspace_id: workspace.workspace_id.clone(),
-    };
     let settings = AgentSettings {
         identity,
         created_at: now,
@@ -97,14 +111,7 @@ pub fn create(
         generation: Part::Loaded(newest_generation),
         ..LoadedRows::default()
     };
-    let mut draft = Draft::new(crate::AgentView { agent, loaded }, host, now, entropy);
-    draft.take_generation();
-    draft.event(Event::AgentCreated(created));
-    let given = AttachedWorkspace::of(&draft.agent.workspace);
-    workspace::register(&mut draft, &given);
-    home::prepare(&mut draft);
-    occupancy::settle(&mut draft);
-    draft.decide_alone()
+    AgentView { agent, loaded }
 }
 
 /// Sets the workspace and the model of the agent from its next turn on. An open turn keeps its own, except that a

@@ -14,6 +14,7 @@ use crate::rest::self_caused_priority;
 use crate::subsystem::TIMER;
 use crate::tick::tick_authority;
 use holon_domain::agent::Lifecycle;
+use holon_domain::archive::ArchivedTimer;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, TimerCancelled, TimerCreated, TimerFireFailed, TimerFired};
 use holon_domain::intent::NewTimer;
@@ -81,6 +82,32 @@ pub(crate) fn create(
     }));
     draft.put_timer(timer.clone());
     Ok(timer)
+}
+
+/// Refuses the schedule of an imported timer that is malformed or whose next slot is too far away. Slots may have
+/// passed.
+pub(crate) fn check_imported(timer: &ArchivedTimer, now: Timestamp) -> Result<(), ToolError> {
+    let first = match &timer.schedule {
+        TimerSchedule::Once { at } => *at,
+        TimerSchedule::Every { first_at, .. } => *first_at,
+        TimerSchedule::Cron { .. } => now,
+    };
+    check(&timer.schedule, first).map_err(slots::refusal)?;
+    if timer.next_fire_at.millis_since(now) > limits::TIMER_MAX_MS {
+        return Err(slots::refusal(slots::ScheduleError::TooFar));
+    }
+    Ok(())
+}
+
+/// Stores an active timer of a new agent that is stopped. A slot that has passed is made up for at the start, as the
+/// timer's policy says.
+pub(crate) fn restore(draft: &mut Draft<'_>, mut timer: TimerRecord) {
+    match timer.next_fire_at.filter(|at| *at > draft.now) {
+        Some(at) => timer.due = Some(set_slot(draft, &timer.id, at)),
+        None => draft.agent.work.deferred += 1,
+    }
+    draft.agent.work.active_timers += 1;
+    draft.put_timer(timer);
 }
 
 fn set_slot(draft: &mut Draft<'_>, id: &TimerId, at: Timestamp) -> DueId {

@@ -10,7 +10,7 @@
 //! Only the agent moves the focus and sets a blocker. `write` is the one place that stores an item.
 
 mod answer;
-mod check;
+pub(crate) mod check;
 mod command;
 mod complete;
 mod progress;
@@ -63,7 +63,7 @@ pub(crate) fn write(
 }
 
 /// Stores an item and updates the counts, the focus and the pointer to queued work in the agent's row.
-fn store(draft: &mut Draft<'_>, item: WorkItemRecord) {
+pub(crate) fn store(draft: &mut Draft<'_>, item: WorkItemRecord) {
     let before = known_state(draft, &item.id);
     let after = draft.scheduling_state(&item);
     count(draft, before, after);

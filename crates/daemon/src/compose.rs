@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::port::{
-    Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Plans, ReloadableAdapters,
-    SystemClock, Workspaces,
+    Archives, Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Plans,
+    ReloadableAdapters, SystemClock, Workspaces,
 };
 use crate::setup;
 use holon_config::{Settings, Source};
@@ -112,6 +112,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
     let attachments = Attachments::new(claims.clone());
     let fetcher = fetcher(settings);
     let templates = TemplateStore::of_user(settings.user_home.as_deref(), fetcher.clone());
+    let archives = Archives::new(home.agents_dir(), Arc::clone(&models));
     Ports {
         model: models,
         command: commands,
@@ -124,6 +125,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
             attachments.clone(),
             templates,
             reserved(home),
+            archives,
         )),
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         clock: Arc::new(SystemClock::new()),

@@ -1,5 +1,6 @@
 //! The engine's ports, implemented over the adapters of this build. Each one only delegates.
 
+mod archive;
 mod attached;
 mod clock;
 mod command;
@@ -14,6 +15,7 @@ mod plan;
 mod reloadable;
 mod workspace;
 
+pub(crate) use archive::Archives;
 pub(crate) use attached::Attachments;
 pub(crate) use clock::SystemClock;
 pub use clock::wall_clock;

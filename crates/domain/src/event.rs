@@ -342,6 +342,9 @@ pub struct AgentCreated {
     pub profile_preset: crate::agent::ProfilePreset,
     /// Workspace in which the agent's first turn runs.
     pub workspace_id: crate::WorkspaceId,
+    /// Agent from whose archive this one was made. Absent for every other agent, and in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_from: Option<crate::archive::ImportOrigin>,
 }
 
 /// Summary of a brief; the text itself is read through the API. See [`Event::BriefCreated`].

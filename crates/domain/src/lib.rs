@@ -5,6 +5,7 @@
 //! callers pass those in.
 
 pub mod agent;
+pub mod archive;
 pub mod attempt;
 pub mod authority;
 pub mod block;

@@ -1,5 +1,6 @@
 //! The interface for changes. Every method returns after its commit is on disk.
 
+mod archive;
 mod skills;
 mod work;
 mod workspace;
@@ -31,7 +32,7 @@ pub struct ControlHandle {
     readers: Readers,
     agents_dir: String,
     default_agent: AgentId,
-    /// Held while an agent is created from a template, so that its home and its row are made together.
+    /// Held while an agent is created from a template or an archive, so that its home and its row are made together.
     creating: Arc<Mutex<()>>,
     /// Held from the look at a workspace that an operator names to the commit that makes it active, and during a
     /// clean-up of worktrees.

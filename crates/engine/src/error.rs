@@ -48,6 +48,12 @@ pub enum Error {
         /// Names the template, the reason and an alternative.
         message: String,
     },
+    /// The archive is refused, or the agent has more than one may hold; nothing was made.
+    #[error("{message}")]
+    Archive {
+        /// Names the rule or the limit, and the next step.
+        message: String,
+    },
     /// A skill of this name is in the agent's home.
     #[error("{message}")]
     SkillInstalled { message: String },
@@ -172,6 +178,11 @@ impl Error {
                 "the template cannot be applied, and nothing was made",
                 "the message says why; `holon template list` shows the templates, `holon template validate` checks one",
             ),
+            Self::Archive { .. } => RefusalText::without_hint(
+                "invalid_archive",
+                "the archive breaks a rule of its format, or an agent has more than one may hold; nothing was made",
+                "the message says why; export the agent again, or move large files out of its home",
+            ),
             Self::SkillInstalled { .. } => RefusalText::with_hint(
                 "skill_already_installed",
                 "a skill of this name is in the agent's home",
@@ -268,6 +279,7 @@ impl Error {
             | Self::AgentId(_)
             | Self::Workspace { .. }
             | Self::Template { .. }
+            | Self::Archive { .. }
             | Self::SkillInstalled { .. }
             | Self::SkillMissing { .. }
             | Self::SkillInvalid { .. }
@@ -295,6 +307,7 @@ impl Error {
             Self::AgentId(_)
             | Self::Workspace { .. }
             | Self::Template { .. }
+            | Self::Archive { .. }
             | Self::SkillInstalled { .. }
             | Self::SkillMissing { .. }
             | Self::SkillInvalid { .. }
@@ -334,6 +347,9 @@ impl Error {
             },
             Self::Template {
                 message: "there is no template \"x\"".to_owned(),
+            },
+            Self::Archive {
+                message: "the archive is refused: it ends before its end mark".to_owned(),
             },
             Self::SkillInstalled {
                 message: "skill \"x\" is installed already".to_owned(),

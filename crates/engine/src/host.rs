@@ -119,6 +119,7 @@ impl Host {
             let readers = self.control.readers().clone();
             let last_exit = self.last_exit.clone();
             shell.spawn(shell.clone().sweep_all_plans(last_exit, readers));
+            shell.spawn(self.control.clone().remove_leftover_homes());
         }
         shell.mark_up();
         Ok(())

@@ -11,6 +11,7 @@ pub use post_commit::PostCommitWork;
 
 use self::transaction::Transaction;
 use crate::conditions::SharedConditions;
+use holon_core::import::{ImportedAgent, import};
 use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection, Reply, lifecycle};
 use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
@@ -82,6 +83,26 @@ impl Kernel {
     ) -> Result<PostCommitWork, Error> {
         let newest = ledger.newest_generation()?;
         let decision = lifecycle::create(new, &self.conditions.now(), newest, now, entropy);
+        let no = ledger.create(&decision.agent)?;
+        ledger.apply(no, &decision)?;
+        let mut work = PostCommitWork::default();
+        work.add(&decision);
+        Ok(work)
+    }
+
+    /// Makes an agent from an archive.
+    ///
+    /// # Errors
+    /// When the name is taken or storage fails.
+    pub fn import(
+        &self,
+        ledger: &mut dyn Ledger,
+        imported: ImportedAgent,
+        now: Timestamp,
+        entropy: &mut dyn Entropy,
+    ) -> Result<PostCommitWork, Error> {
+        let newest = ledger.newest_generation()?;
+        let decision = import(imported, &self.conditions.now(), newest, now, entropy);
         let no = ledger.create(&decision.agent)?;
         ledger.apply(no, &decision)?;
         let mut work = PostCommitWork::default();

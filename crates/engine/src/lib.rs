@@ -5,6 +5,7 @@
 //! - `reads` looks at agents and can write nothing; `acts` changes them.
 //! - `ports` holds the traits the engine needs. The engine uses no network, terminal or HTTP crate itself.
 
+pub mod archive;
 pub mod conditions;
 pub mod conduct;
 pub mod control;

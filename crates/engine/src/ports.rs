@@ -2,6 +2,7 @@
 //!
 //! The engine has no type parameters; a port is an `Arc<dyn Trait>`.
 
+use crate::archive::{ArchiveFault, PackOrder, PackedArchive, ReadArchive};
 use crate::request::{HomeChoice, WorkspaceChoice};
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, TaskStreams};
@@ -22,6 +23,7 @@ use holon_domain::workspace::{
     WorktreeReport, WorktreeUser,
 };
 use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -236,6 +238,44 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
     /// The reason, worded for the operator. Nothing was made.
     async fn make_from_template(&self, agent_home: &str, choice: &HomeChoice)
     -> Result<(), String>;
+    /// Packs the home and the record of an agent into an archive without secrets.
+    ///
+    /// # Errors
+    /// When there is more than an archive may hold, or the files cannot be read.
+    async fn pack(&self, _order: PackOrder) -> Result<PackedArchive, ArchiveFault> {
+        Err(ArchiveFault::unsupported())
+    }
+    /// Creates a file without a name for an archive that is being received.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    async fn new_upload(&self) -> Result<File, ArchiveFault> {
+        Err(ArchiveFault::unsupported())
+    }
+    /// Checks a whole archive. Makes nothing of it.
+    ///
+    /// # Errors
+    /// When the archive breaks a rule of its format.
+    async fn read_archive(&self, _file: File) -> Result<ReadArchive, ArchiveFault> {
+        Err(ArchiveFault::unsupported())
+    }
+    /// Makes the home of an agent that does not exist yet from a checked archive, completely or not at all. The home
+    /// counts as a leftover of an interrupted attempt until [`HomeHost::prepare`] has run.
+    ///
+    /// # Errors
+    /// When the home exists, or the filesystem refuses. Nothing was made.
+    async fn make_from_archive(
+        &self,
+        _agent_home: &str,
+        _archive: ReadArchive,
+    ) -> Result<(), ArchiveFault> {
+        Err(ArchiveFault::unsupported())
+    }
+    /// Lists the homes that interrupted creations left behind, by the names of their agents. An agent with one of these
+    /// names may exist, if it was stored and not prepared yet.
+    async fn unconfirmed_homes(&self) -> Vec<AgentId> {
+        Vec::new()
+    }
     /// Removes the home and the records of the agent's commands and patches. Harmless when they are gone.
     async fn remove(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
     /// Resolves the workspace a caller chose and checks it: the root exists, and the directory lies inside it.

@@ -66,8 +66,20 @@ impl Secrets {
         });
     }
 
+    /// Returns a set of its own with these secrets added. Later changes of either set do not reach the other.
+    #[must_use]
+    pub fn with(&self, more: Vec<SecretString>) -> Self {
+        let inner = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let more = more.into_iter().filter(is_searched);
+        Self(Arc::new(RwLock::new(Inner {
+            own: inner.own.iter().cloned().chain(more).collect(),
+            fetched: inner.fetched.clone(),
+        })))
+    }
+
     /// Replaces every secret in a text.
-    pub(crate) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    #[must_use]
+    pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         hide(text, &self.needles())
     }
 

@@ -13,6 +13,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use holon_api::ARCHIVE_MEDIA_TYPE;
 use std::sync::Arc;
 
 /// Routes open to anonymous callers. All others need the token or the socket.
@@ -61,7 +62,8 @@ impl Gate {
         if caller == Caller::Anonymous && !PUBLIC.contains(&request.uri().path()) {
             return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
         }
-        check_content_type(request.method(), headers, payload_of(request))?;
+        check_content_type(request.method(), headers, payload_of(request))
+            .or_else(|refusal| accept_archive(request).then_some(()).ok_or(refusal))?;
         Ok(caller)
     }
 
@@ -157,9 +159,23 @@ fn check_content_type(
     Err(RequestFault::MEDIA_TYPE.refuse("the body must be JSON"))
 }
 
+/// Returns true if a request sends an archive to the one route that takes it. A web page cannot send this type without
+/// a preflight request.
+fn accept_archive(request: &Request) -> bool {
+    let declared = single_header(request.headers(), &CONTENT_TYPE);
+    let declared = declared.and_then(|value| value.to_str().ok());
+    request.method() == Method::POST
+        && request.uri().path().ends_with("/import")
+        && declared.is_some_and(|declared| is_media_type(declared, ARCHIVE_MEDIA_TYPE))
+}
+
 fn is_json(content_type: &str) -> bool {
+    is_media_type(content_type, "application/json")
+}
+
+fn is_media_type(content_type: &str, expected: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("application/json")
+    essence.trim().eq_ignore_ascii_case(expected)
 }
 
 #[cfg(test)]

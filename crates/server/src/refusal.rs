@@ -98,6 +98,7 @@ fn status_of(error: &Error) -> StatusCode {
         Error::AgentId(_)
         | Error::Workspace { .. }
         | Error::Template { .. }
+        | Error::Archive { .. }
         | Error::SkillInvalid { .. }
         | Error::WorkspaceReserved { .. } => StatusCode::BAD_REQUEST,
         Error::SkillUnreachable { .. } => StatusCode::BAD_GATEWAY,
@@ -160,6 +161,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::AgentId(_)
         | Error::Workspace { .. }
         | Error::Template { .. }
+        | Error::Archive { .. }
         | Error::SkillInstalled { .. }
         | Error::SkillMissing { .. }
         | Error::SkillInvalid { .. }

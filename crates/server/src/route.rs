@@ -1,6 +1,7 @@
 //! The handlers by subject. Each decodes a request, makes one call on a handle, and encodes the result.
 
 pub(crate) mod agent;
+pub(crate) mod archive;
 pub(crate) mod debug;
 pub(crate) mod events;
 pub(crate) mod message;

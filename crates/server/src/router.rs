@@ -4,7 +4,8 @@
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
 use crate::route::{
-    agent, debug, events, message, model, read, run, runtime, skill, waiting, work, workspace,
+    agent, archive, debug, events, message, model, read, run, runtime, skill, waiting, work,
+    workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::Router;
@@ -81,6 +82,9 @@ fn act_routes() -> Vec<Route<ActState>> {
         post_route("/enqueue", post(message::default_enqueue)),
         post_route("/agents/{id}/enqueue", post(message::enqueue)),
         post_route("/control/agents/{id}/create", post(agent::create)),
+        post_route("/control/agents/{id}/export", post(archive::export)),
+        post_route("/control/agents/{id}/import", post(archive::import)),
+        post_route("/control/agents/{id}/clone", post(archive::clone)),
         post_route("/control/agents/{id}/prompt", post(message::prompt)),
         post_route("/control/agents/{id}/control", post(agent::control)),
         post_route("/control/agents/{id}/model", post(model::set)),

@@ -176,6 +176,20 @@ impl World {
         found.expect("the store is read").map(|(_, agent)| agent)
     }
 
+    /// Returns the names of all agents on disk, also of those that clients cannot see.
+    ///
+    /// # Panics
+    /// When the host's store cannot be read.
+    #[must_use]
+    pub fn agent_ids(&self) -> Vec<String> {
+        let readers = Readers::open(&self.home().join("state/holon.sqlite3")).expect("a store");
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let read = readers.read(|reader| reader.every_agent());
+        let found = runtime.expect("a runtime").block_on(read);
+        let listed = found.expect("the store is read").into_iter();
+        listed.map(|listed| listed.agent_id.to_string()).collect()
+    }
+
     /// Starts a host on a free port and waits until it is ready.
     #[must_use]
     pub fn serve(&self, args: &[&str]) -> HostProcess {

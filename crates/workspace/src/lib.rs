@@ -1,11 +1,13 @@
 //! Agent homes, workspaces and path confinement.
 //!
-//! Owns the directories an agent lives in and the templates they are made from, the instruction files and skills that
-//! guide it, the folders with the evidence that its commands ran, the choice of its project and the check that it stays
-//! the same directory, the runtime's hardened git and its worktrees, the confinement of paths to an execution root,
-//! atomic changes of several files there, and the plan files of work items. It starts no program but git and keeps no
-//! state beside the files. All functions block on the filesystem; async callers run them on a blocking thread.
+//! Owns the directories an agent lives in, the templates they are made from and the archives they travel in, the
+//! instruction files and skills that guide it, the folders with the evidence that its commands ran, the choice of its
+//! project and the check that it stays the same directory, the runtime's hardened git and its worktrees, the confinement
+//! of paths to an execution root, atomic changes of several files there, and the plan files of work items. It starts no
+//! program but git and keeps no state beside the files. All functions block on the filesystem; async callers run them
+//! on a blocking thread.
 
+mod archive;
 mod attachment;
 mod choose;
 mod claims;
@@ -26,6 +28,10 @@ mod template;
 mod tree;
 mod worktree;
 
+pub use archive::{
+    ArchiveError, ArchiveLimits, CheckedArchive, PackOrder, PackedHome, SealedArchive,
+    check_archive, new_spool, pack_home, place_archive, redact_tokens, seal,
+};
 pub use attachment::{AttachedRoot, Attachment};
 pub use choose::choose;
 pub use claims::{ClaimFolders, make_private_dir};
@@ -46,7 +52,7 @@ pub use skill::{
 };
 pub use template::{
     BUILTIN_TEMPLATES, SeedReport, Template, TemplateError, TemplateListing, TemplateOrder,
-    TemplateOrigin, TemplateSkill, TemplateStore, apply_template, confirm_home,
+    TemplateOrigin, TemplateSkill, TemplateStore, apply_template, confirm_home, is_unconfirmed,
 };
 pub use tree::{
     FileChange, FileContent, Leftover, NewContent, RootIdentity, SettleOutcome, Tree, TreeError,

@@ -11,7 +11,8 @@ mod read;
 mod seed;
 mod skills;
 
-pub use apply::{TemplateOrder, apply_template, confirm_home};
+pub(crate) use apply::{PROVENANCE, UNCONFIRMED, clear_home};
+pub use apply::{TemplateOrder, apply_template, confirm_home, is_unconfirmed};
 pub use builtin::BUILTIN_TEMPLATES;
 pub(crate) use builtin::DEFAULT;
 pub use error::TemplateError;

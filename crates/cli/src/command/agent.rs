@@ -36,6 +36,17 @@ pub(super) async fn run(
         AgentCommand::Stop { id } => control(home, id, ControlAction::Stop, output).await,
         AgentCommand::Model { command } => super::agent_model::run(home, command, output).await,
         AgentCommand::Status { id } => super::view::status(home, id, output).await,
+        AgentCommand::Export { id, out, dry_run } => {
+            super::archive::export(home, id, out, dry_run, output).await
+        }
+        AgentCommand::Import {
+            file,
+            name,
+            dry_run,
+        } => super::archive::import(home, &file, name, dry_run, output).await,
+        AgentCommand::Clone { id, name, dry_run } => {
+            super::archive::clone(home, id, name, dry_run, output).await
+        }
     }
 }
 

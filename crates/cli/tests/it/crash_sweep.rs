@@ -15,6 +15,7 @@ mod cleaners;
 mod drive;
 mod files;
 mod host;
+mod imports;
 mod isolated;
 mod judge;
 mod streams;
@@ -29,6 +30,7 @@ use cleaners::Cleaners;
 use drive::{Drive, Scenario};
 use files::Files;
 use host::{Crash, Host};
+use imports::Imports;
 use isolated::Isolated;
 use streams::Streams;
 use tasks::Tasks;
@@ -179,6 +181,7 @@ parts!(
 parts!(killed_at_any_point_of_isolated_work, super::Isolated, 10);
 parts!(killed_at_any_point_of_planned_work, super::Work, 10);
 parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
+parts!(killed_at_any_point_of_a_clone, super::Imports, 3);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {

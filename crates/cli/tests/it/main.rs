@@ -7,6 +7,7 @@
     reason = "tests"
 )]
 
+mod archives;
 mod aside;
 mod bad_work;
 mod called_off;
@@ -20,8 +21,10 @@ mod fallback;
 mod freeform;
 mod hands;
 mod hosting;
+mod identity;
 mod init;
 mod instructions;
+mod journey;
 mod keyring;
 mod logging;
 mod logins;

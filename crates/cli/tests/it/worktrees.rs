@@ -37,7 +37,7 @@ fn round(tool: &str, input: &Value) -> Value {
 }
 
 /// Runs the program and returns what it printed as JSON.
-fn ask(world: &World, args: &[&str]) -> Value {
+pub(crate) fn ask(world: &World, args: &[&str]) -> Value {
     let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
     let ran = world.run(&args);
     assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);

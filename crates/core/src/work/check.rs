@@ -48,7 +48,7 @@ fn check_change(change: &WorkItemChange) -> Result<(), Rejection> {
 }
 
 /// Checks the texts of a schedule. `timer` checks whether it has a slot.
-fn check_schedule(schedule: &TimerSchedule) -> Result<(), Rejection> {
+pub(crate) fn check_schedule(schedule: &TimerSchedule) -> Result<(), Rejection> {
     match schedule {
         TimerSchedule::Cron {
             expression,
@@ -61,14 +61,14 @@ fn check_schedule(schedule: &TimerSchedule) -> Result<(), Rejection> {
     }
 }
 
-fn check_summary(summary: Option<&str>) -> Result<(), Rejection> {
+pub(crate) fn check_summary(summary: Option<&str>) -> Result<(), Rejection> {
     match summary {
         Some(summary) => check_text("summary", summary, limits::TIMER_SUMMARY_BYTES),
         None => Ok(()),
     }
 }
 
-fn check_todos(todos: &[TodoItem]) -> Result<(), Rejection> {
+pub(crate) fn check_todos(todos: &[TodoItem]) -> Result<(), Rejection> {
     if todos.len() > limits::TODO_ITEMS {
         let (count, max) = (todos.len(), limits::TODO_ITEMS);
         return Err(invalid(format!(
@@ -81,7 +81,7 @@ fn check_todos(todos: &[TodoItem]) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn check_text(what: &str, text: &str, max: usize) -> Result<(), Rejection> {
+pub(crate) fn check_text(what: &str, text: &str, max: usize) -> Result<(), Rejection> {
     if text.trim().is_empty() {
         return Err(invalid(format!("the {what} is empty; say it in words")));
     }

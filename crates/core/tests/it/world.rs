@@ -4,6 +4,7 @@
 //! tasks that only move forward. `rows` writes them; this file reads them.
 
 use crate::make;
+use holon_core::import::{ImportedAgent, import};
 use holon_core::input::NewAgent;
 use holon_core::input::{Finding, ProbeResult};
 use holon_core::invariant::{self, StoredRows, Violation};
@@ -106,7 +107,20 @@ impl World {
     pub(crate) fn with(new: NewAgent) -> Self {
         let host = HostConditions::new(ModelChain::only(make::model("scripted/default")));
         let mut dice = Dice::new();
-        let Decision { agent, facts, .. } = lifecycle::create(new, &host, 0, make::T0, &mut dice);
+        let decision = lifecycle::create(new, &host, 0, make::T0, &mut dice);
+        Self::after(decision, host, dice)
+    }
+
+    /// Creates a world with one agent that was made from an archive.
+    pub(crate) fn imported(imported: ImportedAgent) -> Self {
+        let host = HostConditions::new(ModelChain::only(make::model("scripted/default")));
+        let mut dice = Dice::new();
+        let decision = import(imported, &host, 0, make::T0, &mut dice);
+        Self::after(decision, host, dice)
+    }
+
+    fn after(decision: Decision, host: HostConditions, dice: Dice) -> Self {
+        let Decision { agent, facts, .. } = decision;
         let mut world = Self {
             agent: agent.clone(),
             messages: BTreeMap::new(),

@@ -112,6 +112,17 @@ impl Keys {
         }
     }
 
+    /// Returns the credentials of all providers as far as they can be read. No command is run for this.
+    pub(crate) async fn readable_secrets(&self) -> Vec<SecretString> {
+        let mut secrets = Vec::new();
+        for entry in self.providers.iter().cloned().collect::<Vec<_>>() {
+            if let Ok((Found::Secret { secret, .. }, _)) = self.find_source(entry).await {
+                secrets.push(secret);
+            }
+        }
+        secrets
+    }
+
     fn refused(&self) -> std::sync::MutexGuard<'_, HashMap<String, RefusedCredential>> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }

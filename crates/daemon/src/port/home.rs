@@ -3,6 +3,7 @@
 //! Unless a template makes it, a home is not created with its agent: the first command or patch that needs it creates
 //! it, see `workspace`. The default agent's home is created with it.
 
+use super::archive::Archives;
 use super::attached::Attachments;
 use super::clock::wall_clock;
 use async_trait::async_trait;
@@ -10,9 +11,11 @@ use holon_domain::AgentId;
 use holon_domain::limits::OPERATOR_SEED_BYTES;
 use holon_domain::template::TemplateSelector;
 use holon_domain::workspace::{ReservedDirs, WorkspaceEntry};
+use holon_engine::archive::{ArchiveFault, PackOrder, PackedArchive, ReadArchive};
 use holon_engine::ports::HomeHost;
 use holon_engine::request::{HomeChoice, WorkspaceChoice};
 use holon_workspace::{ClaimFolders, TemplateOrder, TemplateStore};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,6 +34,7 @@ pub(crate) struct Homes {
     templates: TemplateStore,
     /// Directories of the host. A repository around one is no project.
     reserved: ReservedDirs,
+    archives: Archives,
 }
 
 /// Template of a new home for which only a seed was given.
@@ -44,6 +48,7 @@ impl Homes {
         attachments: Attachments,
         templates: TemplateStore,
         reserved: ReservedDirs,
+        archives: Archives,
     ) -> Self {
         Self {
             agents_dir,
@@ -51,6 +56,7 @@ impl Homes {
             attachments,
             templates,
             reserved,
+            archives,
         }
     }
 
@@ -93,6 +99,19 @@ fn is_full(error: &holon_workspace::Error) -> bool {
         | holon_workspace::Error::UnreadableRecord { .. }
         | holon_workspace::Error::Random(_) => false,
     }
+}
+
+/// Lists the homes with the mark of an unconfirmed one. A directory that cannot be listed has none.
+fn list_unconfirmed(agents_dir: &Path) -> Vec<AgentId> {
+    let Ok(entries) = std::fs::read_dir(agents_dir) else {
+        return Vec::new();
+    };
+    let homes = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let agent_id = AgentId::parse_stored(&name).ok()?;
+        holon_workspace::is_unconfirmed(&entry.path()).then_some(agent_id)
+    });
+    homes.collect()
 }
 
 #[async_trait]
@@ -146,6 +165,32 @@ impl HomeHost for Homes {
             Ok(made) => made.map_err(|error| error.to_string()),
             Err(stopped) => Err(format!("the work on the home ended early: {stopped}")),
         }
+    }
+
+    async fn pack(&self, order: PackOrder) -> Result<PackedArchive, ArchiveFault> {
+        self.archives.pack(order).await
+    }
+
+    async fn new_upload(&self) -> Result<File, ArchiveFault> {
+        self.archives.new_upload().await
+    }
+
+    async fn read_archive(&self, file: File) -> Result<ReadArchive, ArchiveFault> {
+        self.archives.read(file).await
+    }
+
+    async fn make_from_archive(
+        &self,
+        agent_home: &str,
+        archive: ReadArchive,
+    ) -> Result<(), ArchiveFault> {
+        self.archives.place(agent_home, archive).await
+    }
+
+    async fn unconfirmed_homes(&self) -> Vec<AgentId> {
+        let dir = self.agents_dir.clone();
+        let listed = tokio::task::spawn_blocking(move || list_unconfirmed(&dir));
+        listed.await.unwrap_or_default()
     }
 
     async fn remove(&self, agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {

@@ -130,6 +130,12 @@ impl Models {
         &self.secrets
     }
 
+    /// Returns every secret that the host can name: those hidden from answers, and the credentials of all providers.
+    pub(crate) async fn all_secrets(&self) -> Secrets {
+        let bound = self.current();
+        self.secrets.with(bound.keys.readable_secrets().await)
+    }
+
     /// Replaces the providers for calls that start from now on.
     pub(crate) fn swap(&self, bound: ProviderBinding) {
         *self.bound.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(bound);

@@ -116,7 +116,7 @@ impl ControlHandle {
     }
 
     /// Reads an agent before anything is made for it. The commit checks it again.
-    async fn find_public(&self, agent_id: &AgentId) -> Result<AgentRecord, Error> {
+    pub(super) async fn find_public(&self, agent_id: &AgentId) -> Result<AgentRecord, Error> {
         let found = self.find(agent_id).await?;
         let is_shown = |agent: &AgentRecord| {
             agent.identity.visibility == Visibility::Public

@@ -3,6 +3,7 @@
 use super::Shell;
 use crate::error::Error;
 use crate::kernel::{HandleResult, Kernel, PostCommitWork, Refusal};
+use holon_core::import::ImportedAgent;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply};
 use holon_domain::agent::RunEnd;
@@ -107,12 +108,40 @@ impl Shell {
         if new.run.is_some_and(|run| run.when_over == RunEnd::Remove) {
             self.note_temporary(agent_id.clone());
         }
-        let made = commit(self.store.as_ref(), 0, move |ledger| {
+        self.make(agent_id, 0, move |ledger, now, entropy| {
+            shell.kernel.create(ledger, new.clone(), now, entropy)
+        })
+        .await
+    }
+
+    /// Makes an agent from an archive and returns after the commit. `bytes` is the size of its record.
+    pub(crate) async fn import(&self, imported: ImportedAgent, bytes: usize) -> Result<(), Error> {
+        let shell = self.clone();
+        let agent_id = imported.new.identity.agent_id.clone();
+        self.make(agent_id, bytes, move |ledger, now, entropy| {
+            shell.kernel.import(ledger, imported.clone(), now, entropy)
+        })
+        .await
+    }
+
+    /// Makes an agent inside the next commit, and starts the work that the commit asks for.
+    async fn make(
+        &self,
+        agent_id: AgentId,
+        bytes: usize,
+        mut make: impl FnMut(
+            &mut dyn Ledger,
+            Timestamp,
+            &mut dyn Entropy,
+        ) -> Result<PostCommitWork, holon_store::Error>
+        + Send
+        + 'static,
+    ) -> Result<(), Error> {
+        let shell = self.clone();
+        let made = commit(self.store.as_ref(), bytes, move |ledger| {
             let mut entropy = shell.ports.entropy.source();
             let now = shell.ports.clock.now();
-            let work = shell
-                .kernel
-                .create(ledger, new.clone(), now, entropy.as_mut())?;
+            let work = make(ledger, now, entropy.as_mut())?;
             shell.dispatch_after(ledger, work);
             Ok(())
         })

@@ -19,9 +19,9 @@ use std::path::Path;
 /// Folders of a home that a template made, besides those of every home.
 const FOLDERS: [&str; 5] = ["notes", "work", "skills", ".holon", STATE];
 const STATE: &str = ".holon/state";
-const PROVENANCE: &str = ".holon/state/template-provenance.json";
+pub(crate) const PROVENANCE: &str = ".holon/state/template-provenance.json";
 /// Present until the agent of the home is stored.
-const UNCONFIRMED: &str = ".holon/state/unconfirmed";
+pub(crate) const UNCONFIRMED: &str = ".holon/state/unconfirmed";
 
 /// A request to make a home.
 #[derive(Debug, Clone)]
@@ -56,7 +56,11 @@ pub fn apply_template(
     order: &TemplateOrder,
 ) -> Result<(), TemplateError> {
     let _alone = lock_home(home);
-    clear(home)?;
+    if !clear_home(home)? {
+        return Err(TemplateError::HomeInUse {
+            path: home.to_owned(),
+        });
+    }
     holon_fault::hit("template.cleared");
     place_home(home, |new| fill(new, template, order))?;
     holon_fault::hit("template.placed");
@@ -81,23 +85,27 @@ pub fn confirm_home(home: &Path) -> Result<(), Error> {
     }
 }
 
-/// Clears the place of a home: an empty directory, or what an interrupted attempt left.
-fn clear(home: &Path) -> Result<(), TemplateError> {
+/// Clears the place of a home: an empty directory, or what an interrupted attempt left. Returns false if the home is in
+/// use.
+pub(crate) fn clear_home(home: &Path) -> Result<bool, Error> {
     if !exists(home)? {
-        return Ok(());
+        return Ok(true);
     }
-    if fs::symlink_metadata(home.join(UNCONFIRMED)).is_ok_and(|found| found.is_file()) {
-        return Ok(scratch::remove_tree(home)?);
+    if is_unconfirmed(home) {
+        scratch::remove_tree(home)?;
+        return Ok(true);
     }
     match fs::remove_dir(home) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-            Err(TemplateError::HomeInUse {
-                path: home.to_owned(),
-            })
-        }
-        Err(error) => Err(at("remove", home)(error).into()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(error) => Err(at("remove", home)(error)),
     }
+}
+
+/// Returns true if a home carries the mark of an agent that was not stored yet.
+#[must_use]
+pub fn is_unconfirmed(home: &Path) -> bool {
+    fs::symlink_metadata(home.join(UNCONFIRMED)).is_ok_and(|found| found.is_file())
 }
 
 fn fill(new: &Path, template: &Template, order: &TemplateOrder) -> Result<(), TemplateError> {

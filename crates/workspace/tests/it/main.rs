@@ -1,6 +1,7 @@
 //! Homes and confinement on a real filesystem.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod archive;
 mod attachment;
 mod choose;
 mod git;

@@ -1,0 +1,323 @@
+//! Operator requests that export an agent, import one from an archive, and clone one.
+//!
+//! A clone is an export and an import on the same host. The home of an imported agent is made before its row, like that
+//! of a template: a crash in between leaves a marked home, which the next start removes.
+
+mod rows;
+
+use self::rows::read_rows;
+use super::ControlHandle;
+use crate::archive::{ArchiveFault, ArchiveMode, PackOrder, PackedArchive, ReadArchive};
+use crate::error::Error;
+use holon_core::import::{ImportedAgent, check_record};
+use holon_domain::AgentId;
+use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
+use holon_domain::archive::{
+    ArchiveManifest, ArchivedAgent, ArchivedFile, ImportOrigin, ImportReport, ImportedFile,
+    ImportedWorkspace, WorkspaceImport,
+};
+use holon_domain::workspace::{
+    AttachedWorkspace, UseMode, UseWorkspace, WorkspaceErrorKind, WorkspaceOrder,
+    WorkspaceSelector, WorkspaceSet,
+};
+use std::fs::File;
+
+impl ControlHandle {
+    /// Packs an agent into an archive without secrets. The agent goes on meanwhile; each file is taken as it is read.
+    ///
+    /// # Errors
+    /// When there is no such agent, it has more than an archive may hold, or its files cannot be read.
+    pub async fn export_agent(
+        &self,
+        agent_id: &AgentId,
+        mode: ArchiveMode,
+    ) -> Result<PackedArchive, Error> {
+        self.find_public(agent_id).await?;
+        let id = agent_id.clone();
+        let read = self.readers.read(move |reader| read_rows(reader, &id));
+        let rows = self.shell.read_or_put_aside(agent_id, read).await?;
+        let rows = rows.ok_or_else(|| Error::AgentNotFound {
+            agent_id: agent_id.clone(),
+        })?;
+        let order = PackOrder {
+            agent_home: rows.agent.agent_home.clone(),
+            agent: ArchivedAgent {
+                agent_id: agent_id.clone(),
+                kind: rows.agent.identity.kind,
+                profile_preset: rows.agent.identity.profile_preset,
+                created_at: rows.agent.created_at,
+                worked_in: rows.agent.workspace.cwd.clone(),
+            },
+            exported_at: self.shell.ports.clock.now(),
+            record: rows.record,
+            generated: rows.generated,
+            left_out: rows.left_out,
+            mode,
+        };
+        self.shell.ports.home.pack(order).await.map_err(refused)
+    }
+
+    /// Creates a file without a name for an archive that is being received.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    pub async fn new_upload(&self) -> Result<File, Error> {
+        self.shell.ports.home.new_upload().await.map_err(refused)
+    }
+
+    /// Makes a stopped agent from an archive.
+    ///
+    /// # Errors
+    /// When the name is taken, the archive is refused, or storage fails. Nothing was made.
+    pub async fn import_agent(
+        &self,
+        agent_id: AgentId,
+        archive: File,
+        mode: ArchiveMode,
+    ) -> Result<ImportReport, Error> {
+        let read = self.shell.ports.home.read_archive(archive).await;
+        self.make_imported(agent_id, read.map_err(refused)?, mode)
+            .await
+    }
+
+    /// Makes a stopped copy of an agent.
+    ///
+    /// # Errors
+    /// When there is no such agent, the name is taken, the agent has more than an archive may hold, or storage fails.
+    pub async fn clone_agent(
+        &self,
+        agent_id: &AgentId,
+        name: AgentId,
+        mode: ArchiveMode,
+    ) -> Result<ImportReport, Error> {
+        self.check_free(&name).await?;
+        let packed = self.export_agent(agent_id, ArchiveMode::Make).await?;
+        let Some(file) = packed.file else {
+            return Err(Error::Internal {
+                message: "an export without a file".to_owned(),
+            });
+        };
+        self.import_agent(name, file, mode).await
+    }
+
+    /// Removes the homes that creations left behind when the last process ended before their agents were stored.
+    pub(crate) async fn remove_leftover_homes(self) {
+        let home = &self.shell.ports.home;
+        for agent_id in home.unconfirmed_homes().await {
+            // A creation that runs now has a marked home too.
+            let _alone = self.creating.lock().await;
+            if !matches!(self.find(&agent_id).await, Ok(None)) {
+                continue;
+            }
+            let agent_home = format!("{}/{agent_id}", self.agents_dir);
+            match home.remove(&agent_id, &agent_home).await {
+                Ok(()) => tracing::info!(
+                    agent_home,
+                    "the home of an agent that was never made was removed"
+                ),
+                Err(reason) => tracing::warn!(agent_home, reason, "a leftover home stays"),
+            }
+        }
+    }
+
+    async fn check_free(&self, agent_id: &AgentId) -> Result<(), Error> {
+        match self.find(agent_id).await? {
+            Some(_) => Err(Error::AgentConflict {
+                agent_id: agent_id.clone(),
+                reason: "an import or a clone makes a new agent only".to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    async fn make_imported(
+        &self,
+        agent_id: AgentId,
+        mut archive: ReadArchive,
+        mode: ArchiveMode,
+    ) -> Result<ImportReport, Error> {
+        let _alone = self.creating.lock().await;
+        self.check_free(&agent_id).await?;
+        let now = self.shell.ports.clock.now();
+        check_record(&archive.record, now).map_err(|reason| Error::Archive {
+            message: format!("the archive is refused: {reason}"),
+        })?;
+        let (attached, workspaces) = self.look_at(&agent_id, &archive.record.workspaces).await;
+        archive.record.workspaces = attached;
+        let origin = ImportOrigin {
+            agent_id: archive.manifest.agent.agent_id.clone(),
+            exported_at: archive.manifest.exported_at,
+        };
+        let report = ImportReport {
+            agent_id: agent_id.clone(),
+            dry_run: mode == ArchiveMode::DryRun,
+            origin: origin.clone(),
+            counts: archive.manifest.counts,
+            files: imported_files(&archive.manifest),
+            workspaces,
+            left_out: archive.manifest.left_out.clone(),
+            notes: self.notes(&agent_id, &archive).await,
+        };
+        match mode {
+            ArchiveMode::DryRun => {}
+            ArchiveMode::Make => self.make_home_and_row(agent_id, archive, origin).await?,
+        }
+        Ok(report)
+    }
+
+    /// Makes the home, and then the row. The home is removed if the row cannot be made.
+    async fn make_home_and_row(
+        &self,
+        agent_id: AgentId,
+        archive: ReadArchive,
+        origin: ImportOrigin,
+    ) -> Result<(), Error> {
+        let kind = if agent_id == self.default_agent {
+            AgentKind::Default
+        } else {
+            AgentKind::Named
+        };
+        let identity = AgentIdentity {
+            agent_id: agent_id.clone(),
+            kind,
+            visibility: Visibility::Public,
+            ownership: Ownership::SelfOwned,
+            profile_preset: ProfilePreset::PublicNamed,
+            lineage_parent_agent_id: None,
+        };
+        let new = self.new_agent(identity, &Default::default(), None).await?;
+        let agent_home = new.agent_home.clone();
+        let imported = ImportedAgent {
+            new,
+            record: archive.record.clone(),
+            origin,
+        };
+        let bytes = usize::try_from(archive.manifest.record.bytes).unwrap_or(usize::MAX);
+        let home = &self.shell.ports.home;
+        let made = home.make_from_archive(&agent_home, archive).await;
+        made.map_err(refused)?;
+        holon_fault::hit("import.home_made");
+        let stored = self.shell.import(imported, bytes).await;
+        holon_fault::hit("import.stored");
+        match stored {
+            // The mark of the home goes now and not at the first start, because the agent exists.
+            Ok(()) => {
+                if let Err(reason) = home.prepare(&agent_id, &agent_home).await {
+                    tracing::warn!(agent_home, reason, "an imported home was not looked at");
+                }
+                Ok(())
+            }
+            // The commit may have taken effect, so the home must stay.
+            Err(error @ (Error::CommitUnknown | Error::StoreLost { .. } | Error::ShuttingDown)) => {
+                Err(error)
+            }
+            // Another caller created the agent meanwhile: the home is that agent's.
+            Err(error @ Error::AgentConflict { .. }) => Err(error),
+            Err(error) => {
+                if let Err(reason) = home.remove(&agent_id, &agent_home).await {
+                    tracing::warn!(
+                        agent_home,
+                        reason,
+                        "the home of an agent that was not made stays"
+                    );
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Looks at the workspaces of a record. A missing one stays attached, so that it can be used once it is there; one
+    /// that the host refuses is not attached.
+    async fn look_at(
+        &self,
+        agent_id: &AgentId,
+        wanted: &[AttachedWorkspace],
+    ) -> (Vec<AttachedWorkspace>, Vec<ImportedWorkspace>) {
+        let (mut attached, mut report) = (Vec::new(), Vec::new());
+        for workspace in wanted {
+            let path = workspace.workspace_anchor.clone();
+            let order = WorkspaceOrder {
+                agent_id: agent_id.clone(),
+                agent_home: format!("{}/{agent_id}", self.agents_dir),
+                current_cwd: "/".to_owned(),
+                attached: WorkspaceSet::default(),
+                may_attach: true,
+                request: UseWorkspace {
+                    selector: WorkspaceSelector::Path(path.clone()),
+                    mode: UseMode::Direct,
+                    cwd: None,
+                    isolation_label: None,
+                },
+                request_key: String::new(),
+            };
+            let state = match self.shell.ports.workspace.attach(order).await {
+                Ok(found) => {
+                    attached.push(found);
+                    WorkspaceImport::Attached
+                }
+                Err(failure) if is_missing(failure.kind, &path) => {
+                    attached.push(workspace.clone());
+                    WorkspaceImport::Missing
+                }
+                Err(_) => WorkspaceImport::Refused,
+            };
+            report.push(ImportedWorkspace { path, state });
+        }
+        (attached, report)
+    }
+
+    /// Lists what the operator should know before the agent is started.
+    async fn notes(&self, agent_id: &AgentId, archive: &ReadArchive) -> Vec<String> {
+        let mut notes = vec![format!(
+            "the agent is stopped and works in its home; start it with: holon agent start {agent_id}"
+        )];
+        let worked_in = &archive.manifest.agent.worked_in;
+        let in_workspace = archive.record.workspaces.iter();
+        let mut in_workspace =
+            in_workspace.filter(|known| worked_in.starts_with(&known.workspace_anchor));
+        if in_workspace.next().is_some() {
+            notes.push(format!(
+                "its source worked in {worked_in}; go there with: holon workspace use {worked_in} --agent {agent_id}"
+            ));
+        }
+        let now = self.shell.ports.clock.now();
+        let passed = archive.record.timers.iter();
+        let passed = passed.filter(|timer| timer.next_fire_at <= now).count();
+        if passed > 0 {
+            notes.push(format!(
+                "{passed} of its timers have slots that have passed; at the start each acts as its policy for missed slots says"
+            ));
+        }
+        if let Some(own) = &archive.record.model
+            && let Err(error) = self.check(&own.model).await
+        {
+            notes.push(format!(
+                "its model {} cannot be asked here: {error}; choose another with: holon agent model set",
+                own.model
+            ));
+        }
+        notes
+    }
+}
+
+/// Returns true if a workspace is refused only because nothing is at its path.
+fn is_missing(kind: WorkspaceErrorKind, path: &str) -> bool {
+    kind == WorkspaceErrorKind::InvalidPath
+        && path.starts_with('/')
+        && !path.split('/').any(|part| part == "..")
+}
+
+fn imported_files(manifest: &ArchiveManifest) -> Vec<ImportedFile> {
+    let file = |file: &ArchivedFile| ImportedFile {
+        path: file.path.clone(),
+        bytes: file.digest.bytes,
+    };
+    manifest.files.iter().map(file).collect()
+}
+
+fn refused(fault: ArchiveFault) -> Error {
+    match fault {
+        ArchiveFault::Refused(message) => Error::Archive { message },
+        ArchiveFault::DiskFull => Error::DiskFull,
+    }
+}
