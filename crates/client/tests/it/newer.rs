@@ -159,7 +159,7 @@ async fn unknown_words_do_not_spoil_a_list_of_work_items() {
     let host = sends(&sent);
     let client = host.client();
     let list = client
-        .work_items(&main_agent(), WorkItemFilter::Open, 5)
+        .work_items(&main_agent(), WorkItemFilter::Open, None, 5)
         .await
         .unwrap();
     assert_eq!(list.returned, 1);
