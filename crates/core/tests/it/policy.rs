@@ -124,7 +124,7 @@ fn a_command_that_may_not_become_a_task_is_stopped_and_never_left_alone() {
 }
 
 #[test]
-fn a_host_without_worktrees_isolates_for_nobody() {
+fn a_host_without_worktrees_isolates_no_workspace() {
     let mut world = states::calling_model();
     world.host.execution = without_worktrees();
     let request = UseWorkspace {

@@ -274,10 +274,12 @@ fn every_kind_of_work_wait_timer_and_hint_that_was_stored_is_read() {
 #[test]
 fn every_kind_of_occupancy_that_was_stored_is_read() {
     let rows = include_str!("../golden/occupancies.json");
-    let found = read_all(rows, |held: &Occupancy| match held.releasing {
-        true => "releasing",
-        false => "held",
-    });
+    let found = read_all(
+        rows,
+        |held: &Occupancy| {
+            if held.releasing { "releasing" } else { "held" }
+        },
+    );
     assert_eq!(found.len(), 2, "{found:?}");
 }
 

@@ -1,7 +1,7 @@
 //! One agent that works in a worktree of its own: it selects the workspace, commits there, leaves, and the worktree is
 //! cleaned up after its work was merged.
 //!
-//! Whatever step of the selection, the creation or the clean-up is cut off, there is one worktree and one branch, the
+//! After a kill at any step of the selection, the creation or the clean-up there is one worktree and one branch, the
 //! commit is made once, and in the end nothing is left but the merged work and its rescue ref.
 
 use super::agent_record::{AgentRecord, gather, id, until_settled};
