@@ -291,7 +291,7 @@ pub(crate) enum AgentCommand {
     },
     /// Make a stopped agent from a file that an export wrote.
     Import {
-        /// The file.
+        /// Archive that `holon agent export` wrote.
         file: PathBuf,
         /// Id of the new agent [default: the id of the exported agent].
         #[arg(long = "as", value_name = "NAME")]

@@ -28,7 +28,7 @@ impl Progress {
         }
     }
 
-    /// Counts bytes.
+    /// Counts bytes, and shows the percentage if it has changed.
     pub(crate) fn advance(&mut self, bytes: u64) {
         self.seen += bytes;
         let percent = self.seen.saturating_mul(100) / self.total.max(1);
@@ -39,7 +39,7 @@ impl Progress {
         }
     }
 
-    /// Removes the line.
+    /// Removes the line from the terminal, if one was shown.
     pub(crate) fn end(&mut self) {
         if self.shown.take().is_some_and(|shown| shown != u64::MAX) {
             show_progress("");

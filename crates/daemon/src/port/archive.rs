@@ -26,7 +26,7 @@ impl Archives {
         Self { spool, models }
     }
 
-    /// Packs an agent.
+    /// Packs an agent without the secrets that the host knows.
     pub(crate) async fn pack(&self, order: PackOrder) -> Result<PackedArchive, ArchiveFault> {
         let secrets = self.models.all_secrets().await;
         let spool = self.spool.clone();

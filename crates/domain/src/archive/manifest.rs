@@ -65,7 +65,7 @@ pub struct ArchiveCounts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryDigest {
     pub bytes: u64,
-    /// SHA-256 in hex.
+    /// SHA-256 of the content, in lower-case hex.
     pub sha256: String,
 }
 

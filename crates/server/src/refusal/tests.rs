@@ -175,6 +175,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 48] = [
     ("invalid_agent_id", 400, None, None),
     ("invalid_workspace", 400, None, None),
     ("invalid_template", 400, None, None),
+    ("invalid_archive", 400, None, None),
     (
         "skill_already_installed",
         409,
