@@ -174,7 +174,7 @@ mod tests {
             let sql =
                 "INSERT OR REPLACE INTO model_limits (model_ref, token_ratio) VALUES ('p/m', ?1)";
             run(&db.conn, sql, params![ratio]).expect("writes");
-            of(&db.conn, "p/m").expect("reads").token_ratio
+            of(&db.conn, "p/m").expect("reads").limits.token_ratio
         };
         assert_eq!(known(1_250).map(i64::from), Some(1_250));
         assert_eq!(known(0), None);
