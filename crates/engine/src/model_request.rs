@@ -342,7 +342,7 @@ pub(crate) fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Ve
 struct PromptBudget {
     /// Estimated tokens.
     tokens: u32,
-    /// True if the model's window is not known.
+    /// True if the model's window is not known and no request of the turn was refused for its length.
     is_assumed: bool,
 }
 
@@ -352,7 +352,8 @@ fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget {
     let ceiling = ceiling.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
     PromptBudget {
         tokens: prompt_budget(policy).min(ceiling),
-        is_assumed: policy.source == PolicySource::UnknownFallback,
+        is_assumed: policy.source == PolicySource::UnknownFallback
+            && rows.turn.prompt_ceiling.is_none(),
     }
 }
 
