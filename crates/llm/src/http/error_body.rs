@@ -101,6 +101,19 @@ impl ErrorBody {
         &self.words
     }
 
+    /// Returns the request member that the body names as the cause, in lower case: the last step of `param` or of the
+    /// `loc` of a list of `detail`.
+    pub(super) fn parameter(&self) -> Option<String> {
+        let detail = self.value.get("detail").and_then(|detail| detail.get(0));
+        let place = detail.unwrap_or(&self.value);
+        let named = match place.get("param").or_else(|| place.get("loc"))? {
+            Value::String(path) => path.rsplit(['.', '[', ']']).find(|step| !step.is_empty()),
+            Value::Array(steps) => steps.iter().rev().find_map(Value::as_str),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        };
+        named.map(str::to_ascii_lowercase)
+    }
+
     /// Finds a member beside the message, or in its `details`.
     pub(super) fn field(&self, name: &str) -> Option<&Value> {
         let details = self.value.get("details").and_then(Value::as_array);

@@ -52,11 +52,19 @@ pub(super) fn named(status: StatusCode, refusal: &ErrorBody, body: &Body) -> Opt
     if !matches!(status.as_u16(), 400 | 404 | 422 | 501) {
         return None;
     }
+    if !says_unsupported(refusal.words()) {
+        return None;
+    }
+    let parameter = refusal.parameter();
     let words = refusal.message.to_ascii_lowercase();
+    let is_about = |option: RequestOption| match parameter.as_deref() {
+        Some(parameter) => members(option).contains(&parameter),
+        None => names(&words, option),
+    };
     RequestOption::ALL
         .iter()
         .copied()
-        .find(|option| is_in(*option, body) && names(&words, *option))
+        .find(|option| is_in(*option, body) && is_about(*option))
 }
 
 /// Returns the body without these parts. It is copied only if there are any.
@@ -86,16 +94,69 @@ const fn members(option: RequestOption) -> &'static [&'static str] {
     }
 }
 
-/// Returns true if a server's message is about this part: it repeats the name of a member as a word.
+/// Returns true if a server's message is about this part: it repeats the name of a member as a word. A name that is
+/// also an English word has to stand where a parameter would.
 fn names(words: &str, option: RequestOption) -> bool {
-    let is_word_byte = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    members(option).iter().any(|member| {
+    let activity = match option {
+        RequestOption::Streaming => Some("streaming"),
+        RequestOption::StreamUsage
+        | RequestOption::PromptCacheKey
+        | RequestOption::Reasoning
+        | RequestOption::CacheMarks
+        | RequestOption::ParallelToolCalls => None,
+    };
+    let mut members = members(option).iter().copied().chain(activity);
+    members.any(|member| {
         words.match_indices(member).any(|(at, found)| {
-            let before = words.as_bytes().get(at.wrapping_sub(1));
-            let after = words.as_bytes().get(at + found.len());
-            !before.is_some_and(is_word_byte) && !after.is_some_and(is_word_byte)
+            let (before, rest) = words.split_at(at);
+            let after = rest.get(found.len()..).unwrap_or_default();
+            let is_word_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            let is_part = before.bytes().next_back().is_some_and(is_word_byte)
+                || after.bytes().next().is_some_and(is_word_byte);
+            !is_part && (!ENGLISH.contains(&member) || is_parameter(before, after))
         })
-    }) && says_unsupported(words)
+    })
+}
+
+/// Names of members that occur in ordinary sentences.
+const ENGLISH: [&str; 5] = ["stream", "streaming", "include", "reasoning", "thinking"];
+
+/// Returns true if a word between these texts is the name of a parameter: it is quoted, named as one, or what the
+/// sentence says is unsupported.
+fn is_parameter(before: &str, after: &str) -> bool {
+    const BEFORE: [&str; 13] = [
+        "'",
+        "\"",
+        "`",
+        ".",
+        "parameter ",
+        "parameter: ",
+        "argument ",
+        "argument: ",
+        "supplied: ",
+        "field ",
+        "option ",
+        "support ",
+        "supports ",
+    ];
+    const AFTER: [&str; 14] = [
+        "'",
+        "\"",
+        "`",
+        ":",
+        "=",
+        " parameter",
+        " argument",
+        " field",
+        " option",
+        " is not",
+        " not ",
+        " isn't",
+        " unsupported",
+        " is unsupported",
+    ];
+    BEFORE.iter().any(|sign| before.ends_with(sign))
+        || AFTER.iter().any(|sign| after.starts_with(sign))
 }
 
 /// Returns true if a message says that something cannot be taken at all, not that its value is wrong.

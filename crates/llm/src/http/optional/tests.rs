@@ -74,6 +74,45 @@ fn a_refusal_names_the_part_to_leave_out() {
 }
 
 #[test]
+fn a_refusal_of_streaming_is_understood_in_the_shapes_that_servers_use() {
+    let verify = r#"{"error":{"message":"Your organization must be verified to stream this model.","param":"stream","code":"unsupported_value"}}"#;
+    let extra = r#"{"detail":[{"type":"extra_forbidden","loc":["body","stream"],"msg":"Extra inputs are not permitted"}]}"#;
+    let usage =
+        r#"{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}"#;
+    let path = r#"{"error":{"message":"Unsupported parameter","param":"reasoning.effort","code":"unsupported_parameter"}}"#;
+    for (status, text, expected) in [
+        (400, verify, Some(RequestOption::Streaming)),
+        (422, extra, Some(RequestOption::Streaming)),
+        (422, usage, Some(RequestOption::StreamUsage)),
+        (
+            400,
+            "Streaming is not supported",
+            Some(RequestOption::Streaming),
+        ),
+        (
+            501,
+            "streaming not implemented",
+            Some(RequestOption::Streaming),
+        ),
+        (
+            400,
+            "this server does not support streaming",
+            Some(RequestOption::Streaming),
+        ),
+        (400, path, None),
+        (
+            400,
+            "Messages that include links in a stream of thought are not allowed",
+            None,
+        ),
+    ] {
+        let refusal = ErrorBody::read(text.as_bytes());
+        let status = StatusCode::from_u16(status).unwrap();
+        assert_eq!(named(status, &refusal, &body()), expected, "{text}");
+    }
+}
+
+#[test]
 fn an_option_that_is_not_in_the_request_is_not_left_out() {
     let refusal = ErrorBody::plain("Unsupported parameter: 'prompt_cache_key'");
     let bare = of(&json!({"model": "m"}));
