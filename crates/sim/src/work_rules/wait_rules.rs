@@ -174,7 +174,11 @@ fn check_end(
     let item = wait.work_item_id.as_ref().and_then(|id| seen.item(id));
     let state = item.map(|item| item.scheduling_state(seen.after.work.wake_count));
     let runs = state == Some(WorkItemSchedulingState::Runnable) && !seen.after.is_one_run();
-    let is_told = !seen.fresh.messages.is_empty() || !seen.rows.hints.is_empty();
+    // A message that came before the wait tells of its end when its turn begins.
+    let begins = |event: &Event| matches!(event, Event::TurnStarted(_));
+    let is_told = !seen.fresh.messages.is_empty()
+        || !seen.rows.hints.is_empty()
+        || seen.fresh.events.iter().any(begins);
     // Its time came: only a tick tells the agent.
     let is_told = match ended.status {
         WaitStatus::Expired => told_over(seen, wait),
