@@ -372,6 +372,13 @@ fn use_everything(world: &World, name: &str) -> Isolation {
             CleanVerdict::Removable,
             "{name}"
         );
+        // What git still holds of a directory that is gone is looked at with other commands.
+        let away = root.with_extension("away");
+        fs::rename(&root, &away).unwrap();
+        let gone = worktrees.clean(record, &[], true);
+        let is_removed = matches!(gone, CleanVerdict::Removed { .. });
+        assert!(!is_removed, "{name}: a dry run removes nothing");
+        fs::rename(&away, &root).unwrap();
         fs::write(root.join("a.txt"), "changed\n").unwrap();
         let changed = vec![KeepReason::TrackedChanges { files: 1 }];
         let verdict = worktrees.clean(record, &[], false);
