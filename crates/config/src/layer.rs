@@ -60,6 +60,12 @@ impl Layers<'_> {
             }))
     }
 
+    /// Returns true if a variable is set to nothing but spaces.
+    pub(crate) fn is_blank(&self, name: &str) -> bool {
+        let raw = self.env.get(name);
+        raw.is_some_and(|raw| raw.to_str().is_some_and(|text| text.trim().is_empty()))
+    }
+
     /// Reads one environment variable as a value of the key's kind.
     pub(crate) fn variable(&self, name: &str, key: &Key) -> Result<Option<Found>, Error> {
         let Some(raw) = self.env.get(name) else {

@@ -156,6 +156,7 @@ mod tests {
             "plain_file.rs",
             "tree/file.rs",
             "skill/copy.rs",
+            "archive/pack.rs",
             "git/bounded.rs",
         ];
         let readers = [

@@ -150,8 +150,9 @@ impl WorkspaceSelection {
             .cwd
             .strip_prefix(&found.execution_root)
             .unwrap_or_else(|_| Path::new(""));
+        let is_root = below.as_os_str().is_empty();
         let cwd = Some(root.join(below))
-            .filter(|cwd| cwd.is_dir())
+            .filter(|cwd| !is_root && cwd.is_dir())
             .unwrap_or_else(|| root.clone());
         let entry = WorkspaceEntry {
             workspace_id: workspace.workspace_id,

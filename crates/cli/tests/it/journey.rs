@@ -49,9 +49,8 @@ fn template(world: &World) -> String {
 /// The part of a system prompt that says who the agent is, where it works and by which rules.
 fn guidance(request: &RecordedRequest) -> String {
     let text = system_prompt(request);
-    let begin = text.find("# This agent").unwrap();
-    let end = text.find("# Your tools").unwrap();
-    text.get(begin..end).unwrap().trim_end().to_owned()
+    let begin = text.find("# Instruction files").unwrap();
+    text.get(begin..).unwrap().trim_end().to_owned()
 }
 
 /// The last message that the model was shown, with the result of its call.

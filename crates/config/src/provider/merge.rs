@@ -87,7 +87,9 @@ impl<'a> Fields<'a> {
         }
         let key = key::named("providers.<id>.base_url");
         let own = base_url_variable(id);
-        for name in std::iter::once(&own).chain(address_variables) {
+        let names = std::iter::once(&own).chain(address_variables);
+        // Other programs read these variables too, and take a blank one as not set.
+        for name in names.filter(|name| !layers.is_blank(name)) {
             if let Some(value) = layers.variable(name, key)? {
                 found.insert("base_url", value);
                 break;

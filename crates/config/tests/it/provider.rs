@@ -99,6 +99,8 @@ fn variables_win_over_the_file_and_the_specific_one_over_the_common_one() {
     assert_eq!(address(&[common, own], "openai"), "https://own.example");
     let anthropic = ("ANTHROPIC_BASE_URL", "http://localhost:9");
     assert_eq!(address(&[anthropic], "anthropic"), "http://localhost:9");
+    let blank = ("OPENAI_BASE_URL", " ");
+    assert_eq!(address(&[blank], "openai"), "https://file.example");
     let dashed = ("HOLON_BYTEPLUS_CODING_BASE_URL", "https://b.example");
     assert_eq!(address(&[dashed], "byteplus-coding"), "https://b.example");
 }

@@ -5,7 +5,7 @@ use crate::runs::{request, run};
 use crate::talk::{current, interjected};
 use holon_domain::AgentId;
 use holon_domain::limits::{CALLS_PER_ROUND, TASK_STOP_GRACE_MS, TASKS_PER_AGENT};
-use holon_domain::model::ModelFailureKind;
+use holon_domain::model::{ModelFailureKind, ModelRequest};
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_engine::request::RunRequest;
 use holon_testkit::ports::{calls, failure, says};
@@ -70,10 +70,17 @@ async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
         .answer(calls(&[background("server")]));
     let server = house.commands.next().await;
     let names: Vec<String> = (0..=TASKS_PER_AGENT).map(|n| format!("job-{n}.")).collect();
+    let mut untold: BTreeSet<String> = names.iter().cloned().collect();
+    let hear = |untold: &mut BTreeSet<String>, request: &ModelRequest| {
+        let told = interjected(request).join("\n") + &current(request);
+        untold.retain(|name| !told.contains(name.as_str()));
+    };
     let mut over = 0;
     for names in names.chunks(CALLS_PER_ROUND) {
         let round: Vec<_> = names.iter().map(|name| background(name)).collect();
-        house.model.next().await.answer(calls(&round));
+        let asked = house.model.next().await;
+        hear(&mut untold, &asked.request);
+        asked.answer(calls(&round));
         for _ in names {
             let job = house.commands.next().await;
             job.watched().await;
@@ -83,14 +90,12 @@ async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
         over += names.len();
         house.commands.forgets(over).await;
     }
-    let mut untold: BTreeSet<String> = names.into_iter().collect();
     loop {
         let asked = tokio::select! {
             asked = house.model.next() => asked,
             early = &mut waiting => panic!("its server still runs: {}", words(early)),
         };
-        let told = interjected(&asked.request).join("\n") + &current(&asked.request);
-        untold.retain(|name| !told.contains(name.as_str()));
+        hear(&mut untold, &asked.request);
         if untold.is_empty() {
             let mut news = host.reads().subscribe();
             asked.answer(says("noted"));

@@ -118,7 +118,7 @@ impl Turn {
 fn output(bytes: usize) -> ToolEnvelope {
     ToolEnvelope::success(
         "ExecCommand",
-        "x".repeat(bytes),
+        "abc ".repeat(bytes / 4),
         json!({"task_id": "task_7"}),
     )
 }
@@ -304,7 +304,7 @@ fn words_of_a_program_cannot_pass_for_a_message_in_a_recap() {
 fn one_result_larger_than_the_room_is_shortened_from_the_middle() {
     let mut turn = Turn::new();
     let mut envelope = output(0);
-    envelope.summary_text = format!("BEGIN{}END", "x".repeat(50_000));
+    envelope.summary_text = format!("BEGIN {}END", "abc ".repeat(12_500));
     turn.round("reading", envelope);
     let built = turn.built(2_000);
     let compaction = built.compaction.as_ref().unwrap();

@@ -152,7 +152,8 @@ fn a_command_that_kills_its_supervisor_is_lost_with_its_last_words_and_harms_no_
     );
     for part in [
         "to run it again: echo words; sleep 0.1",
-        "the last it printed:\nwords",
+        "the last it printed ",
+        "\nwords\nend ",
         "look before you run it again",
     ] {
         assert!(words.contains(part), "{part}: {words}");

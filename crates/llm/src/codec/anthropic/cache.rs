@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_mark_after_too_few_tokens_gives_way_to_one_that_is_cached() {
         let block = |words: usize, stability| PromptBlock {
-            text: "word".repeat(words),
+            text: "word ".repeat(words),
             stability,
             cache_breakpoint: true,
         };
