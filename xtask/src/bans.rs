@@ -265,6 +265,8 @@ allow-unwrap-in-tests = true
 allow-print-in-tests = true
 # Records are read one at a time; a box per variant would cost more than it saves.
 enum-variant-size-threshold = 512
+# A failure is rare and handed on by few callers; a box would cost each of them a line.
+large-error-threshold = 160
 too-many-arguments-threshold = 6
 ";
 

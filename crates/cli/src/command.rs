@@ -32,7 +32,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Init(init) => block_on(init::run(home, init, output)),
         Command::Serve(serve) => serve::run(home, serve, output),
         Command::Run(args) => run::run(home, args, output),
-        Command::Solve(args) => solve::run(home, args, output),
+        Command::Solve(args) => solve::run(home, &args, output),
         Command::Prompt(prompt) => block_on(prompt::run(home, prompt, output)),
         Command::Status(agent) => block_on(view::status(home, agent.agent, output)),
         Command::Tail(tail) => block_on(view::tail(home, tail, output)),

@@ -117,21 +117,21 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredRows) -> Vec
         "interjections are part of the queue",
         &|| format!("{} of {}", queue.interjections, queue.pending),
     );
-    expect(
-        occupancy::is_settled(agent) && stored.occupancy == agent.occupancy,
-        "an agent occupies the execution root that its state calls for, or none",
-        &|| {
-            let held = &agent.occupancy;
-            format!(
-                "{held:?} as {:?}, stored {:?}",
-                agent.lifecycle, stored.occupancy
-            )
-        },
-    );
+    found.extend(check_occupancy(agent, stored.occupancy.as_ref()));
     found.extend(check_attempts(agent, stored.attempts));
     found.extend(check_tasks(agent, &stored.tasks));
     found.extend(work::check(agent, queue, &stored.work));
     found
+}
+
+/// Checks the execution root that the agent occupies.
+fn check_occupancy(agent: &AgentRecord, stored: Option<&Occupancy>) -> Option<Violation> {
+    let held = agent.occupancy.as_ref();
+    let holds = occupancy::is_settled(agent) && stored == held;
+    (!holds).then(|| Violation {
+        rule: "an agent occupies the execution root that its state calls for, or none",
+        found: format!("{held:?} as {:?}, stored {stored:?}", agent.lifecycle),
+    })
 }
 
 /// Checks the number of failed attempts in the agent's row.

@@ -24,7 +24,6 @@ pub enum BlockSource {
     Delegation,
     /// Instruction files of the user, the agent and the workspace.
     Instructions,
-    /// Catalogue of skills.
     Skills,
     /// Use of the tools.
     ToolGuidance,
@@ -174,15 +173,9 @@ pub struct BlockCut {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum BlockOutcome {
-    /// Shown whole.
     Kept,
-    Shortened {
-        reason: CutReason,
-    },
-    /// Left out.
-    Cut {
-        reason: CutReason,
-    },
+    Shortened { reason: CutReason },
+    Cut { reason: CutReason },
 }
 
 /// The plan's decision about one part.

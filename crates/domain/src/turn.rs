@@ -255,6 +255,10 @@ pub struct PromptCeiling {
 
 /// Open turn of an agent. An agent has at most one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "stored facts that are independent of each other"
+)]
 pub struct OpenTurn {
     pub run_id: RunId,
     /// Number of the turn, counted from 1 over the life of the agent.

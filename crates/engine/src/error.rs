@@ -145,6 +145,7 @@ impl Error {
 
     /// Returns code, meaning and next step of this kind of error.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "a table with one row for each kind")]
     pub const fn text(&self) -> RefusalText {
         match self {
             Self::Rejected(rejection) => rejection.text(),

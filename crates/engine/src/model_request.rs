@@ -340,7 +340,6 @@ pub(crate) fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Ve
 /// Tokens that a prompt may take.
 #[derive(Debug, Clone, Copy)]
 struct PromptBudget {
-    /// Estimated tokens.
     tokens: u32,
     /// True if the model's window is not known and no request of the turn was refused for its length.
     is_assumed: bool,

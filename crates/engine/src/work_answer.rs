@@ -27,7 +27,7 @@ pub fn envelope(query: &WorkQuery, look: &WorkLook) -> ToolEnvelope {
             let items = items.map(|(cursor, item)| (*cursor, view(item).with_short_plan()));
             list_work_items::envelope(
                 current,
-                list_work_items::ItemPage {
+                &list_work_items::ItemPage {
                     filter: *filter,
                     limit: *limit,
                     items: items.collect(),

@@ -54,7 +54,6 @@ pub(crate) struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// Creates a pin.
     pub(crate) fn pin(source: BlockSource, whole: impl Into<Cow<'a, str>>) -> Self {
         let whole = whole.into();
         Self {

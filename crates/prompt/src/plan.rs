@@ -17,7 +17,6 @@ const LEAST_OPTIONAL: usize = 64;
 /// Tokens for a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
-    /// For all parts.
     total: usize,
     /// True if nobody knows the model's window. Pins are then whole: the provider's refusal teaches the real window.
     is_assumed: bool,

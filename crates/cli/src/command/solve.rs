@@ -24,18 +24,18 @@ use target::Target;
 /// Runs the work and writes the artifacts, also of a run that fails.
 pub(super) fn run(
     home: Option<PathBuf>,
-    args: SolveArgs,
+    args: &SolveArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
     let around = checkout_around(args.workspace.as_deref())?;
     let target = Target::parse(&args.target, args.repo.as_deref(), around.as_ref())
         .map_err(Failure::usage)?;
     let artifacts = Artifacts::open(args.output.as_deref())?;
-    let solve = SolveRequest::new(&args, target, artifacts.dir())?;
+    let solve = SolveRequest::new(args, target, artifacts.dir())?;
     if let Some(dir) = &args.input {
         artifacts::write_input(dir, &solve)?;
     }
-    let run = run_request(&args, &solve, around)?;
+    let run = run_request(args, &solve, around)?;
     let ended = perform(home, run, &args.template, output);
     let outcome = match &ended {
         Ok(response) => Outcome::Ended(response),

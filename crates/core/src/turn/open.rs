@@ -15,12 +15,7 @@ use holon_domain::{RunId, limits};
 
 /// Opens the turn of a message that was just dequeued.
 pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
-    let self_caused = is_self_caused(&entry.envelope);
-    draft.agent.self_caused_turns = if self_caused {
-        draft.agent.self_caused_turns + 1
-    } else {
-        0
-    };
+    note_message(draft, &entry);
     draft.agent.counters.turns += 1;
     let turn_index = draft.agent.counters.turns;
     let run_id = RunId::mint(draft.entropy);
@@ -37,11 +32,6 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         .work_item_id
         .clone()
         .or_else(|| current.map(|current| current.id.clone()));
-
-    if envelope.is_operator_instruction() {
-        draft.agent.operator_seq = Some(seq);
-    }
-    draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
     record_start(draft, seq, &envelope, &run_id, model.as_ref());
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
     let effect = draft.open_effect(Effect::CallModel {
@@ -90,6 +80,20 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         delivery: None,
         phase: Phase::CallingModel { effect },
     });
+}
+
+/// Notes in the agent's row what kind of message begins its turn.
+fn note_message(draft: &mut Draft<'_>, entry: &QueueEntry) {
+    let envelope = &entry.envelope;
+    draft.agent.self_caused_turns = if is_self_caused(envelope) {
+        draft.agent.self_caused_turns + 1
+    } else {
+        0
+    };
+    if envelope.is_operator_instruction() {
+        draft.agent.operator_seq = Some(entry.seq);
+    }
+    draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
 }
 
 /// Records that the newest turn took up a message.

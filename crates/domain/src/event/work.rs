@@ -149,7 +149,6 @@ pub struct TimerFireFailed {
     pub timer_id: TimerId,
     /// Slot that was handled.
     pub planned_at: Timestamp,
-    /// Reason in words.
     pub error: String,
 }
 

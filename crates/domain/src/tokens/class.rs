@@ -7,11 +7,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Class {
-    /// Small ASCII letter.
     Small,
-    /// Capital ASCII letter.
     Capital,
-    /// ASCII digit.
     Digit,
     /// The ordinary space, which belongs to the word behind it.
     Space,
@@ -34,11 +31,9 @@ pub(super) enum Class {
     Latin,
     Greek,
     Cyrillic,
-    /// Hebrew and Armenian.
     Hebrew,
     /// Arabic, Persian and their neighbours.
     Arabic,
-    /// Scripts of India.
     Indic,
     /// Thai, Lao, Burmese, Khmer and others that seldom separate words.
     Unspaced,

@@ -61,7 +61,6 @@ const SMALL: Words = [
     ],
 ];
 
-/// Capitals.
 const CAPITALS: Words = [
     [
         100, 103, 122, 135, 164, 188, 196, 215, 245, 266, 287, 308, 329, 350, 371, 392,

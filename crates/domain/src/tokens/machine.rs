@@ -78,7 +78,7 @@ fn extend(state: State, class: Class) -> Option<(State, Cost)> {
         State::Apostrophe => {
             (class == Class::Small).then_some((State::Contraction(1), cost::CONTRACTION))
         }
-        State::Contraction(letters) => (class == Class::Small).then(|| match letters {
+        State::Contraction(letters) => (class == Class::Small).then_some(match letters {
             1 => (State::Contraction(2), cost::CONTRACTION),
             // No contraction after all: the mark and the letters are a piece.
             _ => (State::Small(Prefix::Mark, 3), TOKEN),

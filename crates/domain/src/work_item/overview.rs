@@ -43,7 +43,6 @@ pub struct ItemStep {
 pub enum StepAction {
     /// Wrote this text; its beginning.
     Said(String),
-    /// Called a tool.
     Called {
         tool: String,
         /// Summary of the result, never bulk output.

@@ -29,7 +29,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     plan: Option<String>,
-    /// Short steps.
+    /// Short steps, in their order.
     #[serde(default)]
     todo_list: Vec<TodoArg>,
 }

@@ -31,7 +31,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     workdir: Option<String>,
-    /// Default the user's.
+    /// Default the user's login shell.
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,

@@ -104,7 +104,7 @@ pub struct ItemPage {
 /// Builds the answer with as many items as fit a receipt. `current` is the item that has the focus. What does not fit is
 /// on the next page.
 #[must_use]
-pub fn envelope(current: Option<&WorkItemId>, page: ItemPage) -> ToolEnvelope {
+pub fn envelope(current: Option<&WorkItemId>, page: &ItemPage) -> ToolEnvelope {
     let shown = page::take_fitting(page.items.iter().map(|(_, item)| json!(item)));
     let next = match shown.len().checked_sub(1) {
         Some(last) if shown.len() < page.items.len() => page.items.get(last).map(|(at, _)| *at),

@@ -27,7 +27,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
-    /// The whole list.
+    /// The whole list, replacing the old.
     #[serde(default)]
     #[schemars(with = "Vec<TodoArg>")]
     todo_list: Option<Vec<TodoArg>>,

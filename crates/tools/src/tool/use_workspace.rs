@@ -34,7 +34,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     path: Option<String>,
-    /// ws-... or agent_home.
+    /// An id: ws-... or agent_home.
     #[serde(default)]
     #[schemars(with = "String")]
     workspace_id: Option<String>,

@@ -27,7 +27,7 @@ struct Args {
     reason: String,
     #[schemars(with = "Vec<WakeArg>", length(min = 1, max = WAKE_SOURCES))]
     wake_on: Vec<Value>,
-    /// Default the current.
+    /// Default the current work item.
     #[serde(default)]
     #[schemars(with = "String")]
     work_item_id: Option<String>,
@@ -69,7 +69,7 @@ struct OnArg {
     #[serde(default)]
     #[schemars(with = "String")]
     task: Option<String>,
-    /// Source name.
+    /// Name of the source.
     #[serde(default)]
     #[schemars(with = "String")]
     external: Option<String>,

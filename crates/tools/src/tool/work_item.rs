@@ -46,7 +46,7 @@ enum TodoStateArg {
 pub(crate) struct TodoArg {
     #[schemars(length(min = 1))]
     text: String,
-    /// Normally one in_progress.
+    /// Normally one is in_progress.
     state: TodoStateArg,
 }
 

@@ -296,7 +296,7 @@ fn page(count: usize) -> list_work_items::ItemPage {
 
 #[test]
 fn a_list_holds_as_many_items_as_a_receipt_has_room_for_and_goes_on_behind_the_last() {
-    let envelope = list_work_items::envelope(None, page(100));
+    let envelope = list_work_items::envelope(None, &page(100));
     let listed = result(&envelope);
     let returned = listed["returned"].as_u64().expect("a count");
     assert!((1..100).contains(&returned), "{returned}");
@@ -307,14 +307,14 @@ fn a_list_holds_as_many_items_as_a_receipt_has_room_for_and_goes_on_behind_the_l
     assert_eq!(listed["total_matching"], 250);
     let last = cursor(100 - (returned as usize - 1));
     assert_eq!(listed["next_cursor"], last.to_string());
-    let listed = result(&list_work_items::envelope(None, page(2)));
+    let listed = result(&list_work_items::envelope(None, &page(2)));
     assert_eq!(listed["returned"], 2);
     assert_eq!(listed["next_cursor"], cursor(1).to_string(), "a full page");
     let last = list_work_items::ItemPage {
         next: None,
         ..page(2)
     };
-    let listed = result(&list_work_items::envelope(None, last));
+    let listed = result(&list_work_items::envelope(None, &last));
     assert_eq!(listed.get("next_cursor"), None, "the last page");
 }
 
@@ -326,7 +326,7 @@ fn a_list_shows_the_first_words_of_each_plan() {
     let long = long.with_short_plan();
     assert!(long.plan_artifact.preview.len() <= LIST_PLAN_PREVIEW_BYTES);
     assert!(!long.plan_artifact.preview_complete, "the rest is cut");
-    let listed = result(&list_work_items::envelope(None, page(1)));
+    let listed = result(&list_work_items::envelope(None, &page(1)));
     let plan = &listed["work_items"][0]["plan_artifact"];
     assert_eq!(
         (&plan["preview"], &plan["preview_complete"]),

@@ -82,6 +82,10 @@ impl<'a> Teller<'a> {
     }
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "a table with one row for each kind of event"
+)]
 fn words(event: &Event) -> Option<String> {
     match event {
         Event::MessageAdmitted(admitted) => {

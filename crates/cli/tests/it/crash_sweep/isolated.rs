@@ -101,7 +101,7 @@ impl Scenario for Isolated {
             .flatten()
             .map(|entry| entry.path())
             .collect();
-        assert_eq!(left, [PathBuf::new(); 0], "{what}");
+        assert_eq!(left, Vec::<PathBuf>::new(), "{what}");
     }
 }
 
