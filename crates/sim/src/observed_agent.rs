@@ -293,7 +293,12 @@ impl ObservedAgent {
         let home = &self.record.agent_home;
         let found = TaskObservation {
             rows,
-            authority: self.turn_authority,
+            // The commit that ends a turn may open the next one, so the open turn need not be the one that began a task.
+            authorities: self
+                .messages
+                .values()
+                .map(|message| (message.id.clone(), message.authority))
+                .collect(),
             lifecycle: self.record.lifecycle,
         };
         self.tasks.compare(found, tool_world, home, coverage)

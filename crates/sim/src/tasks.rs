@@ -48,8 +48,8 @@ pub(crate) struct TaskBook {
 /// The stored tasks of an agent, with the state of the agent that they are compared under.
 pub(crate) struct TaskObservation {
     pub(crate) rows: Vec<TaskRecord>,
-    /// Authority of the open turn, in which new tasks began.
-    pub(crate) authority: AuthorityClass,
+    /// Authority of the messages whose turns began tasks.
+    pub(crate) authorities: BTreeMap<MessageId, AuthorityClass>,
     pub(crate) lifecycle: Lifecycle,
 }
 
@@ -246,7 +246,7 @@ impl TaskBook {
     ) -> Verdict<()> {
         let TaskObservation {
             rows,
-            authority,
+            authorities,
             lifecycle,
         } = found;
         let fresh = std::mem::take(&mut self.fresh);
@@ -260,7 +260,10 @@ impl TaskBook {
                 None => {
                     check_beginning(&row, fresh.beginning(&row.id, coverage))?;
                     self.order.push(row.id.clone());
-                    self.begun_with.insert(row.id.clone(), authority);
+                    let message = row.parent_message_id.as_ref();
+                    let authority = message.and_then(|message| authorities.get(message));
+                    self.begun_with
+                        .extend(authority.map(|authority| (row.id.clone(), *authority)));
                 }
                 Some(before) => check_transition(before, &row)?,
             }
