@@ -413,22 +413,14 @@ fn lesson(
     request: &ModelRequest,
     usage: TokenUsage,
 ) -> Option<LearnedLimits> {
+    // A count that the request cannot explain proves nothing.
+    let round = TokenRatio::of_round(request.estimated_tokens(), usage)?;
     let window = wider_window(learned, usage.total_tokens);
-    let ratio = token_ratio(learned, request, usage);
+    let ratio = TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio);
     match (window, ratio) {
         (Some(window), Some(ratio)) => Some(window.and_then(ratio)),
         (window, ratio) => window.or(ratio),
     }
-}
-
-/// Returns the token ratio of the model with this round, if it changed enough to be stored.
-fn token_ratio(
-    learned: LearnedLimits,
-    request: &ModelRequest,
-    usage: TokenUsage,
-) -> Option<LearnedLimits> {
-    let round = TokenRatio::of_round(request.estimated_tokens(), usage)?;
-    TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio)
 }
 
 /// Smallest part of a prompt's budget that is left to the conversation, as a divisor. A frame that takes more leaves

@@ -188,10 +188,14 @@ impl Assembler {
         Ok(())
     }
 
-    /// Finds the call of a piece: by its id, else by its index if the ids do not disagree, else the last one.
+    /// Finds the call of a piece: by its id unless the indexes disagree, else by its index if the ids do not disagree,
+    /// else the last one.
     fn position(&self, index: Option<u64>, id: &str) -> Option<usize> {
         if !id.is_empty()
-            && let Some(same) = self.calls.iter().position(|call| call.id == id)
+            && let Some(same) = self.calls.iter().position(|call| {
+                let other_index = index.is_some() && call.index.is_some() && call.index != index;
+                call.id == id && !other_index
+            })
         {
             return Some(same);
         }

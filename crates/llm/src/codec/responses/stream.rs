@@ -5,7 +5,7 @@
 
 use super::{error_fault, response_fault};
 use crate::codec::Fault;
-use crate::codec::stream::{Progress, parsed, parsed_with_kind};
+use crate::codec::stream::{Budget, Progress, parsed, parsed_with_kind};
 use serde_json::{Map, Value, json};
 
 /// Collects finished output items until the terminal event.
@@ -14,6 +14,8 @@ pub(crate) struct Assembler {
     /// Bytes that all finished items may take together.
     most: usize,
     items: Vec<Finished>,
+    /// Bytes of text that may still be passed on.
+    text: Budget,
     terminal: Option<Value>,
 }
 
@@ -32,6 +34,7 @@ impl Assembler {
         Self {
             most,
             items: Vec::new(),
+            text: Budget::new(most),
             terminal: None,
         }
     }
@@ -49,6 +52,7 @@ impl Assembler {
         match kind.as_str() {
             TEXT_DELTA => {
                 if let Some(piece) = event.get("delta").and_then(Value::as_str) {
+                    self.text.take(piece.len())?;
                     text(piece);
                 }
             }

@@ -234,6 +234,14 @@ fn servers_that_number_their_calls_badly_are_understood() {
                 named(json!(1), "b", "B", "{\"y\":2}"),
             ],
         ),
+        (
+            "two calls have the same id",
+            vec![
+                named(json!(0), "a", "A", "{\"x\":"),
+                more(json!(0), "1}"),
+                named(json!(1), "a", "B", "{\"y\":2}"),
+            ],
+        ),
     ] {
         let mut events: Vec<String> = deltas
             .into_iter()
@@ -300,6 +308,10 @@ fn what_a_stream_brings_is_bounded_in_sum() {
         play(MESSAGES, 10_000, &messages).0,
         Err(Fault::Malformed { .. })
     ));
+    let delta = json!({"type": "response.output_text.delta", "delta": piece}).to_string();
+    let (played, shown) = play(Transport::OpenaiResponses, 10_000, &vec![delta; 20]);
+    assert!(matches!(played, Err(Fault::Malformed { .. })));
+    assert_eq!(shown.len(), 10_000, "no more is shown than may be kept");
 }
 
 #[test]
