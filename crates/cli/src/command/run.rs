@@ -257,13 +257,8 @@ fn print_answer(
         output.answer(response, |response| response.final_text.clone());
         return;
     }
-    // Standard output carries answers only. The text of a run that failed or was stopped is the runtime's.
-    let is_answer = match response.final_status.as_str() {
-        "completed" => true,
-        "failed" => false,
-        _ => response.raw_final_text.as_ref() == Some(&response.final_text),
-    };
-    if !is_answer {
+    // Standard output carries answers only. The text of a failed run tells of its failure.
+    if response.final_status == "failed" {
         live.give_up();
         output.note(&response.final_text);
     } else if live.parts.text {
