@@ -67,7 +67,7 @@ impl ManagedWorktrees {
         }
     }
 
-    /// Lists the records.
+    /// Lists the records of all managed worktrees, and those that cannot be read.
     ///
     /// # Errors
     /// A directory cannot be listed.

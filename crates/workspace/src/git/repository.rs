@@ -64,7 +64,7 @@ impl Git {
     /// working files can be run there.
     ///
     /// # Errors
-    /// As [`Git::open`].
+    /// git cannot be started or does not accept the repository, or the repository sets what is refused.
     pub(crate) fn open_admin(&self, admin: &Path) -> Result<Repository, GitError> {
         self.open_with(admin, Some(admin.to_owned()))
     }
