@@ -6,6 +6,7 @@
 use crate::candidate::{Candidate, Priority, fit};
 use crate::fence::{self, Extent};
 use crate::{provenance, visible};
+use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::task::TaskListEntry;
@@ -65,21 +66,14 @@ fn note(message: &MessageEnvelope, extent: Extent) -> String {
     }
 }
 
-/// Returns the rules for a turn that something outside began; `None` for other turns.
-pub(crate) fn event_turn(kind: MessageKind) -> Option<Candidate<'static>> {
-    match kind {
-        MessageKind::ChannelEvent | MessageKind::WebhookEvent | MessageKind::CallbackEvent => {
+/// Returns the rules for a turn that something outside began; `None` for other turns. Ticks and follow-ups that an event
+/// caused keep its authority, so they count as well.
+pub(crate) fn event_turn(message: &MessageEnvelope) -> Option<Candidate<'static>> {
+    match message.authority_class {
+        AuthorityClass::IntegrationSignal | AuthorityClass::ExternalEvidence => {
             Some(Candidate::pin(BlockSource::EventTurn, EVENT_TURN))
         }
-        MessageKind::OperatorPrompt
-        | MessageKind::TimerTick
-        | MessageKind::SystemTick
-        | MessageKind::TaskResult
-        | MessageKind::TaskStatus
-        | MessageKind::Control
-        | MessageKind::BriefAck
-        | MessageKind::BriefResult
-        | MessageKind::InternalFollowup => None,
+        AuthorityClass::OperatorInstruction | AuthorityClass::RuntimeInstruction => None,
     }
 }
 

@@ -200,7 +200,7 @@ fn context<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
         .chain(apart.map(context::operator_words))
         .chain(work::candidates(input.agent, input.work))
         .chain(context::tasks(input.tasks))
-        .chain(context::event_turn(input.current.kind))
+        .chain(context::event_turn(input.current))
         .chain([context::current(input.current, input.now)])
         .collect()
 }

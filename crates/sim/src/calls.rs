@@ -3,15 +3,17 @@
 
 use crate::request::ModelQuery;
 use crate::rng::Rng;
+use crate::work_calls::wait_for;
 use holon_domain::TaskId;
 use holon_domain::model::{ReplyBlock, RequestedCall};
 use serde_json::{Value, json};
 
-/// Generates a round about tasks: a few calls, input to one, or its stop.
+/// Generates a round about tasks: a few calls, input to one, its stop, or a wait.
 pub(crate) fn round(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
     match dice.below(8) {
-        0 | 1 if asked.active > 0 => stop_twice(asked.tasks, dice),
-        2 | 3 if asked.active > 0 => send_and_read(asked.tasks, dice),
+        0..=2 if asked.active > 0 => stop_twice(asked, dice),
+        3 | 4 if asked.active > 0 => send_and_read(asked, dice),
+        5 | 6 if asked.active > 0 => vec![wait_for(asked, dice)],
         _ => {
             let some = (0..=dice.below(3)).map(|_| task_call(asked, dice));
             some.collect()
@@ -47,15 +49,15 @@ pub(crate) fn task_call(asked: ModelQuery<'_>, dice: &mut Rng) -> ReplyBlock {
 }
 
 /// Stops a task twice, without waiting for it to end.
-fn stop_twice(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
-    let id = pick_task(tasks, dice);
+fn stop_twice(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
+    let id = pick_task(active(asked), dice);
     let stop = || call("TaskStop", json!({ "task_id": id }));
     vec![stop(), stop()]
 }
 
 /// Sends input to a task and reads its output.
-fn send_and_read(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
-    let id = pick_task(tasks, dice);
+fn send_and_read(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
+    let id = pick_task(active(asked), dice);
     let say = |words: &str| call("TaskInput", json!({ "task_id": id, "input": words }));
     let hear = call("TaskOutput", json!({ "task_id": id, "tail_lines": 3 }));
     vec![say("who is there"), hear, say("and now")]
@@ -88,6 +90,11 @@ fn long_command(dice: &mut Rng) -> ReplyBlock {
             "duplicate_policy": twice,
         }),
     )
+}
+
+/// Returns the active tasks of the asking agent.
+pub(crate) fn active(asked: ModelQuery<'_>) -> &[TaskId] {
+    asked.tasks.get(..asked.active).unwrap_or_default()
 }
 
 /// Picks a task id, mostly of a recent task, sometimes of one that does not exist.

@@ -40,6 +40,11 @@ pub(crate) fn answer(asked: ModelQuery<'_>, dice: &mut Rng) -> Result<ModelReply
     if plan.has(Fault::Messages) && dice.percent(letters_percent(asked)) {
         return Ok(letters(asked, dice));
     }
+    // Work and timers would leave few rounds to running tasks.
+    if asked.active > 0 && dice.percent(50) {
+        let calls = calls::round(asked, dice);
+        return Ok(reply(calls, StopReason::ToolUse));
+    }
     if plan.has(Fault::Spin) && !asked.work.items.is_empty() && dice.percent(60) {
         return Ok(spinning_answer(dice));
     }

@@ -1,6 +1,6 @@
 //! Calls about work items, waits and timers that a simulated model makes.
 
-use crate::calls::call;
+use crate::calls::{active, call};
 use crate::plan::Fault;
 use crate::request::ModelQuery;
 use crate::rng::Rng;
@@ -177,16 +177,17 @@ fn change(item: &str, dice: &mut Rng) -> Value {
     }
 }
 
-fn wait_for(asked: ModelQuery<'_>, dice: &mut Rng) -> ReplyBlock {
-    let on = |dice: &mut Rng| match dice.below(5) {
-        0 => json!("operator"),
-        1 => json!({ "external": dice.pick(&SOURCES) }),
-        2 => json!("external"),
-        3 => match asked.tasks.first().filter(|_| asked.active > 0) {
-            Some(task) => json!({ "task": task }),
-            None => json!("operator"),
+/// Generates a wait, mostly for an active task if there is one.
+pub(crate) fn wait_for(asked: ModelQuery<'_>, dice: &mut Rng) -> ReplyBlock {
+    let tasks = active(asked);
+    let on = |dice: &mut Rng| match tasks.get(dice.index(tasks.len())) {
+        Some(task) if dice.percent(70) => json!({ "task": task }),
+        _ => match dice.below(4) {
+            0 => json!("operator"),
+            1 => json!({ "external": dice.pick(&SOURCES) }),
+            2 => json!("external"),
+            _ => json!({ "after_ms": short_or_long(dice) }),
         },
-        _ => json!({ "after_ms": short_or_long(dice) }),
     };
     let wake_on: Vec<Value> = (0..=dice.below(2)).map(|_| on(dice)).collect();
     let recheck = dice.percent(30).then(|| short_or_long(dice));

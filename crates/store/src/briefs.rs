@@ -5,10 +5,11 @@ use crate::row::{AgentNo, all, first, json, limit, run};
 use crate::{agents, log};
 use holon_domain::AgentId;
 use holon_domain::block::text_of;
-use holon_domain::brief::{BriefRecord, BriefRow, BriefText};
+use holon_domain::brief::{BriefKind, BriefRecord, BriefRow, BriefText};
 use holon_domain::decision::BriefSeq;
 use holon_domain::log::LogEntry;
 use rusqlite::{Connection, params};
+use std::collections::{BTreeMap, BTreeSet};
 
 const INSERT: &str = "INSERT INTO briefs (agent_no, seq, row) VALUES (?1, ?2, ?3)";
 pub(crate) const ONE: &str = "SELECT row FROM briefs WHERE agent_no = ?1 AND seq = ?2";
@@ -33,12 +34,8 @@ pub(crate) fn newest(
     count: usize,
 ) -> Result<Vec<BriefRecord>, Error> {
     let agent_id = agents::id_of(conn, no)?;
-    let rows = all(conn, NEWEST, params![no.0, limit(count)], |row| {
-        let seq: BriefSeq = row.get(0)?;
-        json::<BriefRow>(row, 1, "briefs", seq)
-    })?;
-    rows.into_iter()
-        .rev()
+    let rows = newest_rows(conn, no, count)?.into_iter();
+    rows.rev()
         .map(|row| resolve(conn, no, &agent_id, row))
         .collect()
 }
@@ -52,6 +49,35 @@ pub(crate) fn one(
         return Ok(None);
     };
     resolve(conn, no, &agents::id_of(conn, no)?, row).map(Some)
+}
+
+/// Returns the newest rows, newest first, without their texts.
+pub(crate) fn newest_rows(
+    conn: &Connection,
+    no: AgentNo,
+    count: usize,
+) -> Result<Vec<BriefRow>, Error> {
+    all(conn, NEWEST, params![no.0, limit(count)], |row| {
+        let seq: BriefSeq = row.get(0)?;
+        json(row, 1, "briefs", seq)
+    })
+}
+
+/// Reads the texts of the outcomes of turns, by turn. Only the newest briefs are searched.
+pub(crate) fn words_of_turns(
+    conn: &Connection,
+    no: AgentNo,
+    turns: &BTreeSet<u64>,
+    searched: usize,
+) -> Result<BTreeMap<u64, String>, Error> {
+    let mut words = BTreeMap::new();
+    for row in newest_rows(conn, no, searched)? {
+        let is_outcome = matches!(row.kind, BriefKind::Result | BriefKind::Failure);
+        if is_outcome && turns.contains(&row.turn_index) {
+            words.insert(row.turn_index, words_of(conn, no, row.text)?);
+        }
+    }
+    Ok(words)
 }
 
 /// Reads the text of one brief.

@@ -1,19 +1,25 @@
 //! Reads the latest steps of the turns that worked on a work item, from the log.
 //!
-//! The frame of a turn names the item that was current when the turn began; the turn that created an item counts as well.
-//! Only a few of the newest entries are searched, so the cost does not grow with the log.
+//! The frame of a turn names the item that was current when the turn began, and its brief the item it ended with. Only a
+//! few of the newest entries are searched, so the cost does not grow with the log.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, json, limit};
+use crate::{briefs, log};
+use holon_domain::WorkItemId;
 use holon_domain::block::text_beginning;
 use holon_domain::log::LogEntry;
+use holon_domain::tool::ToolOutcome;
 use holon_domain::turn::LogSeq;
 use holon_domain::work_item::{ItemStep, StepAction, WorkItemRecord};
 use rusqlite::{Connection, params};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Entries that are searched.
 const ENTRIES: usize = 48;
+/// Briefs that are searched for turns that ended with the item.
+const BRIEFS: usize = 12;
 /// Steps that are returned.
 const STEPS: usize = 12;
 /// Bytes of a text that are read; a prompt shows less.
@@ -32,27 +38,73 @@ pub(crate) fn read(
     let newest_first = all(conn, BEFORE, params![no.0, before, limit(ENTRIES)], |row| {
         let seq: LogSeq = row.get(0)?;
         let turn_index: u64 = row.get(1)?;
-        Ok((turn_index, json::<LogEntry>(row, 2, "log", seq)?))
+        let entry = json(row, 2, "log", seq)?;
+        Ok(Row {
+            seq,
+            turn_index,
+            entry,
+        })
     })?;
-    let mut turns: BTreeSet<u64> = item.provenance.turn_index.into_iter().collect();
-    for (turn, entry) in &newest_first {
-        if let LogEntry::Frame(frame) = entry
-            && frame.work_item_id.as_ref() == Some(&item.id)
-        {
-            turns.insert(*turn);
-        }
-    }
+    let turns = turns_of(conn, no, item, &newest_first)?;
     let mut steps: Vec<ItemStep> = newest_first
         .into_iter()
-        .filter(|(turn, _)| turns.contains(turn))
-        .filter_map(|(turn_index, entry)| {
-            let action = action(entry)?;
+        .filter(|row| turns.contains(&row.turn_index))
+        .filter_map(|row| {
+            let action = action(row.entry)?;
+            let turn_index = row.turn_index;
             Some(ItemStep { turn_index, action })
         })
         .take(STEPS)
         .collect();
     steps.reverse();
     Ok(steps)
+}
+
+struct Row {
+    seq: LogSeq,
+    turn_index: u64,
+    entry: LogEntry,
+}
+
+/// Returns the turns that worked on the item: the one that created it, and those that began with it, picked it, or ended
+/// with it.
+fn turns_of(
+    conn: &Connection,
+    no: AgentNo,
+    item: &WorkItemRecord,
+    newest_first: &[Row],
+) -> Result<BTreeSet<u64>, Error> {
+    let mut turns: BTreeSet<u64> = item.provenance.turn_index.into_iter().collect();
+    let named = newest_first
+        .iter()
+        .filter(|row| names(&row.entry, &item.id));
+    turns.extend(named.map(|row| row.turn_index));
+    let ended = briefs::newest_rows(conn, no, BRIEFS)?.into_iter();
+    let ended = ended.filter(|brief| brief.work_item_id.as_ref() == Some(&item.id));
+    turns.extend(ended.map(|brief| brief.turn_index));
+    // The frame of a long turn stands before the entries that were read.
+    if let Some(oldest) = newest_first.last()
+        && let Some((_, frame)) = log::frame_of(conn, no, oldest.turn_index, oldest.seq)?
+        && frame.work_item_id.as_ref() == Some(&item.id)
+    {
+        turns.insert(oldest.turn_index);
+    }
+    Ok(turns)
+}
+
+/// Returns true if an entry shows that its turn works on the item.
+fn names(entry: &LogEntry, item: &WorkItemId) -> bool {
+    match entry {
+        LogEntry::Frame(frame) => frame.work_item_id.as_ref() == Some(item),
+        LogEntry::ToolResult { envelope, .. } => match &envelope.outcome {
+            ToolOutcome::Success { result } => {
+                let picked = result.get("current_work_item_id");
+                picked.and_then(Value::as_str) == Some(item.as_str())
+            }
+            ToolOutcome::Error { .. } => false,
+        },
+        _ => false,
+    }
 }
 
 /// Converts an entry to a step, if it is one.

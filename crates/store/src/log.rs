@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::Timestamp;
-use holon_domain::log::LogEntry;
+use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::queue::MessageSeq;
 use holon_domain::turn::LogSeq;
 use rusqlite::{Connection, params};
@@ -12,8 +12,10 @@ const INSERT: &str = "INSERT INTO log (agent_no, seq, turn_index, at, message_se
 pub(crate) const ONE: &str = "SELECT entry FROM log WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const FROM: &str =
     "SELECT seq, entry FROM log WHERE agent_no = ?1 AND seq >= ?2 ORDER BY seq";
+pub(crate) const NEXT: &str =
+    "SELECT seq, entry FROM log WHERE agent_no = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 // The index is named: with a column that it lacks, SQLite would read the rounds between the messages.
-pub(crate) const TAKEN: &str = "SELECT seq, message_seq, turn_index FROM log INDEXED BY log_messages \
+pub(crate) const TAKEN: &str = "SELECT seq, message_seq, turn_index, at FROM log INDEXED BY log_messages \
      WHERE agent_no = ?1 AND seq < ?2 AND message_seq IS NOT NULL ORDER BY seq DESC LIMIT ?3";
 
 pub(crate) fn append(
@@ -76,6 +78,40 @@ pub(crate) fn sized_from(
     })
 }
 
+/// Messages of one turn that are searched for the first one.
+const JOINED: usize = 64;
+/// Entries after the first message of a turn that are searched for its frame.
+const BEFORE_FRAME: usize = 16;
+
+/// Reads the frame of a turn that has an entry before a position, with the position and the message the turn began
+/// with. `None` if its first request has not been answered.
+pub(crate) fn frame_of(
+    conn: &Connection,
+    no: AgentNo,
+    turn_index: u64,
+    before: LogSeq,
+) -> Result<Option<(Taken, FrameRecord)>, Error> {
+    let taken = taken(conn, no, before, JOINED)?.into_iter();
+    let of_turn = taken.filter(|taken| taken.turn_index == turn_index);
+    let Some(first) = of_turn.last() else {
+        return Ok(None);
+    };
+    let next = all(
+        conn,
+        NEXT,
+        params![no.0, first.seq, limit(BEFORE_FRAME)],
+        |row| {
+            let seq: LogSeq = row.get(0)?;
+            json::<LogEntry>(row, 1, "log", seq)
+        },
+    )?;
+    let frame = next.into_iter().find_map(|entry| match entry {
+        LogEntry::Frame(frame) => Some(frame),
+        _ => None,
+    });
+    Ok(frame.map(|frame| (first, frame)))
+}
+
 /// A message that a turn took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Taken {
@@ -83,6 +119,7 @@ pub(crate) struct Taken {
     pub(crate) seq: LogSeq,
     pub(crate) message_seq: MessageSeq,
     pub(crate) turn_index: u64,
+    pub(crate) at: Timestamp,
 }
 
 /// Lists the newest messages that turns took before a position, newest first.
@@ -97,6 +134,7 @@ pub(crate) fn taken(
             seq: row.get(0)?,
             message_seq: row.get(1)?,
             turn_index: row.get(2)?,
+            at: Timestamp::from_millis(row.get(3)?),
         })
     })
 }

@@ -1,6 +1,7 @@
 //! Reads the rows from which the last prompt of an agent is shown again.
 
 use crate::error::Error;
+use crate::log::{self, Taken};
 use crate::reader::{HistoryItem, Reader};
 use crate::row::{AgentNo, all, json, limit};
 use crate::turn_rows::{FrameTexts, frame_texts};
@@ -14,12 +15,12 @@ use holon_domain::turn::LogSeq;
 use holon_domain::{Timestamp, limits};
 use rusqlite::params;
 
-/// Log entries that are searched for the last frame.
-const ENTRIES: usize = 512;
+/// Log entries that are searched for rounds and for the last answered turn.
+const ENTRIES: usize = 64;
 /// Rounds whose usage is returned.
 const ROUNDS: usize = 12;
 
-const NEWEST: &str = "SELECT seq, turn_index, at, entry FROM log \
+const NEWEST: &str = "SELECT seq, turn_index, entry FROM log \
      WHERE agent_no = ?1 ORDER BY seq DESC LIMIT ?2";
 
 /// Usage of an answered round.
@@ -51,7 +52,6 @@ pub struct PromptRows {
 struct Row {
     seq: LogSeq,
     turn_index: u64,
-    at: Timestamp,
     entry: LogEntry,
 }
 
@@ -70,8 +70,7 @@ pub(crate) fn read(
             Ok(Row {
                 seq,
                 turn_index: row.get(1)?,
-                at: Timestamp::from_millis(row.get(2)?),
-                entry: json(row, 3, "log", seq)?,
+                entry: json(row, 2, "log", seq)?,
             })
         },
     )?;
@@ -97,19 +96,24 @@ fn round(row: &Row) -> Option<RoundUsage> {
     })
 }
 
-fn frame_of(row: &Row) -> Option<(u64, &FrameRecord)> {
-    let LogEntry::Frame(frame) = &row.entry else {
-        return None;
-    };
-    Some((row.turn_index, frame))
-}
-
-/// Returns the row with which the turn began, and its message, if this row is the one.
-fn opening(row: &Row, turn_index: u64) -> Option<(&Row, MessageSeq)> {
-    let LogEntry::IncomingMessage { message_seq } = row.entry else {
-        return None;
-    };
-    (row.turn_index == turn_index).then_some((row, message_seq))
+/// Finds the frame of the newest turn whose first request was answered.
+fn newest_frame(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    newest_first: &[Row],
+) -> Result<Option<(Taken, FrameRecord)>, Error> {
+    let mut rows = newest_first.iter().peekable();
+    while let Some(row) = rows.next() {
+        let found = log::frame_of(reader.conn(), no, row.turn_index, row.seq + 1)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        while rows
+            .next_if(|older| older.turn_index == row.turn_index)
+            .is_some()
+        {}
+    }
+    Ok(None)
 }
 
 fn prompt(
@@ -117,20 +121,14 @@ fn prompt(
     no: AgentNo,
     newest_first: &[Row],
 ) -> Result<Option<PromptRows>, Error> {
-    let mut frames = newest_first.iter().filter_map(frame_of);
-    let Some((turn_index, frame)) = frames.next() else {
+    let Some((first, frame)) = newest_frame(reader, no, newest_first)? else {
         return Ok(None);
     };
-    let mut opened = newest_first
-        .iter()
-        .filter_map(|row| opening(row, turn_index));
-    let Some((first, message_seq)) = opened.next() else {
-        return Ok(None);
-    };
+    let (turn_index, message_seq) = (first.turn_index, first.message_seq);
     let read = |seq: MessageSeq| -> Result<Option<MessageEnvelope>, Error> {
         Ok(reader.message(no, seq)?.map(|entry| entry.envelope))
     };
-    let (Some(current), Some(texts)) = (read(message_seq)?, frame_texts(reader, frame)?) else {
+    let (Some(current), Some(texts)) = (read(message_seq)?, frame_texts(reader, &frame)?) else {
         return Ok(None);
     };
     let operator = match frame.operator_seq {
@@ -150,6 +148,6 @@ fn prompt(
             2 * limits::RECENT_MESSAGES,
         )?,
         tasks: reader.tasks_to_tell(no)?,
-        frame: frame.clone(),
+        frame,
     }))
 }

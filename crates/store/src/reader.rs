@@ -25,6 +25,7 @@ use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
 use holon_domain::{AgentId, TaskId, Timestamp};
 use rusqlite::Connection;
+use std::collections::BTreeSet;
 
 /// A message of an earlier turn and its answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -276,7 +277,32 @@ impl<'a> Reader<'a> {
                 answer,
             });
         }
+        self.add_reports(no, &mut items, limit)?;
         Ok(items)
+    }
+
+    /// Adds the outcomes of turns that settled no message, such as the report on a task's result, to the first message of
+    /// the turn.
+    fn add_reports(
+        &self,
+        no: AgentNo,
+        items: &mut [HistoryItem],
+        searched: usize,
+    ) -> Result<(), Error> {
+        let turns: BTreeSet<u64> = items.iter().map(|item| item.turn_index).collect();
+        let answered = items.iter().filter(|item| item.answer.is_some());
+        let answered: BTreeSet<u64> = answered.map(|item| item.turn_index).collect();
+        let unanswered: BTreeSet<u64> = turns.difference(&answered).copied().collect();
+        if unanswered.is_empty() {
+            return Ok(());
+        }
+        let mut words = briefs::words_of_turns(self.conn, no, &unanswered, searched)?;
+        for item in items {
+            if item.answer.is_none() {
+                item.answer = words.remove(&item.turn_index);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the usage of an agent's last rounds, newest first, and the rows of its last prompt. No rows if there was no

@@ -22,6 +22,7 @@ use holon_domain::work_item::{
     IdleTurns, PlanArtifact, STALLED_AFTER, WorkItemRecord, WorkItemSchedulingState, WorkItemState,
 };
 use holon_domain::{WorkItemId, limits, text};
+use std::collections::BTreeSet;
 
 /// Handles an answered request: consumes the due rechecks that it showed, and records a changed plan.
 pub(crate) fn handle_answered_request(
@@ -159,17 +160,27 @@ fn count_turn(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
     for id in changed.filter_map(|(_, id)| id.as_ref()) {
         forget_idle_turns(draft, id);
     }
-    let Some(id) = turn.ticked_item.as_ref().filter(|_| !turn.progress) else {
-        return;
-    };
-    if is_planted(Fault::IdleNotCounted) {
+    if is_planted(Fault::IdleNotCounted) || was_called_off(reason) {
         return;
     }
-    // The same request would be too long again, regardless of what began this turn.
-    let too_long = reason == TerminalReason::ContextLengthExceeded;
-    if !(too_long || is_self_caused(draft, turn)) || was_called_off(reason) {
-        return;
+    // The same request would be too long again, regardless of what began this turn and of what it changed.
+    if reason == TerminalReason::ContextLengthExceeded {
+        let items: BTreeSet<&WorkItemId> = [&turn.ticked_item, &turn.work_item_id]
+            .into_iter()
+            .flatten()
+            .collect();
+        for id in items {
+            write_idle_turn(draft, turn, id, true);
+        }
+    } else if let Some(id) = turn.ticked_item.as_ref().filter(|_| !turn.progress)
+        && is_self_caused(draft, turn)
+    {
+        write_idle_turn(draft, turn, id, false);
     }
+}
+
+/// Counts a turn that did nothing for an item, or stalls the item at once if its request was too long for every model.
+fn write_idle_turn(draft: &mut Draft<'_>, turn: &OpenTurn, id: &WorkItemId, too_long: bool) {
     let Some(mut item) = draft.work_item(id) else {
         return;
     };

@@ -93,6 +93,85 @@ async fn the_next_turn_on_an_item_shows_its_latest_steps_and_no_others() {
     at_rest(&host, "main").await;
 }
 
+#[tokio::test]
+async fn steps_of_a_long_turn_are_shown_although_its_frame_is_far_back() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    let new = json!({"objective": "Split", "plan": "# Plan\n", "plan_status": "ready"});
+    let made = calls(&[("CreateWorkItem", new)]);
+    house.model.next().await.answer(made);
+    let asked = house.model.next().await;
+    let id = context_id(&asked.request);
+    asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": id }))]));
+    house.model.next().await.answer(says("The plan is ready."));
+    for _ in 0..40 {
+        let look = calls(&[("AgentGet", json!({}))]);
+        house.model.next().await.answer(look);
+    }
+    let stop = calls(&[("Sleep", json!({"reason": "until tomorrow"}))]);
+    house.model.next().await.answer(stop);
+    at_rest(&host, "main").await;
+    let view = host.reads().prompt(&agent("main")).await.expect("a view");
+    let shown = view.prompt.expect("the frame of the long turn");
+    assert_eq!(shown.turn_index, 2);
+
+    prompt(&host, "main", "go on").await;
+    let asked = house.model.next().await;
+    let shown = context(&asked.request);
+    let (_, steps) = shown
+        .split_once("Latest steps on the current item")
+        .expect("steps");
+    assert!(steps.contains("AgentGet done"), "{steps}");
+    asked.answer(calls(&[(
+        "CompleteWorkItem",
+        json!({ "work_item_id": id }),
+    )]));
+    house.model.next().await.answer(says("done"));
+    at_rest(&host, "main").await;
+}
+
+#[tokio::test]
+async fn the_report_of_a_turn_that_an_event_began_stays_in_the_history() {
+    let house = House::new();
+    let host = house.with_main().await;
+    wake(&host, "the tests have ended").await;
+    house
+        .model
+        .next()
+        .await
+        .answer(says("Three fail: a, b, c."));
+    at_rest(&host, "main").await;
+    prompt(&host, "main", "fix the second one").await;
+    let asked = house.model.next().await;
+    let shown = context(&asked.request);
+    assert!(shown.contains("Three fail: a, b, c."), "{shown}");
+    asked.answer(says("done"));
+    briefs(&host, "main", 2).await;
+}
+
+#[tokio::test]
+async fn a_tick_with_the_hint_of_an_integration_has_the_rules_of_an_event() {
+    let house = House::new();
+    let host = house.with_main().await;
+    for (source, rules) in [(None, false), (Some("ci".to_owned()), true)] {
+        let hint = Wake {
+            reason: "look".to_owned(),
+            source,
+            correlation_id: None,
+            causation_id: None,
+        };
+        let sent = host.control().wake(&agent("main"), hint.clone()).await;
+        sent.expect("a wake");
+        let asked = house.model.next().await;
+        let shown = context(&asked.request);
+        let told = shown.contains("An event began this turn");
+        assert_eq!(told, rules, "{hint:?}: {shown}");
+        asked.answer(calls(&[("Sleep", json!({"reason": "nothing"}))]));
+        at_rest(&host, "main").await;
+    }
+}
+
 /// Finds the id of the new item in the last tool result.
 fn context_id(request: &ModelRequest) -> String {
     let results = crate::talk::results(request);

@@ -9,6 +9,7 @@ use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{PlanArtifact, TodoItem, TodoState, WorkItemRecord};
+use std::collections::BTreeMap;
 
 /// Bytes of the checklist of the current item.
 const TODO_BYTES: usize = 8_000;
@@ -123,25 +124,44 @@ fn describe_plan(
     format!("{head}\n{}", quote(shown))
 }
 
+/// Renders the checklist in its order. What is open comes before what is done when the room is short.
 fn todos(list: &[TodoItem], most_bytes: usize) -> Vec<String> {
     let mut left = most_bytes;
-    let mut lines: Vec<String> = list
+    let mut kept: BTreeMap<usize, String> = BTreeMap::new();
+    let mut by_urgency: Vec<(usize, &TodoItem)> = list.iter().enumerate().collect();
+    by_urgency.sort_by_key(|(place, todo)| (urgency(todo.state), *place));
+    for (place, entry) in by_urgency {
+        let line = todo(entry);
+        if line.len() > left {
+            break;
+        }
+        left -= line.len();
+        kept.insert(place, line);
+    }
+    let hidden = list.len() - kept.len();
+    let done = list
         .iter()
-        .map(todo)
-        .take_while(|line| {
-            let fits = line.len() <= left;
-            left = left.saturating_sub(line.len());
-            fits
-        })
-        .collect();
-    let hidden = list.len() - lines.len();
+        .enumerate()
+        .filter(|(place, entry)| entry.state == TodoState::Completed && !kept.contains_key(place));
+    let done = done.count();
+    let mut lines: Vec<String> = kept.into_values().collect();
     if hidden > 0 {
-        lines.push(format!("- and {hidden} more; GetWorkItem shows all"));
+        lines.push(format!(
+            "- and {hidden} more, {done} of them done; GetWorkItem shows all"
+        ));
     }
     if !lines.is_empty() {
         lines.insert(0, "checklist:".to_owned());
     }
     lines
+}
+
+fn urgency(state: TodoState) -> u8 {
+    match state {
+        TodoState::InProgress => 0,
+        TodoState::Pending => 1,
+        TodoState::Completed => 2,
+    }
 }
 
 fn todo(todo: &TodoItem) -> String {
@@ -153,15 +173,24 @@ fn todo(todo: &TodoItem) -> String {
     format!("- {mark} {}", visible::line(&todo.text))
 }
 
-/// Renders an item as one line of a list.
+/// Renders an item as one line of a list, with the authority that made it.
 pub(super) fn line(item: &WorkItemRecord, wake_count: u64) -> String {
     let state = spelled(item.scheduling_state(wake_count));
-    let mut line = format!("- {} [{state}] {}", item.id, short(&item.objective));
+    let authority = spelled(item.provenance.authority);
+    let mut line = format!(
+        "- {} [{state}, {authority}] {}",
+        item.id,
+        short(&item.objective)
+    );
     if let Some(blocker) = &item.blocked_by {
         line.push_str(&format!(" | blocked by: {}", short(blocker)));
     }
     if let Some(todo) = item.current_todo() {
         line.push_str(&format!(" | next: {}", short(&todo.text)));
+    }
+    let plan = item.plan.as_ref().map(|plan| plan.preview.trim_start());
+    if let Some(first) = plan.and_then(|plan| plan.lines().next()) {
+        line.push_str(&format!(" | plan: {}", short(first)));
     }
     line
 }

@@ -201,6 +201,40 @@ fn short_of_room_classes_give_way_in_their_order_and_the_current_item_last() {
 }
 
 #[test]
+fn open_steps_of_a_long_checklist_are_shown_before_done_ones() {
+    let mut scene = busy();
+    let mut steps: Vec<Value> = (0..200)
+        .map(|number| json!({"text": format!("step {number} {}", "x".repeat(80)), "state": "completed"}))
+        .collect();
+    steps.push(json!({"text": "paint the door", "state": "in_progress"}));
+    steps.push(json!({"text": "oil the hinge", "state": "pending"}));
+    let current = item("current", &json!({ "todo_list": steps }));
+    scene.work.current = Some(current);
+    let text = shown(&scene).expect("work");
+    assert!(text.contains("[in progress] paint the door"), "{text}");
+    assert!(text.contains("[ ] oil the hinge"), "{text}");
+    assert!(
+        text.contains("of them done; GetWorkItem shows all"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_item_of_the_queue_shows_who_made_it_and_how_its_plan_begins() {
+    let mut scene = busy();
+    let foreign = json!({
+        "provenance": {"authority": "external_evidence"},
+        "plan": plan("\nAsk the port first.\nThen sail.\n"),
+    });
+    scene.work.queued = vec![item("foreign", &foreign)];
+    let text = shown(&scene).expect("work");
+    let line = text.lines().find(|line| line.contains("Do foreign"));
+    let line = line.expect("the item");
+    assert!(line.contains("external_evidence"), "{line}");
+    assert!(line.ends_with("| plan: Ask the port first."), "{line}");
+}
+
+#[test]
 fn items_that_are_left_out_do_not_count_as_shown() {
     let mut scene = busy();
     scene.tools = holon_domain::tool_set::ToolSet::default();
@@ -267,5 +301,5 @@ fn the_longest_work_there_can_be_stays_within_bounds() {
     };
     let text = shown(&scene).expect("work");
     assert!(text.len() < 64_000, "{} bytes", text.len());
-    assert!(text.contains("more; GetWorkItem shows all"));
+    assert!(text.contains("of them done; GetWorkItem shows all"));
 }

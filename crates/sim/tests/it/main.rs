@@ -85,6 +85,7 @@ fn the_rules_are_put_to_the_test() {
         "task:lost",
         "task:promoted",
         "task:stop_asked",
+        "task:stop_forced",
         "task:taken_over",
         "result:held",
         "result:told_later",
@@ -123,6 +124,7 @@ fn the_rules_are_put_to_the_test() {
         "timer:once",
         "wait:External:Resolved",
         "wait:Operator:Resolved",
+        "wait:Task:Resolved",
         "wait:Timer:Expired",
         "work:stalled",
     ];

@@ -5,6 +5,7 @@ use holon_core::assess::{AssessmentInput, NextAction, assess};
 use holon_domain::brief::ActionCode;
 use holon_domain::limits;
 use holon_domain::model::ModelFailureKind;
+use holon_domain::turn::TerminalReason;
 use holon_domain::work_item::{STALLED_AFTER, WorkItemSchedulingState as State};
 
 fn stall_briefs(world: &World) -> usize {
@@ -141,6 +142,27 @@ fn saying_the_same_again_picking_and_timers_are_no_progress() {
         assert_eq!(stall_briefs(&world), 1, "{name}");
         assert_eq!(world.violations(), [], "{name}");
     }
+}
+
+#[test]
+fn an_item_whose_request_is_too_long_stalls_even_if_its_turn_picked_it_and_made_progress() {
+    let (mut world, id) = working();
+    call(&mut world, vec![update(&id, objective("another way"))]);
+    for _ in 0..2 {
+        let stamp = world.stamp().expect("a model is asked");
+        let too_long = ModelFailureKind::ContextLengthExceeded;
+        world.send(make::failed(too_long, stamp, world.now));
+        if world.agent.open_turn.is_some() {
+            world.let_due_come();
+        }
+    }
+    assert_eq!(
+        world.ended_as(),
+        Some(TerminalReason::ContextLengthExceeded)
+    );
+    assert_eq!(state(&world, &id), State::Stalled);
+    assert_eq!(tick_of(&world), None, "no tick asks for it again");
+    assert_eq!(world.violations(), []);
 }
 
 #[test]
