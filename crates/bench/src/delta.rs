@@ -104,7 +104,9 @@ async fn serve(
     stream.set_nodelay(true)?;
     let mut stream = BufReader::new(stream);
     loop {
-        if !read_request(&mut stream).await?.starts_with("POST ") {
+        // Questions about the model's window are sent too, some of them as POST.
+        let first = read_request(&mut stream).await?;
+        if !first.starts_with("POST /v1/chat/completions ") {
             let none = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
             stream.write_all(none).await?;
             continue;
