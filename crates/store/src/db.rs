@@ -13,6 +13,7 @@ use crate::member::{Member, Single};
 use crate::note::{NoteFile, PreviousNote, Progress};
 use crate::open;
 use crate::reader::Reader;
+use crate::relocate;
 use crate::reserve;
 use crate::survey;
 use crate::tx::Tx;
@@ -100,6 +101,11 @@ impl Db {
     /// As for [`Db::open`].
     pub fn open_home(home: &Home, occupant: Occupant) -> Result<Self, Error> {
         let mut db = Self::open_for(&home.db_path(), occupant)?;
+        if let Some(root) = home.root().to_str()
+            && let Some(old) = relocate::follow(&db.conn, root)?
+        {
+            tracing::warn!(%old, new = %root, "the home was moved or copied; its agents follow it");
+        }
         let path = home.lock_path();
         let found = home.lock_file().metadata();
         let found = found.map_err(|error| open::file_error(&path, &error))?;

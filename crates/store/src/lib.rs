@@ -43,6 +43,7 @@ mod prompt_rows;
 mod queue;
 mod reader;
 mod readers;
+mod relocate;
 mod reserve;
 mod retention;
 mod row;

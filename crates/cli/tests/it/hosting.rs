@@ -109,3 +109,34 @@ fn a_host_announces_itself_to_programs_in_one_line() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn agents_follow_a_home_that_was_moved() {
+    let world = world();
+    let model = doer(&world, "pwd; echo learned >> note");
+    let go = [
+        "run",
+        "--create-agent",
+        "--agent",
+        "scout",
+        "--model",
+        &model,
+        "go",
+    ];
+    let ran = world.run(&go);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let elsewhere = world.path().join("elsewhere");
+    std::fs::rename(world.home(), &elsewhere).unwrap();
+    let home = elsewhere.to_str().unwrap();
+    let ran = world.run_in(&go, b"", &[("HOLON_HOME", home)]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let agent_home = elsewhere.join("agents/scout");
+    assert!(
+        ran.stdout.contains(agent_home.to_str().unwrap()),
+        "{}",
+        ran.stdout
+    );
+    let note = std::fs::read_to_string(agent_home.join("note")).unwrap();
+    assert_eq!(note, "learned\nlearned\n");
+    assert!(!world.home().exists(), "nothing is made at the old place");
+}

@@ -9,6 +9,8 @@ const PLACEHOLDER: &str = "[secret]";
 
 /// Directories whose files are credentials.
 const DIRECTORIES: [&str; 4] = [".ssh", ".gnupg", ".aws", ".azure"];
+/// Directories of programs that keep their login there, by their last two names.
+const LOGIN_DIRECTORIES: [&str; 3] = [".config/gh/", ".config/gcloud/", ".config/glab-cli/"];
 /// Files that hold credentials.
 const FILES: [&str; 12] = [
     ".env",
@@ -62,6 +64,9 @@ pub(super) fn is_credential_file(path: &str) -> bool {
         || is_env
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || parts.any(|directory| DIRECTORIES.contains(&directory))
+        || LOGIN_DIRECTORIES
+            .iter()
+            .any(|directory| path.starts_with(directory) || path.contains(&format!("/{directory}")))
 }
 
 /// Returns true if a text holds a private key.

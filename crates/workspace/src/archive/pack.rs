@@ -114,6 +114,11 @@ impl Packing<'_> {
             if path == UNCONFIRMED {
                 continue;
             }
+            let (shown, holds_secret) = self.redact(path.clone());
+            if holds_secret {
+                self.leave_out(&shown, "its name holds a secret");
+                continue;
+            }
             if let Some(reason) = self.refusal(&path) {
                 self.leave_out(&path, reason);
                 continue;

@@ -191,6 +191,8 @@ fn secrets_links_and_special_files_stay_behind_and_are_listed() {
         [b"\xff\xfe".as_slice(), SECRET.as_bytes()].concat(),
     );
     put(&home, ".env", "KEY=1");
+    put(&home, ".config/gh/hosts.yml", "oauth_token: 0123");
+    put(&home, &format!("notes/curl-{SECRET}.txt"), "x");
     put(&home, "key.txt", "-----BEGIN RSA PRIVATE KEY-----\nx");
     put(&home, "task-output/t.log", "out");
     put(&home, ".holon/state/tasks/x/spec", "claim");
@@ -227,17 +229,25 @@ fn secrets_links_and_special_files_stay_behind_and_are_listed() {
     assert_eq!(
         left,
         [
+            ".config/gh/hosts.yml",
             ".env",
             ".holon/state/tasks",
             "data.bin",
             "key.txt",
             "link",
+            "notes/curl-[secret].txt",
             "pipe",
             "task-output"
         ]
     );
     let text = String::from_utf8_lossy(&body);
-    for secret in [SECRET, "ghp_0123456789abcdefghij", "RSA PRIVATE", "KEY=1"] {
+    for secret in [
+        SECRET,
+        "ghp_0123456789abcdefghij",
+        "RSA PRIVATE",
+        "KEY=1",
+        "oauth",
+    ] {
         assert!(!text.contains(secret), "{secret}");
     }
     assert_eq!(
