@@ -65,7 +65,10 @@ pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<Strin
 pub(super) const fn next_step(kind: &str) -> &'static str {
     match kind.as_bytes() {
         b"auth" => "see what is wrong with the credential: holon config doctor",
-        b"model_unavailable" | b"unsupported_transport" => {
+        b"unsupported_transport" => {
+            "check the address and the protocol of the provider: holon config providers list"
+        }
+        b"model_unavailable" => {
             "choose another model with --model PROVIDER/MODEL; holon config models list shows those known here"
         }
         b"timeout" | b"connection" | b"network" | b"rate_limited" | b"server_error" | b"quota" => {

@@ -162,9 +162,7 @@ fn model(model: &ModelAvailability) -> String {
         ),
         None => "price not known".to_owned(),
     };
-    let thinking = thinking(&model.policy)
-        .map(|words| format!("  {words}"))
-        .unwrap_or_default();
+    let thinking = thinking(&model.policy).map_or_else(String::new, |words| format!("  {words}"));
     match &model.unavailable_reason {
         Some(reason) => format!("{window}  {price}{thinking}  not available: {reason}"),
         None => format!("{window}  {price}{thinking}"),
