@@ -62,6 +62,9 @@ pub(crate) fn brief(brief: &Brief) -> String {
         brief.created_at,
         hang(&brief.text, 4)
     )];
+    if let Some(note) = &brief.note {
+        lines.push(format!("    note: {}", one_line(note)));
+    }
     let action = brief.action_required.as_ref();
     let step = action.map_or_else(String::new, |action| words_at(action, "/next_step"));
     if !step.is_empty() && !brief.text.contains(&step) {

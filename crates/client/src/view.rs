@@ -317,6 +317,8 @@ pub struct Brief {
     pub kind: String,
     pub created_at: String,
     pub text: String,
+    /// Remark of the runtime about the text; absent if there is none.
+    pub note: Option<String>,
     /// Action required of the operator; absent when there is none.
     pub action_required: Option<Value>,
 }
@@ -350,6 +352,12 @@ pub struct Run {
     /// Present only while the run waits.
     pub waiting_reason: Option<String>,
     pub final_text: String,
+    /// Author of the text, `model` or `runtime`; absent in responses of earlier hosts.
+    pub final_text_source: Option<String>,
+    /// Text of the model's last round as it was written. Absent if no model answered.
+    pub raw_final_text: Option<String>,
+    /// Remark of the runtime about the text; absent if there is none.
+    pub note: Option<String>,
     /// Present only if the run failed.
     pub failure_artifact: Option<RunFailure>,
     /// Tasks that the run started.

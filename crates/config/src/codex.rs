@@ -12,6 +12,7 @@ use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A login that was found.
 #[derive(Debug)]
@@ -56,14 +57,44 @@ struct Tokens {
 /// The login of this user.
 pub(crate) fn login(env: &Env) -> Result<Login, Problem> {
     let path = path(env).ok_or(Problem::Missing)?;
-    let content = read(&path)?;
+    login_at(&path, pause)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the file is read outside the runtime's clock, and only a writer that died makes this last"
+)]
+fn pause() {
+    std::thread::sleep(WRITE_PAUSE);
+}
+
+/// Reads the login file at this path. `pause` is called before each further look at a file that ends too early.
+fn login_at(path: &Path, mut pause: impl FnMut()) -> Result<Login, Problem> {
+    let mut content = read(path)?;
+    for _ in 0..WRITE_PAUSES {
+        if !is_half_written(&content) {
+            break;
+        }
+        pause();
+        content = read(path)?;
+    }
+    parse(path, &content)
+}
+
+/// Returns true if the content is the beginning of a JSON document, as a program leaves it that is still writing.
+fn is_half_written(content: &str) -> bool {
+    let parsed = serde_json::from_str::<serde::de::IgnoredAny>(content);
+    parsed.is_err_and(|error| error.is_eof())
+}
+
+fn parse(path: &Path, content: &str) -> Result<Login, Problem> {
     let unusable = |problem: &str| {
         let problem = format!("{} {problem}", path.display());
         Problem::Unusable(problem, "run: codex login".to_owned())
     };
     // The parser's own words could repeat a secret.
     let file: AuthFile =
-        serde_json::from_str(&content).map_err(|_| unusable("is not what codex login writes"))?;
+        serde_json::from_str(content).map_err(|_| unusable("is not what codex login writes"))?;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     if let Some(tokens) = file.tokens
         && let Some(token) = given(tokens.access_token)
@@ -93,6 +124,11 @@ fn path(env: &Env) -> Option<PathBuf> {
     };
     Some(dir.join("auth.json"))
 }
+
+/// Pause before a login file that ends too early is read again. A program writes a login in far less time.
+const WRITE_PAUSE: Duration = Duration::from_millis(20);
+/// Most such pauses. A file that stays like that is told as unusable after a fifth of a second.
+const WRITE_PAUSES: usize = 10;
 
 /// Most times that a login file is read again because it was replaced or written meanwhile.
 const REREADS: usize = 3;
@@ -239,6 +275,34 @@ mod tests {
             assert_eq!(decode_base64url(text).as_deref(), Some(bytes), "{text}");
         }
         assert_eq!(decode_base64url("a b"), None);
+    }
+
+    #[test]
+    fn a_login_that_is_being_written_is_read_when_it_is_whole() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("auth.json");
+        let write = |content: &str| {
+            std::fs::write(&path, content).expect("written");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            std::fs::set_permissions(&path, mode).expect("private");
+        };
+        let whole = r#"{"tokens":{"access_token":"t1"}}"#;
+        let steps = ["", r#"{"tokens":{"acc"#, whole];
+        write(steps[0]);
+        let mut pauses = 0;
+        let login = login_at(&path, || {
+            pauses += 1;
+            write(steps[pauses]);
+        });
+        assert!(login.is_ok(), "{login:?}");
+        assert_eq!(pauses, 2);
+        for (content, expected) in [(steps[1], WRITE_PAUSES), ("{\"tokens\" nonsense}", 0)] {
+            write(content);
+            let mut pauses = 0;
+            let refused = login_at(&path, || pauses += 1);
+            assert!(matches!(refused, Err(Problem::Unusable(..))), "{refused:?}");
+            assert_eq!(pauses, expected, "{content}");
+        }
     }
 
     #[test]

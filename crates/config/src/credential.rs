@@ -175,6 +175,20 @@ fn from_variables(entry: &ProviderEntry, env: &Env, home: &Path) -> Result<Found
     }
 }
 
+/// Returns the stored profile that holds the credential of a provider: the one that its settings name, or the one of its
+/// own name if none of its variables is set.
+pub(crate) fn profile_in_use(entry: &ProviderEntry, env: &Env, home: &Path) -> Option<String> {
+    if entry.auth.profile.is_some() || entry.auth.source != AuthSource::Env {
+        return entry.auth.profile.clone();
+    }
+    let is_set = |name: &str| !matches!(env.secret(name), Ok(None));
+    if entry.auth.env.iter().any(|one| is_set(&one.name)) {
+        return None;
+    }
+    let held = credentials::get(home, &entry.spec.id).ok().flatten();
+    held.map(|_| entry.spec.id.clone())
+}
+
 fn from_profile(entry: &ProviderEntry, home: &Path) -> Result<Found, CredentialError> {
     let id = &entry.spec.id;
     let profile = entry.auth.profile.as_deref().unwrap_or(id);

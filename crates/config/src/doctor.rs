@@ -4,7 +4,7 @@ mod report;
 
 pub use report::{DoctorReport, ModelAvailability, ProviderReport, RetryPolicy, Untried};
 
-use crate::credential::{CredentialState, state};
+use crate::credential::{CredentialState, profile_in_use, state};
 use crate::env::Env;
 use crate::provider::{ProviderEntry, SCRIPTED};
 use crate::settings::Settings;
@@ -70,8 +70,10 @@ pub fn model_availability(
 #[must_use]
 pub fn provider_reports(settings: &Settings, env: &Env, now: Timestamp) -> Vec<ProviderReport> {
     let home = &settings.home.value;
-    let report =
-        |entry: &ProviderEntry| ProviderReport::of(entry, &state(entry, env, home, now), settings);
+    let report = |entry: &ProviderEntry| ProviderReport {
+        credential_profile: profile_in_use(entry, env, home),
+        ..ProviderReport::of(entry, &state(entry, env, home, now), settings)
+    };
     settings.providers.iter().map(report).collect()
 }
 

@@ -119,10 +119,16 @@ pub fn renewal_ms(failure: &ModelFailure) -> Option<u64> {
     match remedy(failure.kind) {
         Remedy::Allowance => Some(asked),
         // A provider that asks for a longer pause than any retry waits has used up an allowance, even if it reports
-        // another kind.
-        Remedy::Retry if asked > limits::BACKOFF_MAX_MS => Some(asked),
+        // another kind. A time that no allowance takes to be renewed says nothing.
+        Remedy::Retry if asked > limits::BACKOFF_MAX_MS && is_credible(asked) => Some(asked),
         Remedy::Retry | Remedy::Network | Remedy::OtherModel | Remedy::Compaction => None,
     }
+}
+
+/// Returns true if a provider may mean the pause it asks for. A longer one than any allowance takes to be renewed would
+/// keep a turn from a server that merely writes nonsense into a header.
+const fn is_credible(asked_ms: u64) -> bool {
+    asked_ms <= limits::RENEWAL_PATIENCE_MS
 }
 
 /// Chooses the disposition of a failure. `chance` adds jitter to the backoff of many agents.
@@ -171,6 +177,7 @@ fn retry(asked_ms: Option<u64>, state: AttemptState, chance: u128) -> Dispositio
         limits::BACKOFF_GROWTH
     };
     let factor = growth.saturating_pow(state.attempt.saturating_sub(1));
+    let asked_ms = asked_ms.filter(|asked| is_credible(*asked));
     let base = limits::BACKOFF_BASE_MS
         .saturating_mul(factor)
         .max(asked_ms.unwrap_or(0));

@@ -7,7 +7,7 @@
 //! `open` begins a turn and `ask` asks a model. `round` handles answers, `failure` handles failures and `tries` records
 //! them. `suspension` waits out an outage and `notice` tells the operator about it. `calls` runs tools and `command_events`
 //! records their commands; `immediate_calls` and `work_calls` answer the calls that the kernel decides, and
-//! `call_results` records results. `end` closes the turn with exactly one outcome, which `ending` describes.
+//! `call_results` records results. `invalid_rounds` stops a model that repeats invalid calls. `end` closes the turn with exactly one outcome, which `ending` describes.
 
 mod ask;
 mod call_results;
@@ -17,6 +17,7 @@ mod end;
 mod ending;
 mod failure;
 mod immediate_calls;
+mod invalid_rounds;
 pub(crate) mod notice;
 mod open;
 mod round;

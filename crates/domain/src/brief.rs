@@ -83,6 +83,10 @@ pub struct BriefRow {
     pub kind: BriefKind,
     pub created_at: Timestamp,
     pub text: BriefText,
+    /// Remark of the runtime about the text, such as that a content filter cut it off. Absent if there is nothing to
+    /// remark, and in briefs of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Workspace that was active when the brief was written.
     pub workspace_id: WorkspaceId,
     /// Message that the brief answers. Absent if it is the first of `settles`.
@@ -120,6 +124,10 @@ pub struct BriefRecord {
     pub kind: BriefKind,
     pub created_at: Timestamp,
     pub text: String,
+    /// Remark of the runtime about the text, such as that a content filter cut it off. Absent if there is nothing to
+    /// remark, and in briefs of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<BriefAttachment>,
     /// Message that the brief answers. Absent if it answers none.

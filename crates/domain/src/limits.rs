@@ -39,6 +39,9 @@ pub const CLOCK_STEP_MS: u64 = 250;
 pub const DUE_PER_SECOND: usize = 256;
 /// Answers in a row cut off by the output limit that a turn recovers from. The next one ends the turn with a failure.
 pub const OUTPUT_LIMIT_RECOVERIES: u32 = 2;
+/// Rounds in a row that repeat the same invalid calls before the turn ends with a failure. A model corrects a call after
+/// one or two errors or not at all; without a bound it would repeat the call until its rounds are used up.
+pub const INVALID_ROUNDS: u32 = 5;
 /// Most tool calls one round may ask for; calls beyond it get a tool error each.
 pub const CALLS_PER_ROUND: usize = 64;
 /// Most model rounds of one turn, even if its message sets no bound. At the bound the turn ends with a failure brief,

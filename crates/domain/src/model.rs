@@ -229,8 +229,21 @@ pub enum StopReason {
     ToolUse,
     /// The answer was cut off by the output limit.
     MaxOutputTokens,
-    /// The model refused to answer.
+    /// The model refused to answer, in its own words or in none.
     Refusal,
+    /// A content filter of the provider ended the answer, so its text may break off anywhere.
+    ContentFilter,
+}
+
+impl StopReason {
+    /// Returns true if the calls of the answer must not be run.
+    #[must_use]
+    pub const fn voids_calls(self) -> bool {
+        match self {
+            Self::Refusal | Self::ContentFilter => true,
+            Self::EndTurn | Self::ToolUse | Self::MaxOutputTokens => false,
+        }
+    }
 }
 
 /// A call as the provider named it, before the runtime gave it an id.

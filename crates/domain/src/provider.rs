@@ -5,6 +5,7 @@ mod learned;
 
 pub use learned::{AskedServer, LearnedLimits, StatedWindow, StoredLimits};
 
+use crate::limits;
 use crate::token_ratio::TokenRatio;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -58,6 +59,10 @@ spelled! {
         CacheMarks = "cache_marks",
         /// The statement that several tools may be called at once, which is the default of most models (Responses).
         ParallelToolCalls = "parallel_tool_calls",
+        /// The statement that the model chooses its tools, which is the default (Responses).
+        ToolChoice = "tool_choice",
+        /// The statement that a request that is too long is refused, which is the default (Responses).
+        Truncation = "truncation",
     }
 }
 
@@ -276,6 +281,16 @@ impl ReasoningPolicy {
             },
             ..self
         }
+    }
+
+    /// Returns the tokens of thinking that a request asks for under an output limit. At least as many as the API wants
+    /// are left for the answer, so a larger number is cut. `None` if thinking is off, or if there is no room for both.
+    #[must_use]
+    pub fn thinking_within(self, max_output_tokens: u32) -> Option<u32> {
+        let wanted = self.thinking_tokens?.max(limits::MIN_THINKING_TOKENS);
+        let room = max_output_tokens.saturating_sub(limits::MIN_THINKING_TOKENS);
+        let tokens = wanted.min(room);
+        (tokens >= limits::MIN_THINKING_TOKENS).then_some(tokens)
     }
 }
 

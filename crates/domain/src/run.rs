@@ -29,6 +29,16 @@ pub enum RunStatus {
     MaxTurnsExceeded,
 }
 
+/// Author of a run's `final_text`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextSource {
+    /// The model: its last text, its report, or its question to the operator.
+    Model,
+    /// The runtime: it tells of a failure, a bound or a wait. The text is no answer.
+    Runtime,
+}
+
 /// Result of a one-shot run, as `holon run --json` prints it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOnceResponse {
@@ -41,9 +51,15 @@ pub struct RunOnceResponse {
     pub waiting_reason: Option<WaitingReason>,
     /// Answer for the caller; empty if there is none.
     pub final_text: String,
+    /// Author of `final_text`. Absent in responses of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_text_source: Option<TextSource>,
     /// The model's last text as it was written. Absent if it wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_final_text: Option<String>,
+    /// Remark of the runtime about `final_text`, such as that a content filter cut it off. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Reason that the agent gave for its rest. Absent if it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_reason: Option<String>,

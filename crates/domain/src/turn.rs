@@ -307,6 +307,9 @@ pub struct OpenTurn {
     /// Answers in a row that were cut off by the output limit.
     #[serde(default)]
     pub output_limit_hits: u32,
+    /// The last round, if all of its calls were invalid. Absent after any other round, and in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_round: Option<InvalidRound>,
     /// Follow-ups that the turn has queued.
     #[serde(default)]
     pub followups: u32,
@@ -365,6 +368,15 @@ pub struct OpenTurn {
     pub delivery: Option<LogSeq>,
     #[serde(flatten)]
     pub phase: Phase,
+}
+
+/// A round whose calls were all invalid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvalidRound {
+    /// SHA-256 of the names and arguments of the calls, in hex.
+    pub calls: String,
+    /// Rounds in a row with these calls, this one included.
+    pub count: u32,
 }
 
 /// An item that a call has completed. Kept until the round is over and its text can become the completion report.

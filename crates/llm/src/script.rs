@@ -98,6 +98,7 @@ pub enum Stop {
     ToolUse,
     MaxOutputTokens,
     Refusal,
+    ContentFilter,
 }
 
 impl From<Stop> for StopReason {
@@ -107,6 +108,7 @@ impl From<Stop> for StopReason {
             Stop::ToolUse => Self::ToolUse,
             Stop::MaxOutputTokens => Self::MaxOutputTokens,
             Stop::Refusal => Self::Refusal,
+            Stop::ContentFilter => Self::ContentFilter,
         }
     }
 }

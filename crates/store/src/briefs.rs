@@ -126,6 +126,7 @@ fn resolve(
         kind: row.kind,
         created_at: row.created_at,
         text: words_of(conn, no, row.text)?,
+        note: row.note,
         attachments: Vec::new(),
         related_message_id: row
             .related_message_id

@@ -337,6 +337,7 @@ impl Scribe {
             kind: BriefKind::Result,
             created_at: at(0),
             text,
+            note: None,
             workspace_id: WorkspaceId::from_stored("agent_home"),
             related_message_id: None,
             settles: Vec::new(),

@@ -8,7 +8,7 @@ mod find;
 use crate::args::InitArgs;
 use crate::command::config::probe;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::report::{Candidate, InitReport, ProbeResult};
 use crate::{path, reload, render, settings};
 use fallbacks::Consent;
@@ -78,7 +78,11 @@ pub(super) async fn run(
         (Some(_), None) => Exit::Done,
         (Some(_) | None, Some(_) | None) => Exit::Failed,
     };
-    output.answer(&report, render::init::report);
+    match (exit, output.format()) {
+        // Standard output carries answers only, so a failure is told on standard error.
+        (Exit::Failed, Format::Text) => output.note(&render::init::report(&report)),
+        (_, Format::Text | Format::Json) => output.answer(&report, render::init::report),
+    }
     Ok(exit)
 }
 

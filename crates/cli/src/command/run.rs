@@ -210,9 +210,9 @@ impl Live<'_> {
         self.output.show(&change(&mut answer));
     }
 
-    fn finish(&self, response: &Run) {
+    fn finish(&self, response: &Run, answer: &str) {
         let completed = response.final_status == "completed";
-        self.show(|answer| answer.finish(&response.final_text, completed));
+        self.show(|shown| shown.finish(answer, completed));
     }
 
     fn give_up(&self) {
@@ -257,14 +257,18 @@ fn print_answer(
         output.answer(response, |response| response.final_text.clone());
         return;
     }
-    // Standard output carries answers only. The text of a failed run tells of its failure.
-    if response.final_status == "failed" {
-        live.give_up();
-        output.note(&response.final_text);
-    } else if live.parts.text {
-        live.finish(response);
-    } else {
-        output.say_as_written(&response.final_text);
+    // Standard output carries answers only. What the runtime says goes to standard error.
+    let printed = render::run::split_text(response);
+    match printed.answer {
+        Some(answer) if live.parts.text => live.finish(response, answer),
+        Some(answer) => output.say_as_written(answer),
+        None => live.give_up(),
+    }
+    if let Some(remark) = printed.remark {
+        output.note(remark);
+    }
+    if let Some(note) = &response.note {
+        output.note(&format!("note: {note}"));
     }
     if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));

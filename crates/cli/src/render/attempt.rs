@@ -61,6 +61,29 @@ pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<Strin
     }
 }
 
+/// Returns what an operator can do about a failure of this kind when nothing more is known about it.
+pub(super) const fn next_step(kind: &str) -> &'static str {
+    match kind.as_bytes() {
+        b"auth" => "see what is wrong with the credential: holon config doctor",
+        b"unsupported_transport" => {
+            "check the address and the protocol of the provider: holon config providers list"
+        }
+        b"model_unavailable" => {
+            "choose another model with --model PROVIDER/MODEL; holon config models list shows those known here"
+        }
+        b"timeout" | b"connection" | b"network" | b"rate_limited" | b"server_error" | b"quota" => {
+            "run it again later, or choose another model with --model PROVIDER/MODEL"
+        }
+        b"context_length_exceeded" | b"output_limit" => {
+            "ask for less at once, or choose a larger model with --model PROVIDER/MODEL"
+        }
+        b"invalid_response" => {
+            "test the provider with: holon config doctor --probe; or choose another model with --model PROVIDER/MODEL"
+        }
+        _ => "run it again in other words, or choose another model with --model PROVIDER/MODEL",
+    }
+}
+
 /// Returns the loopback address that refused a connection, if the attempt failed that way.
 fn refused_local_address(attempt: &Attempt) -> Option<String> {
     let facts = attempt.transport_diagnostics.as_ref()?;
@@ -144,5 +167,20 @@ mod tests {
         let of_chosen = remedy(&timeline(&tries, None), &Providers::default());
         assert!(of_chosen.is_some_and(|next| next.contains("127.0.0.1:9")));
         assert_eq!(said("http://127.0.0.1:1/v1", "server_error"), None);
+    }
+
+    #[test]
+    fn every_kind_of_failure_has_a_next_step_that_names_an_action() {
+        let kinds = holon_domain::model::ModelFailureKind::ALL.map(|kind| kind.as_str());
+        for kind in kinds
+            .into_iter()
+            .chain(["content_filter", "empty_answer", "x"])
+        {
+            let next = next_step(kind);
+            let is_action = ["holon config", "--model PROVIDER/MODEL"]
+                .iter()
+                .any(|action| next.contains(action));
+            assert!(is_action && !next.contains("--json"), "{kind}: {next}");
+        }
     }
 }

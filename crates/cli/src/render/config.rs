@@ -3,6 +3,7 @@
 use super::{learned, pauses};
 use crate::report::{Diagnosis, ProbeResult, Setting};
 use holon_config::{ModelAvailability, ProviderReport, SchemaEntry, Untried};
+use holon_domain::provider::ModelPolicy;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -91,16 +92,18 @@ fn facts(provider: &ProviderReport, untried: &str) -> String {
 
 /// Renders the state and source of a provider's credential.
 fn credential(provider: &ProviderReport, untried: &str) -> String {
-    let from = match (
-        provider.credential_env.as_slice(),
-        &provider.credential_profile,
-    ) {
-        (_, Some(profile)) => format!("profile {profile}"),
-        ([], None) => provider.credential_source.to_owned(),
-        (names, None) => names.join(" or "),
+    let names = provider.credential_env.join(" or ");
+    let from = match &provider.credential_profile {
+        Some(profile) => format!("profile {profile}"),
+        None if names.is_empty() => provider.credential_source.to_owned(),
+        None => names.clone(),
     };
     match (provider.credential, provider.not_tried) {
         (_, Some(Untried::Command)) => format!("a command prints it; {untried}"),
+        // The settings name a variable, so its absence may be a mistake.
+        ("not_needed", _) if !names.is_empty() && provider.source == "config" => {
+            format!("none: {names} is not set, so requests carry no credential")
+        }
         ("not_needed", _) => "not needed".to_owned(),
         (state, _) => format!("{state} ({from})"),
     }
@@ -159,10 +162,24 @@ fn model(model: &ModelAvailability) -> String {
         ),
         None => "price not known".to_owned(),
     };
+    let thinking = thinking(&model.policy).map_or_else(String::new, |words| format!("  {words}"));
     match &model.unavailable_reason {
-        Some(reason) => format!("{window}  {price}  not available: {reason}"),
-        None => format!("{window}  {price}"),
+        Some(reason) => format!("{window}  {price}{thinking}  not available: {reason}"),
+        None => format!("{window}  {price}{thinking}"),
     }
+}
+
+/// Renders the thinking of a model, and the output limit if it allows less than the settings; `None` if thinking is off.
+fn thinking(policy: &ModelPolicy) -> Option<String> {
+    let wanted = policy.reasoning.thinking_tokens?;
+    let limit = policy.max_output_tokens;
+    Some(match policy.reasoning.thinking_within(limit) {
+        Some(tokens) if tokens == wanted => format!("thinks up to {tokens} tokens"),
+        Some(tokens) => {
+            format!("thinks up to {tokens} tokens, not {wanted}: its answers have at most {limit}")
+        }
+        None => format!("does not think: its answers have at most {limit} tokens"),
+    })
 }
 
 /// Renders millionths of a dollar without trailing zeros.

@@ -1,6 +1,7 @@
 //! Renders the model of an agent with the source of that choice.
 
 use holon_client::view::{Model, ModelChange, ModelLimits};
+use holon_domain::provider::ReasoningPolicy;
 
 /// LiveOutput for an agent without a model.
 const NONE: &str = "none; run: holon init";
@@ -19,7 +20,10 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
     if let Some(tokens) = model.override_thinking_tokens {
         lines.push(match tokens {
             0 => "thinking   off".to_owned(),
-            tokens => format!("thinking   up to {tokens} tokens"),
+            tokens => format!(
+                "thinking   {}",
+                thinking(tokens, model.resolved_policy.as_ref())
+            ),
         });
     }
     if let ("agent_override", Some(default)) = (model.source.as_str(), &model.runtime_default_model)
@@ -35,6 +39,19 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
         lines.push(format!("figures    {}", limits(policy)));
     }
     lines
+}
+
+/// Renders the thinking that an agent chose, and the output limit if it allows less.
+fn thinking(wanted: u32, policy: Option<&ModelLimits>) -> String {
+    let chosen = ReasoningPolicy::NONE.with_thinking(Some(wanted));
+    let limit = policy.map_or(u32::MAX, |policy| policy.max_output_tokens);
+    match chosen.thinking_within(limit) {
+        Some(tokens) if tokens == wanted => format!("up to {tokens} tokens"),
+        Some(tokens) => {
+            format!("up to {tokens} tokens, not {wanted}: an answer has at most {limit}")
+        }
+        None => format!("off: an answer has at most {limit} tokens"),
+    }
 }
 
 /// Renders the models that are asked after the first; `None` if there are none by the settings of the host.
@@ -84,4 +101,25 @@ pub(crate) fn model_change(answer: &ModelChange) -> String {
     let ModelChange { agent_id, model } = answer;
     let asked = effective_model(model);
     format!("agent {agent_id} asks from its next turn on: {asked}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinking_above_the_output_limit_is_told_as_what_is_asked_for() {
+        let policy = ModelLimits {
+            context_window_tokens: 200_000,
+            effective_context_window_percent: 90,
+            max_output_tokens: 8_192,
+            source: "built_in_catalog".to_owned(),
+        };
+        assert_eq!(thinking(4_000, Some(&policy)), "up to 4000 tokens");
+        assert_eq!(
+            thinking(20_000, Some(&policy)),
+            "up to 7168 tokens, not 20000: an answer has at most 8192"
+        );
+        assert_eq!(thinking(20_000, None), "up to 20000 tokens");
+    }
 }

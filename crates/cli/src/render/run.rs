@@ -31,6 +31,42 @@ impl RunHost {
     }
 }
 
+/// Text of a run, divided by the stream that it is printed to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RunText<'a> {
+    /// Words of the model, for standard output. Absent if the run has none.
+    pub(crate) answer: Option<&'a str>,
+    /// Words of the runtime, for standard error. Absent if the status line says the same.
+    pub(crate) remark: Option<&'a str>,
+}
+
+/// Divides the text of a run into the model's words and those of the runtime. A run that its bound cut off keeps the last
+/// words of its model.
+pub(crate) fn split_text(response: &Run) -> RunText<'_> {
+    let text = response.final_text.as_str();
+    let by_runtime = match response.final_text_source.as_deref() {
+        Some(source) => source == "runtime",
+        None => response.final_status == "failed",
+    };
+    if !by_runtime {
+        return RunText {
+            answer: Some(text),
+            remark: None,
+        };
+    }
+    if response.final_status == "max_turns_exceeded" {
+        let words = response.raw_final_text.as_deref();
+        return RunText {
+            answer: words.filter(|words| !words.trim().is_empty()),
+            remark: None,
+        };
+    }
+    RunText {
+        answer: None,
+        remark: Some(text),
+    }
+}
+
 /// Renders a run that did not simply complete, its cancelled or surviving tasks, its open work, and the next step.
 pub(crate) fn status(response: &Run, providers: &Providers, host: &RunHost) -> Option<String> {
     let (happened, next) = match response.final_status.as_str() {
@@ -46,7 +82,7 @@ pub(crate) fn status(response: &Run, providers: &Providers, host: &RunHost) -> O
                 .as_ref()
                 .map_or("unknown", |failure| failure.kind.as_str());
             let next = attempt::remedy(&response.provider_attempt_timeline, providers)
-                .unwrap_or_else(|| "see every try with --json".to_owned());
+                .unwrap_or_else(|| attempt::next_step(kind).to_owned());
             (format!("run failed: {kind}"), next)
         }
         "max_turns_exceeded" => {

@@ -187,6 +187,55 @@ fn a_credential_is_stored_from_standard_input_and_never_shown() {
 }
 
 #[test]
+fn thinking_below_the_least_is_refused_and_above_the_output_limit_is_told() {
+    let world = world();
+    let set = |tokens| {
+        let key = "models.catalog.\"mine/m\".thinking_tokens";
+        world.run(&["config", "set", key, tokens])
+    };
+    let refused = set("500");
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    assert!(refused.stderr.contains("1024"), "{refused:?}");
+    assert_eq!(set("20000").code, Some(0));
+    let listed = world.run(&["config", "models", "list", "--all"]);
+    let line = listed
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("mine/m "));
+    let line = line.unwrap_or_else(|| panic!("{listed:?}"));
+    assert!(
+        line.contains("thinks up to 3072 tokens, not 20000: its answers have at most 4096"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_named_where_a_provider_is_asked_without_it() {
+    let world = world();
+    let args = [
+        "config",
+        "providers",
+        "set",
+        "mine",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--credential-env",
+        "MY_KEY",
+    ];
+    let set = world.run(&args);
+    let line = "credential  none: MY_KEY is not set, so requests carry no credential\n";
+    assert!(set.answer().contains(line), "{set:?}");
+    let stored = ["config", "credentials", "set", "mine", "--stdin"];
+    assert_eq!(world.run_with(&stored, b"sk-mine").code, Some(0));
+    let get = world.run(&["config", "providers", "get", "mine"]);
+    assert!(
+        get.answer()
+            .contains("credential  configured (profile mine)\n"),
+        "{get:?}"
+    );
+}
+
+#[test]
 fn a_provider_is_added_looked_at_and_removed() {
     let world = world();
     assert_output!(records(

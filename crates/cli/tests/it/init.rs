@@ -42,6 +42,7 @@ fn with_nothing_on_the_machine_it_says_how_to_get_something() {
     let world = world();
     let ran = run(&world, &["init"], &[]);
     assert_init_output!(&world, &["init"], &ran);
+    assert_eq!(ran.stdout, "", "a failure is told on standard error");
     let ran = run(&world, &["init", "--json"], &[]);
     assert_eq!(ran.code, Some(1));
     assert_eq!(ran.json()["ways"].as_array().unwrap().len(), 3);
@@ -103,9 +104,10 @@ fn when_no_model_answers_nothing_is_set() {
     let ran = run(&world, &["init"], &variables);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
-        ran.stdout.contains("no model answered; nothing was set"),
+        ran.stderr.contains("no model answered; nothing was set"),
         "{ran:?}"
     );
+    assert_eq!(ran.stdout, "", "a failure is told on standard error");
     assert!(!world.home().join("config.toml").exists());
     let trusting = run(&world, &["init", "--no-probe", "--json"], &variables);
     assert_eq!(trusting.code, Some(0), "{trusting:?}");

@@ -187,7 +187,8 @@ fn a_run_whose_agent_is_stopped_before_its_turn_says_that_its_message_stays() {
     assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
     let output = second.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "it waits for a start");
-    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.stdout, b"", "no model has answered");
+    let said = String::from_utf8(output.stderr).unwrap();
     for words in ["kept in the queue", "start it with: holon agent start main"] {
         assert!(said.contains(words), "{said}");
     }
@@ -241,6 +242,80 @@ fn exit_codes_tell_failed_cut_off_and_waiting_apart() {
             &["run", "hi", "--model", &resting],
         ]
     ));
+}
+
+#[test]
+fn standard_output_carries_the_words_of_the_model_and_no_others() {
+    let world = world();
+    let doing = doer(&world, "true");
+    let args = ["run", "hi", "--model", &doing, "--max-turns", "1"];
+    let cut_off = world.run(&args);
+    assert_eq!(
+        (cut_off.code, cut_off.stdout.as_str()),
+        (Some(1), "I look.\n")
+    );
+    assert!(
+        cut_off
+            .stderr
+            .starts_with("run was cut off after 1 model round\n"),
+        "{cut_off:?}"
+    );
+    let answer = world.run(&[&args[..], &["--json"]].concat()).json();
+    assert_eq!(answer["final_status"], "max_turns_exceeded", "{answer:#}");
+    assert_eq!(answer["final_text_source"], "runtime", "{answer:#}");
+
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": "true" } });
+    let wordless = world.model("wordless", &json!([{ "calls": [call] }]));
+    let cut_off = world.run(&["run", "hi", "--model", &wordless, "--max-turns", "1"]);
+    assert_eq!((cut_off.code, cut_off.stdout.as_str()), (Some(1), ""));
+
+    let wait = json!({ "tool": "WaitFor", "input": { "reason": "the build", "wake_on": [{ "after_ms": 60_000 }] } });
+    let waiting = world.model("waiting", &json!([{ "calls": [wait] }]));
+    let waits = world.run(&["run", "hi", "--model", &waiting]);
+    assert_eq!(
+        (waits.code, waits.stdout.as_str()),
+        (Some(4), ""),
+        "{waits:?}"
+    );
+    assert!(
+        waits
+            .stderr
+            .starts_with("No answer yet. Waiting for: the build\n"),
+        "{waits:?}"
+    );
+}
+
+#[test]
+fn an_answer_that_a_filter_cut_off_is_printed_with_a_note_and_an_empty_one_fails() {
+    let world = world();
+    let cut = json!([{ "text": "It begins with", "stop": "content_filter" }]);
+    let cut = world.model("cut", &cut);
+    let ran = world.run(&["run", "hi", "--model", &cut]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "It begins with\n"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr
+            .starts_with("note: a content filter of scripted/"),
+        "{ran:?}"
+    );
+    let withheld = json!([{ "text": "", "stop": "content_filter" }]);
+    let withheld = world.model("withheld", &withheld);
+    let failed = world.run(&["run", "hi", "--model", &withheld]);
+    assert_eq!((failed.code, failed.stdout.as_str()), (Some(1), ""));
+    for words in ["withheld the whole answer", "choose another model"] {
+        assert!(failed.stderr.contains(words), "{failed:?}");
+    }
+    let served = world.serve(&["--model", &cut]);
+    assert_eq!(world.run(&["run", "hi", "--agent", "main"]).code, Some(0));
+    let briefs = world.run(&["tail"]);
+    assert!(
+        briefs.answer().contains("\n    note: a content filter of "),
+        "{briefs:?}"
+    );
+    assert_eq!(served.terminate().0, Some(0));
 }
 
 #[test]

@@ -126,7 +126,7 @@ pub struct ProviderReport {
     /// Variables that are looked at for it, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub credential_env: Vec<String>,
-    /// The stored profile it is in.
+    /// The stored profile it is in. Absent if a variable, a login or a command has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential_profile: Option<String>,
     /// `configured`, `not_needed`, `missing`, `expired` or `unusable`.

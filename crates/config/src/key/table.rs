@@ -1,6 +1,7 @@
 //! The table of keys, each once: name, kind, bounds, default and documentation.
 
 use super::{Key, Kind};
+use holon_domain::limits;
 use holon_domain::provider::{AuthKind, AuthSource, ReasoningEffort, Transport};
 
 const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
@@ -30,6 +31,10 @@ const fn with_default(
 
 const TOKENS: Kind = Kind::Number {
     min: 1,
+    max: 100_000_000,
+};
+const THINKING_TOKENS: Kind = Kind::Number {
+    min: limits::MIN_THINKING_TOKENS as u64,
     max: 100_000_000,
 };
 const WINDOW: Kind = Kind::Number {
@@ -171,8 +176,8 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "models.catalog.<provider/model>.thinking_tokens",
-        TOKENS,
-        "Switches thinking on and limits it to this many tokens for each answer, at least 1024 (`anthropic_messages` only). Off unless it is set.",
+        THINKING_TOKENS,
+        "Switches thinking on and limits it to this many tokens for each answer, at least 1024 (`anthropic_messages` only). 1024 tokens of the model's output limit are kept for the answer; a number above the rest is cut to it. Off unless it is set.",
     ),
     with_default(
         "runtime.max_output_tokens",
@@ -253,7 +258,7 @@ pub const KEYS: &[Key] = &[
         "providers.<id>.omit",
         Kind::List,
         "[]",
-        "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`. Without `streaming`, answers come in one piece.",
+        "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`, `parallel_tool_calls`, `tool_choice`, `truncation`. Without `streaming`, answers come in one piece.",
     ),
     with_default(
         "providers.<id>.store_responses",

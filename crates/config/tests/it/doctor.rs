@@ -156,3 +156,18 @@ fn every_known_model_is_listed_once_and_only_those_with_a_credential_are_availab
         "the chain comes first"
     );
 }
+
+#[test]
+fn a_stored_profile_is_named_instead_of_the_variable_that_is_not_set() {
+    let home = Home::new();
+    let key = SecretString::from("k");
+    credentials::set(home.path(), "openai", AuthKind::ApiKey, &key).expect("stored");
+    let named = |pairs: &[(&str, &str)]| {
+        let report = look(&home, pairs, "");
+        let mut providers = report.providers.into_iter();
+        let openai = providers.find(|one| one.provider == "openai");
+        openai.expect("is built in").credential_profile
+    };
+    assert_eq!(named(&[]).as_deref(), Some("openai"));
+    assert_eq!(named(&[("OPENAI_API_KEY", "k")]), None);
+}

@@ -3,6 +3,8 @@
 use super::*;
 use holon_domain::provider::LearnedLimits;
 
+const HOUR_MS: u64 = 3_600_000;
+
 const FIRST: AttemptState = AttemptState {
     attempt: 1,
     has_fallback: false,
@@ -183,4 +185,23 @@ fn a_lesson_about_the_output_limit_is_put_to_use_at_once_but_not_for_ever() {
     let at = |attempt| judge(&taught, AttemptState { attempt, ..FIRST }, 0);
     assert_eq!(at(1), Disposition::Retry { backoff_ms: 0 });
     assert_eq!(at(3), Disposition::FailFast);
+}
+
+#[test]
+fn a_pause_of_years_is_no_renewal_and_leaves_the_usual_backoff() {
+    let years = Some(31 * 24 * HOUR_MS);
+    let day = Some(24 * HOUR_MS);
+    for attended in [true, false] {
+        let state = AttemptState { attended, ..FIRST };
+        let busy = |asked| failure(ModelFailureKind::ServerError, asked);
+        assert_eq!(renewal_ms(&busy(years)), None);
+        assert_eq!(judge(&busy(years), state, 0), judge(&busy(None), state, 0));
+        assert_eq!(renewal_ms(&busy(day)), day);
+    }
+    let spent = failure(ModelFailureKind::Quota, years);
+    assert_eq!(
+        renewal_ms(&spent),
+        years,
+        "an allowance may be a monthly one"
+    );
 }

@@ -128,7 +128,7 @@ fn refuse_silent_sleep(draft: &mut Draft<'_>, mut turn: OpenTurn, call: &ToolCal
 }
 
 /// Returns the intent of a call, or the reason for which it is not run.
-fn check_call(index: usize, planned: Option<&CallIntent>) -> Result<&Intent, ToolError> {
+pub(super) fn check_call(index: usize, planned: Option<&CallIntent>) -> Result<&Intent, ToolError> {
     if index >= limits::CALLS_PER_ROUND {
         return Err(too_many_calls());
     }

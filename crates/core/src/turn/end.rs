@@ -154,6 +154,7 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         kind,
         created_at: draft.now,
         text: words,
+        note: ending.note.clone(),
         workspace_id: turn.workspace.workspace_id.clone(),
         related_message_id: (settles.first() != Some(&turn.message_id))
             .then(|| turn.message_id.clone()),

@@ -2,13 +2,16 @@
 
 use super::work_calls::asks_operator;
 use crate::input::CurrentRound;
-use holon_domain::attempt::{AttemptRecord, AttemptTimeline};
+use holon_domain::attempt::{AttemptRecord, AttemptTimeline, StoredWord};
 use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::turn::{LogSeq, OpenTurn, TerminalKind, TerminalReason};
 use holon_domain::wait::WaitRecord;
 use holon_domain::{limits, text};
+
+/// Next step of an operator after a content filter ended an answer.
+const FILTER_REMEDY: &str = "ask in other words, or choose another model";
 
 /// A rest that the model requested.
 pub(crate) struct RestRequest {
@@ -25,6 +28,8 @@ pub(crate) struct Ending {
     pub(super) rest: Option<RestRequest>,
     /// Action requested of the operator, if the turn ended to wait for them.
     pub(super) asks: Option<ActionRequired>,
+    /// Remark about the last text, for the brief.
+    pub(super) note: Option<String>,
 }
 
 /// Description of a failed turn.
@@ -44,7 +49,30 @@ impl Ending {
             failure: None,
             rest: None,
             asks: None,
+            note: None,
         }
+    }
+
+    /// Ends a turn whose last answer a content filter of the provider ended. Without text the turn fails.
+    pub(super) fn filtered(turn: &OpenTurn, round: &CurrentRound) -> Self {
+        if !round.words().is_empty() {
+            let note = format!(
+                "a content filter of {} cut this answer off; {FILTER_REMEDY}",
+                turn.model_ref()
+            );
+            return Self {
+                note: Some(note),
+                ..Self::finished(round)
+            };
+        }
+        let summary = format!(
+            "a content filter of {} withheld the whole answer; {FILTER_REMEDY}",
+            turn.model_ref()
+        );
+        Self::failed(
+            TerminalReason::ProviderFailed,
+            Failure::answer(turn, "content_filter", &summary),
+        )
     }
 
     pub(super) fn slept(round: &CurrentRound, rest: RestRequest) -> Self {
@@ -97,10 +125,24 @@ impl Ending {
             "{} ended the turn without a word for its operator; ask again, or choose another model",
             turn.model_ref()
         );
-        let mut failure = Failure::runtime("empty_answer", &summary);
-        failure.artifact.category = FailureCategory::Protocol;
-        failure.artifact.model_ref = Some(turn.model_ref());
-        Self::failed(TerminalReason::ProviderFailed, failure)
+        Self::failed(
+            TerminalReason::ProviderFailed,
+            Failure::answer(turn, "empty_answer", &summary),
+        )
+    }
+
+    /// Ends a turn whose model repeats invalid calls. `error` names the first of them and its error.
+    pub(super) fn repeated_call(turn: &OpenTurn, error: &str) -> Self {
+        let summary = format!(
+            "{} made the same invalid call {} times in a row ({}); ask in other words, or choose another model",
+            turn.model_ref(),
+            limits::INVALID_ROUNDS,
+            text::preview(error, limits::EVENT_PREVIEW_BYTES),
+        );
+        Self::failed(
+            TerminalReason::ProviderFailed,
+            Failure::answer(turn, "repeated_invalid_call", &summary),
+        )
     }
 
     pub(super) fn provider_failed(
@@ -118,6 +160,7 @@ impl Ending {
             failure: Some(failure),
             rest: None,
             asks: None,
+            note: None,
         }
     }
 
@@ -166,52 +209,83 @@ impl Failure {
         }
     }
 
+    /// Builds the failure of an answer that holds nothing for the operator.
+    fn answer(turn: &OpenTurn, kind: &str, summary: &str) -> Self {
+        let mut this = Self::runtime(kind, summary);
+        this.artifact.category = FailureCategory::Protocol;
+        this.artifact.provider = turn.model.as_ref().map(|model| model.provider().to_owned());
+        this.artifact.model_ref = Some(turn.model_ref());
+        this
+    }
+
+    /// Builds the failure of a round that no model answered. Kind, model, status and causes are those of one attempt:
+    /// the last one of the model that the round asked for. The summary begins with its words.
     fn provider(failure: &ModelFailure, timeline: AttemptTimeline) -> Self {
-        let category = match failure.kind {
-            ModelFailureKind::Timeout
-            | ModelFailureKind::Connection
-            | ModelFailureKind::Network
-            | ModelFailureKind::Quota
-            | ModelFailureKind::RateLimited
-            | ModelFailureKind::ServerError
-            | ModelFailureKind::Auth => FailureCategory::Transport,
-            ModelFailureKind::InvalidRequest
-            | ModelFailureKind::ContextLengthExceeded
-            | ModelFailureKind::InvalidResponse
-            | ModelFailureKind::UnsupportedTransport
-            | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
+        let failures = last_failures(&timeline);
+        let told = failures.first().copied();
+        let kind = match told.and_then(|attempt| attempt.failure_kind.as_ref()) {
+            Some(StoredWord::Known(kind)) => *kind,
+            Some(StoredWord::Unknown(_)) | None => failure.kind,
         };
-        let summary = match failures(&timeline).as_slice() {
-            [] | [_] => failure.message.clone(),
-            many => format!(
-                "none of {} models could answer: {}",
-                many.len(),
-                many.join("; ")
-            ),
+        let mut this = Self::runtime(kind.as_str(), &summary(failure, &failures));
+        this.artifact.category = category(kind);
+        this.artifact.provider = told.map(|attempt| attempt.provider.clone());
+        this.artifact.model_ref = told.map(|attempt| attempt.model_ref.clone());
+        let own = failure.diagnostics.as_deref();
+        let facts = match failures.as_slice() {
+            [] | [_] => own,
+            [first, ..] => first.transport_diagnostics.as_ref(),
         };
-        let mut this = Self::runtime(failure.kind.as_str(), &summary);
-        let diagnostics = failure.diagnostics.as_deref().cloned().unwrap_or_default();
-        this.artifact.category = category;
-        this.artifact.provider = timeline
-            .attempts
-            .last()
-            .map(|attempt| attempt.provider.clone());
-        this.artifact.model_ref = timeline.active_model_ref.clone();
-        this.artifact.status = diagnostics.status;
-        this.artifact.source_chain = diagnostics
+        let facts = facts.cloned().unwrap_or_default();
+        this.artifact.status = facts.status;
+        this.artifact.source_chain = facts
             .source_chain
             .into_iter()
             .take(limits::SOURCE_CHAIN)
             .collect();
         this.timeline = Some(timeline);
+        // The policy of the agent follows the verdict on the whole chain.
         this.provider = Some(failure.kind);
         this
     }
 }
 
-/// Lists the models that were asked, each with the words of its last failure. The model that the round asked for comes
-/// first, because an operator wants to know why the chosen one did not answer.
-fn failures(timeline: &AttemptTimeline) -> Vec<String> {
+const fn category(kind: ModelFailureKind) -> FailureCategory {
+    match kind {
+        ModelFailureKind::Timeout
+        | ModelFailureKind::Connection
+        | ModelFailureKind::Network
+        | ModelFailureKind::Quota
+        | ModelFailureKind::RateLimited
+        | ModelFailureKind::ServerError
+        | ModelFailureKind::Auth => FailureCategory::Transport,
+        ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ContextLengthExceeded
+        | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::UnsupportedTransport
+        | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
+    }
+}
+
+/// Returns the words of the model that the round asked for, then a list of the others that were asked.
+fn summary(failure: &ModelFailure, failures: &[&AttemptRecord]) -> String {
+    let [first, others @ ..] = failures else {
+        return failure.message.clone();
+    };
+    if others.is_empty() {
+        return failure.message.clone();
+    }
+    let others: Vec<String> = others.iter().map(|attempt| describe(attempt)).collect();
+    format!(
+        "{}; no other model answered: {}",
+        describe(first),
+        others.join("; ")
+    )
+}
+
+/// Returns the last failed attempt of each model that was asked. The model that the round asked for comes first, because
+/// an operator wants to know why the chosen one did not answer.
+fn last_failures(timeline: &AttemptTimeline) -> Vec<&AttemptRecord> {
     let mut last: Vec<&AttemptRecord> = Vec::new();
     for attempt in &timeline.attempts {
         match last
@@ -224,7 +298,7 @@ fn failures(timeline: &AttemptTimeline) -> Vec<String> {
     }
     // The sort is stable, so the others keep the order in which they were asked.
     last.sort_by_key(|attempt| attempt.model_ref != timeline.requested_model_ref);
-    last.into_iter().map(describe).collect()
+    last
 }
 
 /// Names a model and its failure.

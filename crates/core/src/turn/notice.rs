@@ -175,6 +175,7 @@ fn write(
         kind,
         created_at: draft.now,
         text: BriefText::Words(words.to_owned()),
+        note: None,
         workspace_id: turn.workspace.workspace_id.clone(),
         related_message_id: Some(turn.message_id.clone()),
         settles: Vec::new(),

@@ -60,6 +60,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         rounds: 0,
         max_rounds,
         output_limit_hits: 0,
+        invalid_round: None,
         followups: 0,
         usage: Default::default(),
         prompt_ceiling: None,

@@ -7,6 +7,7 @@ use super::calls::{next_round, run_calls};
 use super::end;
 use super::ending::Ending;
 use super::failure::{awaited_answer, learn};
+use super::invalid_rounds;
 use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
@@ -101,6 +102,9 @@ fn continue_turn(
         call_results::refuse_all(draft, &turn, round, truncated_error);
         return ask_to_go_on(draft, turn, has_calls);
     }
+    if invalid_rounds::count_invalid_round(&mut turn, round) {
+        return invalid_rounds::give_up(draft, &turn, round);
+    }
     if has_calls {
         return run_calls(draft, turn, round, 0);
     }
@@ -108,6 +112,9 @@ fn continue_turn(
     // answer is owed to an operator.
     if !bound_reached && !turn.closed_to_joining && draft.operator_interjects() {
         return next_round(draft, turn);
+    }
+    if stop == StopReason::ContentFilter && turn.delivery.is_none() {
+        return end::end(draft, &turn, Ending::filtered(&turn, round));
     }
     if is_owed_words(&turn, round) {
         // A model that refused the request would refuse it again.

@@ -59,6 +59,7 @@ pub(crate) fn adopt_report(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &C
         kind: BriefKind::Result,
         created_at: draft.now,
         text: BriefText::Round(round.entry),
+        note: None,
         workspace_id: item.workspace_id.clone(),
         related_message_id: Some(turn.message_id.clone()),
         settles,

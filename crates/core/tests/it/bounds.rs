@@ -142,3 +142,41 @@ fn a_cut_off_call_is_answered_by_its_error_and_words_by_a_request_to_go_on() {
     world.send(ModelAnswer::words("once upon a").cut_off().to(&world));
     assert_eq!(prompts(&world), 1);
 }
+
+#[test]
+fn the_same_invalid_call_again_and_again_ends_the_turn() {
+    let mut world = states::calling_model();
+    for _ in 1..limits::INVALID_ROUNDS {
+        world.send(ModelAnswer::calls(vec![make::misunderstood()]).to(&world));
+        assert_eq!(world.ended_as(), None);
+    }
+    world.send(ModelAnswer::calls(vec![make::misunderstood()]).to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+    assert_eq!(world.messages[&1].outcome, Some(1));
+    let results = world.results();
+    assert_eq!(results.len(), limits::INVALID_ROUNDS as usize);
+    assert!(
+        results.iter().all(|result| result == "invalid_tool_input"),
+        "{results:?}"
+    );
+    let failure = world.agent.last_failure.as_ref().expect("kept");
+    let artifact = &failure.failure_artifact;
+    assert_eq!(artifact.kind, "repeated_invalid_call");
+    assert!(
+        artifact.summary.contains("ExecCommand: cmd is missing"),
+        "{}",
+        artifact.summary
+    );
+}
+
+#[test]
+fn another_call_between_invalid_ones_begins_the_count_anew() {
+    let mut world = states::calling_model();
+    for _ in 0..3 {
+        for _ in 1..limits::INVALID_ROUNDS {
+            world.send(ModelAnswer::calls(vec![make::misunderstood()]).to(&world));
+        }
+        world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
+    }
+    assert_eq!(world.ended_as(), None);
+}

@@ -6,7 +6,8 @@ use crate::world::World;
 use holon_core::Input;
 use holon_core::assess::{AssessmentInput, assess};
 use holon_core::input::FailedAttempt;
-use holon_domain::attempt::{AttemptOutcome, AttemptTimeline};
+use holon_domain::attempt::{AttemptOutcome, AttemptTimeline, TransportDiagnostics};
+use holon_domain::failure::FailureCategory;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelOptions};
@@ -153,8 +154,47 @@ fn when_no_model_is_left_a_run_fails_once_and_the_chosen_model_speaks_first() {
     let summary = &failure.failure_artifact.summary;
     assert_eq!(
         summary,
-        "none of 3 models could answer: a/1 failed (invalid_response): words of a; b/1 failed (invalid_response): \
-         words of b; c/1 failed (invalid_response): again of c"
+        "a/1 failed (invalid_response): words of a; no other model answered: b/1 failed (invalid_response): words of b; \
+         c/1 failed (invalid_response): again of c"
+    );
+}
+
+#[test]
+fn the_failure_of_a_chain_is_that_of_the_chosen_model_in_every_part() {
+    let mut world = asking(DeliverySurface::RunOnce);
+    let diagnostics = |status| {
+        Some(Box::new(TransportDiagnostics {
+            status: Some(status),
+            source_chain: vec![format!("cause of {status}")],
+            ..TransportDiagnostics::default()
+        }))
+    };
+    let fails = |kind, words: &str, status| ModelFailure {
+        diagnostics: diagnostics(status),
+        ..ModelFailure::new(kind, words)
+    };
+    fail(&mut world, fails(ModelFailureKind::Auth, "no key", 401));
+    fail(
+        &mut world,
+        fails(ModelFailureKind::ModelUnavailable, "no b", 404),
+    );
+    fail(
+        &mut world,
+        fails(ModelFailureKind::ModelUnavailable, "no c", 410),
+    );
+    let failure = world.agent.last_failure.as_ref().expect("kept");
+    let artifact = &failure.failure_artifact;
+    assert_eq!(
+        (artifact.kind.as_str(), artifact.category, artifact.status),
+        ("auth", FailureCategory::Transport, Some(401))
+    );
+    assert_eq!(artifact.model_ref.as_deref(), Some("a/1"));
+    assert_eq!(artifact.provider.as_deref(), Some("a"));
+    assert_eq!(artifact.source_chain, ["cause of 401"]);
+    assert!(
+        artifact.summary.starts_with("a/1 failed (auth): no key; "),
+        "{}",
+        artifact.summary
     );
 }
 

@@ -5,12 +5,13 @@ use super::tally::{Tally, TurnFailure, TurnFilter};
 use crate::request::AdmittedMessage;
 use holon_core::assess::{AssessmentInput, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::block::text_of;
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::closure::{ClosureOutcome, WaitingReason};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::log::LogEntry;
 use holon_domain::queue::QueueView;
-use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_domain::run::{RunOnceResponse, RunStatus, TextSource};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{LogSeq, Phase, TerminalReason};
 use holon_domain::work_item::WorkItemListEntry;
@@ -97,6 +98,8 @@ impl WaitingRun {
             status: RunStatus::Waiting,
             waiting_reason: Some(self.waiting_reason),
             text: format!("not answered yet, and kept in the queue: {}", self.reason),
+            source: TextSource::Runtime,
+            note: None,
             tasks: Vec::new(),
             // The message is still in the queue, so the run itself tells how it stands.
             open_items: Vec::new(),
@@ -134,9 +137,10 @@ impl FinishedRun {
             open_items,
             ..
         } = self.settled;
+        let brief = newest.filter(|_| whole).unwrap_or(brief);
+        let source = text_source(&brief, &self.entries);
         let entries = self.entries.into_iter().map(|(_, entry)| entry);
         let mut tally = Tally::of(entries, scope, &reported);
-        let brief = newest.filter(|_| whole).unwrap_or(brief);
         tally.failure = reported_failure(&brief, tally.failure);
         if self.next_step == NextStep::CutOff {
             tally.failure = Some((
@@ -146,7 +150,8 @@ impl FinishedRun {
         }
         let end = RunReport {
             open_items,
-            ..derive_report(&self.agent, &queue, brief, tasks, &tally)
+            tasks,
+            ..derive_report(&self.agent, &queue, brief, source, &tally)
         };
         response(&self.admitted, &self.agent, end, tally)
     }
@@ -200,7 +205,7 @@ fn derive_report(
     agent: &AgentRecord,
     queue: &QueueView,
     brief: BriefRecord,
-    tasks: Vec<Value>,
+    brief_source: TextSource,
     tally: &Tally,
 ) -> RunReport {
     let closure = assess(AssessmentInput::new(agent, queue)).closure;
@@ -213,16 +218,41 @@ fn derive_report(
         }
         (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
     };
-    let report = tally.report.clone();
+    let report = tally.report.clone().filter(|_| tally.failure.is_none());
     RunReport {
         status: final_status,
         waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
+        // A completion report is the model's own.
+        source: match report {
+            Some(_) => TextSource::Model,
+            None => brief_source,
+        },
+        // The remark is about the text of the brief.
+        note: brief.note.filter(|_| report.is_none()),
         // A failure is shown as such. Otherwise the newest report is the answer; the last text is returned beside it.
-        text: report
-            .filter(|_| tally.failure.is_none())
-            .unwrap_or(brief.text),
-        tasks,
+        text: report.unwrap_or(brief.text),
+        tasks: Vec::new(),
         open_items: Vec::new(),
+    }
+}
+
+/// Returns the author of a brief's text: the model if it is the text of a round in the log. The question with which an
+/// agent waits for its operator is the agent's own.
+fn text_source(brief: &BriefRecord, entries: &[(LogSeq, LogEntry)]) -> TextSource {
+    let is_text = |(_, entry): &(LogSeq, LogEntry)| match entry {
+        LogEntry::AssistantRound { blocks, .. } => text_of(blocks) == brief.text,
+        LogEntry::IncomingMessage { .. }
+        | LogEntry::Frame(_)
+        | LogEntry::Interjection { .. }
+        | LogEntry::ToolResult { .. }
+        | LogEntry::Recap(_)
+        | LogEntry::ContinuationPrompt { .. }
+        | LogEntry::RuntimeFailure { .. } => false,
+    };
+    let is_question = brief.action_required.is_some();
+    match brief.kind {
+        BriefKind::Result if is_question || entries.iter().any(is_text) => TextSource::Model,
+        BriefKind::Result | BriefKind::Ack | BriefKind::Failure => TextSource::Runtime,
     }
 }
 
@@ -237,6 +267,9 @@ struct RunReport {
     status: RunStatus,
     waiting_reason: Option<WaitingReason>,
     text: String,
+    source: TextSource,
+    /// Remark of the runtime about the text.
+    note: Option<String>,
     tasks: Vec<Value>,
     open_items: Vec<WorkItemListEntry>,
 }
@@ -253,7 +286,9 @@ fn response(
         final_status: end.status,
         waiting_reason: end.waiting_reason,
         final_text: end.text,
+        final_text_source: Some(end.source),
         raw_final_text: tally.words,
+        note: end.note,
         sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
         failure_artifact: tally.failure.map(|(artifact, _)| artifact),
         tasks: end.tasks,

@@ -17,7 +17,6 @@ pub(crate) use stream::Assembler;
 use super::Body;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use cache::{BlockPosition, Marks};
-use holon_domain::limits::MIN_THINKING_TOKENS;
 use holon_domain::model::{ModelRequest, PromptBlock, PromptFrame};
 use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
@@ -47,7 +46,10 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
         clearing::log_eligible(management, &messages);
         put("context_management", clearing::request_member(management));
     }
-    let thinking = thinking_tokens(request).filter(|_| messages.may_think());
+    let thinking = request
+        .reasoning
+        .thinking_within(request.max_output_tokens)
+        .filter(|_| messages.may_think());
     put("messages", messages.into_value());
     // Effort needs neither a beta header nor a token budget, and every model with an effort setting accepts it.
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
@@ -61,16 +63,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     }
     put("stream", json!(true));
     Body::new(body).with_tools(&request.tools, provider.transport, tool)
-}
-
-/// Returns the tokens that the model may think, if thinking is on and the output limit leaves room for an answer.
-fn thinking_tokens(request: &ModelRequest) -> Option<u32> {
-    let wanted = request.reasoning.thinking_tokens?.max(MIN_THINKING_TOKENS);
-    let room = request
-        .max_output_tokens
-        .saturating_sub(MIN_THINKING_TOKENS);
-    let tokens = wanted.min(room);
-    (tokens >= MIN_THINKING_TOKENS).then_some(tokens)
 }
 
 /// The speaker of a turn on the wire.

@@ -34,7 +34,10 @@ impl ErrorBody {
         let json = serde_json::from_slice::<Value>(body).ok();
         let outer = json.and_then(Self::in_json).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(body);
-            Self::plain(&in_text(event_data(&text).unwrap_or(&text)))
+            match message_of_cut(&text) {
+                Some(message) => Self::plain(&message),
+                None => Self::plain(&in_text(event_data(&text).unwrap_or(&text))),
+            }
         });
         match depth.checked_sub(1) {
             Some(depth) => outer.opened(depth),
@@ -133,6 +136,30 @@ fn embedded(message: &str) -> Option<(&str, &str)> {
     // Parsed here so that words that merely contain braces stay as they are.
     serde_json::from_str::<serde_json::Map<String, Value>>(inside).ok()?;
     Some((message.get(..start)?, inside))
+}
+
+/// Returns the first message in a JSON document that was cut off, as far as it goes. `None` if the text is no such
+/// document or breaks off before the message.
+fn message_of_cut(text: &str) -> Option<String> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let (_, rest) = text.split_once("\"message\"")?;
+    let inside = rest.trim_start().strip_prefix(':')?.trim_start();
+    let inside = inside.strip_prefix('"')?;
+    let mut is_escaped = false;
+    let end = inside.find(|c| {
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    });
+    let raw = inside.get(..end.unwrap_or(inside.len()))?;
+    // An escape sequence may be cut too, at most `\uXXXX`.
+    let whole = (0..6).find_map(|cut| {
+        let kept = raw.get(..raw.len().checked_sub(cut)?)?;
+        serde_json::from_str::<String>(&format!("\"{kept}\"")).ok()
+    })?;
+    Some(whole).filter(|message| !message.trim().is_empty())
 }
 
 /// Returns the data of the first server-sent event, if the text is a stream of events.
@@ -257,6 +284,15 @@ mod tests {
             ),
             (r#"{"message":"use {name} here"}"#, "use {name} here"),
             ("{\"error\":{\"mess", "{\"error\":{\"mess"),
+            (
+                r#"{"error":{"code":7,"message": "too \"long\" for us and so on\u00e"#,
+                "too \"long\" for us and so on",
+            ),
+            (r#"{"message":"no","padding":"xxxxxxxx"#, "no"),
+            (
+                r#"{"message":17,"padding":"x"#,
+                r#"{"message":17,"padding":"x"#,
+            ),
             (
                 "<html><head><title> 502 Bad Gateway </title>",
                 "an HTML page titled \"502 Bad Gateway\"",

@@ -299,8 +299,9 @@ enum BodyEnd {
     Capped,
 }
 
-/// Returns true if a body is an event stream. It says so or names no other type, and it does not begin like a document,
-/// which no line of a stream does.
+/// Returns true if a body is an event stream: it says so or names no other type, and it does not begin like a document,
+/// which no line of a stream does. Some gateways keep the type of a document on a stream, so a body that begins with a
+/// field of an event is one too.
 fn is_stream(headers: &HeaderMap, first: &[u8]) -> bool {
     let kind = headers.get(CONTENT_TYPE).map(|kind| {
         let kind = String::from_utf8_lossy(kind.as_bytes());
@@ -310,7 +311,44 @@ fn is_stream(headers: &HeaderMap, first: &[u8]) -> bool {
     let says_nothing = kind.is_none() || is("application/octet-stream") || is("text/plain");
     match first.trim_ascii_start().first() {
         Some(b'{' | b'[' | b'<') => false,
-        Some(_) => is(holon_sse::MEDIA_TYPE) || says_nothing,
+        Some(_) => is(holon_sse::MEDIA_TYPE) || says_nothing || begins_event(first),
         None => is(holon_sse::MEDIA_TYPE),
+    }
+}
+
+/// Returns true if a body begins with a field or a comment of an event stream. Its first piece may end inside the name.
+fn begins_event(first: &[u8]) -> bool {
+    let line = first.trim_ascii_start();
+    let is_begun = |field: &&[u8]| line.starts_with(field) || field.starts_with(line);
+    let fields: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
+    fields.iter().any(is_begun)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::HeaderValue;
+
+    #[test]
+    fn a_stream_is_known_by_its_type_or_by_its_first_field() {
+        let judge = |kind: Option<&'static str>, first: &[u8]| {
+            let kind = kind.map(|kind| (CONTENT_TYPE, HeaderValue::from_static(kind)));
+            is_stream(&kind.into_iter().collect(), first)
+        };
+        let (stream, document) = (Some("text/event-stream"), Some("application/json"));
+        for first in [
+            &b"data: {}"[..],
+            b"event: x",
+            b": waiting",
+            b"\nid: 1",
+            b"da",
+        ] {
+            assert!(judge(stream, first) && judge(document, first) && judge(None, first));
+        }
+        for first in [&b"{\"a\": 1}"[..], b"[1]", b"<html>"] {
+            assert!(!judge(stream, first) && !judge(document, first) && !judge(None, first));
+        }
+        assert!(!judge(document, b"database error"));
+        assert!(!judge(document, b"") && judge(stream, b""));
     }
 }

@@ -91,6 +91,8 @@ const fn members(option: RequestOption) -> &'static [&'static str] {
         ],
         RequestOption::CacheMarks => &["cache_control"],
         RequestOption::ParallelToolCalls => &["parallel_tool_calls"],
+        RequestOption::ToolChoice => &["tool_choice"],
+        RequestOption::Truncation => &["truncation"],
     }
 }
 
@@ -103,7 +105,9 @@ fn names(words: &str, option: RequestOption) -> bool {
         | RequestOption::PromptCacheKey
         | RequestOption::Reasoning
         | RequestOption::CacheMarks
-        | RequestOption::ParallelToolCalls => None,
+        | RequestOption::ParallelToolCalls
+        | RequestOption::ToolChoice
+        | RequestOption::Truncation => None,
     };
     let mut members = members(option).iter().copied().chain(activity);
     members.any(|member| {
@@ -119,7 +123,14 @@ fn names(words: &str, option: RequestOption) -> bool {
 }
 
 /// Names of members that occur in ordinary sentences.
-const ENGLISH: [&str; 5] = ["stream", "streaming", "include", "reasoning", "thinking"];
+const ENGLISH: [&str; 6] = [
+    "stream",
+    "streaming",
+    "include",
+    "reasoning",
+    "thinking",
+    "truncation",
+];
 
 /// Returns true if a word between these texts is the name of a parameter: it is quoted, named as one, or what the
 /// sentence says is unsupported.
@@ -197,7 +208,9 @@ fn is_in(option: RequestOption, body: &Body) -> bool {
         RequestOption::StreamUsage
         | RequestOption::PromptCacheKey
         | RequestOption::Reasoning
-        | RequestOption::ParallelToolCalls => members(option)
+        | RequestOption::ParallelToolCalls
+        | RequestOption::ToolChoice
+        | RequestOption::Truncation => members(option)
             .iter()
             .any(|member| body.get(member).is_some_and(|value| !value.is_null())),
     }

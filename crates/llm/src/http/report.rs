@@ -174,10 +174,12 @@ impl ErrorContext<'_> {
     pub(super) fn timeout_failure(&self, stage: Stage, expired: ExpiredLimit) -> ModelFailure {
         let id = &self.provider.id;
         let sentence = match expired {
-            ExpiredLimit::Step(limit) => format!(
-                "{id} did not finish within {limit:?} (while {})",
-                stage.activity()
-            ),
+            ExpiredLimit::Step(limit) => {
+                format!(
+                    "{id} sent no byte for {limit:?} (while {})",
+                    stage.activity()
+                )
+            }
             ExpiredLimit::Content(limit) => format!(
                 "{id} sent nothing of an answer for {limit:?} (while {})",
                 stage.activity()

@@ -85,7 +85,7 @@ async fn a_server_that_answers_whole_is_remembered_and_gets_more_time_for_its_fi
         match answer {
             Ok(_) => assert_eq!(limit, ""),
             Err(failure) => assert!(
-                failure.message.contains(&format!("within {limit} ")),
+                failure.message.contains(&format!("no byte for {limit} ")),
                 "{limit}: {}",
                 failure.message
             ),

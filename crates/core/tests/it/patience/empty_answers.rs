@@ -78,3 +78,50 @@ fn a_refusal_without_words_is_a_failure_and_is_not_asked_for_again() {
     let brief = world.briefs.last().expect("an outcome");
     assert_eq!((brief.kind, brief.settles.len()), (BriefKind::Failure, 1));
 }
+
+/// Builds an answer that a content filter of the provider ended.
+fn filtered(words: &'static str) -> ModelAnswer {
+    ModelAnswer {
+        stop: StopReason::ContentFilter,
+        ..ModelAnswer::words(words)
+    }
+}
+
+#[test]
+fn an_answer_that_a_filter_cut_off_is_an_outcome_with_a_note() {
+    let mut world = asked();
+    world.send(filtered("It begins with").to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+    let brief = world.briefs.last().expect("an outcome");
+    assert_eq!((brief.kind, brief.settles.len()), (BriefKind::Result, 1));
+    let note = brief.note.as_deref().expect("a note");
+    assert!(note.contains("content filter of "), "{note}");
+    assert!(note.ends_with("or choose another model"), "{note}");
+
+    let mut whole = asked();
+    whole.send(ModelAnswer::words("It begins with A.").to(&whole));
+    assert_eq!(whole.briefs.last().expect("an outcome").note, None);
+}
+
+#[test]
+fn an_answer_that_a_filter_withheld_is_a_failure_and_is_not_asked_for_again() {
+    let mut world = asked();
+    world.send(filtered(" ").to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+    let brief = world.briefs.last().expect("an outcome");
+    assert_eq!((brief.kind, brief.settles.len()), (BriefKind::Failure, 1));
+    let artifact = &world
+        .agent
+        .last_failure
+        .as_ref()
+        .expect("kept")
+        .failure_artifact;
+    assert_eq!(artifact.kind, "content_filter");
+    assert!(
+        artifact
+            .summary
+            .ends_with("ask in other words, or choose another model"),
+        "{}",
+        artifact.summary
+    );
+}

@@ -21,7 +21,7 @@ pub(crate) fn answer(document: &Value) -> Result<DecodedReply, Fault> {
     log_applied(answer);
     let mut blocks: Vec<ReplyBlock> = content.iter().filter_map(block).collect();
     let stop_reason = stop_reason(answer.get("stop_reason"), &blocks);
-    if stop_reason == StopReason::Refusal {
+    if stop_reason.voids_calls() {
         blocks = remove_calls(blocks);
     }
     Ok(DecodedReply {
@@ -82,13 +82,15 @@ fn stop_reason(reason: Option<&Value>, blocks: &[ReplyBlock]) -> StopReason {
     match reason.and_then(Value::as_str) {
         // A full context window cuts an answer off like a full output limit does.
         Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxOutputTokens,
-        Some("refusal") => StopReason::Refusal,
+        // Classifiers of the provider end an answer this way, also in the middle of a sentence.
+        Some("refusal") => StopReason::ContentFilter,
         // The server paused its own tools, so the answer is not complete unless it calls one of the runtime's tools.
         Some("pause_turn") => match natural_stop_reason(blocks) {
             StopReason::EndTurn => StopReason::MaxOutputTokens,
-            other @ (StopReason::ToolUse | StopReason::MaxOutputTokens | StopReason::Refusal) => {
-                other
-            }
+            other @ (StopReason::ToolUse
+            | StopReason::MaxOutputTokens
+            | StopReason::Refusal
+            | StopReason::ContentFilter) => other,
         },
         // For `end_turn`, `tool_use`, `stop_sequence` and the values of compatible servers, the blocks decide.
         Some(_) | None => natural_stop_reason(blocks),

@@ -244,7 +244,7 @@ fn every_reason_to_stop_is_known() {
     );
     let full = json!("model_context_window_exceeded");
     assert_eq!(stop(full, words()), StopReason::MaxOutputTokens);
-    assert_eq!(stop(json!("refusal"), words()), StopReason::Refusal);
+    assert_eq!(stop(json!("refusal"), words()), StopReason::ContentFilter);
     assert_eq!(
         stop(json!("pause_turn"), words()),
         StopReason::MaxOutputTokens

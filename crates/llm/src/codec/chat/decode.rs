@@ -30,7 +30,7 @@ pub(crate) fn answer(document: &Value) -> Result<DecodedReply, Fault> {
         .ok_or_else(|| Fault::malformed("the first choice has no message"))?;
     let mut decoded = DecodedMessage::of(message);
     let stop_reason = stop_reason(choice.get("finish_reason"), &decoded)?;
-    if stop_reason == StopReason::Refusal {
+    if stop_reason.voids_calls() {
         decoded.blocks = remove_calls(decoded.blocks);
     }
     Ok(DecodedReply {
@@ -182,7 +182,7 @@ fn stop_reason(reason: Option<&Value>, decoded: &DecodedMessage) -> Result<StopR
     let reason = reason.and_then(Value::as_str).unwrap_or_default();
     match reason.to_ascii_lowercase().as_str() {
         "length" | "max_tokens" | "model_length" => Ok(StopReason::MaxOutputTokens),
-        "content_filter" | "refusal" | "safety" | "sensitive" => Ok(StopReason::Refusal),
+        "content_filter" | "refusal" | "safety" | "sensitive" => Ok(StopReason::ContentFilter),
         "error" | "network_error" | "insufficient_system_resource" | "abort" => {
             Err(Fault::Reported {
                 kind: ModelFailureKind::ServerError,

@@ -262,7 +262,9 @@ fn every_reason_to_stop_is_known() {
     assert_eq!(stop(Value::Null, words()), StopReason::EndTurn);
     assert_eq!(stop(Value::Null, calls()), StopReason::ToolUse);
     assert_eq!(stop(json!("length"), calls()), StopReason::MaxOutputTokens);
-    assert_eq!(stop(json!("content_filter"), words()), StopReason::Refusal);
+    for filtered in ["content_filter", "safety"] {
+        assert_eq!(stop(json!(filtered), words()), StopReason::ContentFilter);
+    }
     let refused = json!({"content": null, "refusal": "I will not."});
     assert_eq!(stop(json!("stop"), refused), StopReason::Refusal);
 }

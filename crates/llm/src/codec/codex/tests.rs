@@ -250,6 +250,22 @@ fn an_incomplete_stream_keeps_what_was_complete() {
 }
 
 #[test]
+fn a_stream_that_a_filter_ended_keeps_its_text_and_loses_its_calls() {
+    let said = json!({"type": "message", "content": [{"type": "output_text", "text": "So"}]});
+    let call = json!({"type": "function_call", "call_id": "c", "name": "Sleep", "arguments": "{}"});
+    let events = [
+        event(&json!({"type": "response.output_item.done", "output_index": 0, "item": said})),
+        event(&json!({"type": "response.output_item.done", "output_index": 1, "item": call})),
+        event(
+            &json!({"type": "response.incomplete", "response": {"incomplete_details": {"reason": "content_filter"}}}),
+        ),
+    ];
+    let reply = played(&events).expect("an answer").reply;
+    assert_eq!(reply.stop_reason, StopReason::ContentFilter);
+    assert!(matches!(&reply.blocks[..], [ReplyBlock::Text { text }] if text == "So"));
+}
+
+#[test]
 fn an_event_that_is_not_json_is_malformed_unless_its_data_is_skipped() {
     let broken = |name: Option<&str>| assembler(MOST).event(name, "{\"type\":", &mut |_| {});
     assert!(matches!(broken(None), Err(Fault::Malformed { .. })));

@@ -36,7 +36,9 @@ impl Snapshot {
         match decoded.reply.stop_reason {
             StopReason::EndTurn | StopReason::ToolUse => {}
             // For an answer that was cut off or refused, it is unknown how much the provider stored.
-            StopReason::MaxOutputTokens | StopReason::Refusal => return None,
+            StopReason::MaxOutputTokens | StopReason::Refusal | StopReason::ContentFilter => {
+                return None;
+            }
         }
         let answer = encode_reply(request, &decoded.reply.blocks);
         let sent = full.get("input")?.as_array()?;

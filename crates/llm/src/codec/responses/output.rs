@@ -41,7 +41,7 @@ pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<DecodedR
     for item in output {
         reader.item(item)?;
     }
-    if limit == Some(StopReason::Refusal) {
+    if limit.is_some_and(StopReason::voids_calls) {
         // A filter stopped the model, so its calls must not be run.
         reader
             .blocks
@@ -66,7 +66,7 @@ fn incomplete(response: &Value) -> Result<StopReason, Fault> {
         .and_then(Value::as_str);
     match reason {
         Some("max_output_tokens" | "max_tokens" | "length") => Ok(StopReason::MaxOutputTokens),
-        Some("content_filter") => Ok(StopReason::Refusal),
+        Some("content_filter") => Ok(StopReason::ContentFilter),
         Some(other) => Err(Fault::Reported {
             kind: ModelFailureKind::InvalidResponse,
             message: format!("the answer is incomplete: {other}"),

@@ -6,7 +6,7 @@ use serde_json::json;
 fn body() -> Body {
     of(&json!({
         "model": "m", "stream": true, "stream_options": {"include_usage": true}, "store": false,
-        "prompt_cache_key": "k", "parallel_tool_calls": true, "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
+        "prompt_cache_key": "k", "parallel_tool_calls": true, "tool_choice": "auto", "truncation": "disabled", "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
         "tools": [{"name": "t", "cache_control": {"type": "ephemeral"}}],
         "messages": [{"content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
             {"type": "tool_use", "input": {"cache_control": "the model's own"}}]}],
@@ -27,6 +27,21 @@ fn a_refusal_names_the_part_to_leave_out() {
         )
     };
     for (status, words, expected) in [
+        (
+            400,
+            "Unknown parameter: 'truncation'.",
+            Some(RequestOption::Truncation),
+        ),
+        (
+            422,
+            "tool_choice: Extra inputs are not permitted",
+            Some(RequestOption::ToolChoice),
+        ),
+        (
+            400,
+            "the input is too long and truncation of a prompt is unknown here",
+            None,
+        ),
         (
             400,
             "Unsupported parameter: 'prompt_cache_key'",

@@ -204,7 +204,7 @@ fn every_limit_that_passes_is_a_timeout_with_its_stage() {
     assert_eq!(failure.kind, Kind::Timeout);
     assert_eq!(
         failure.message,
-        "acme did not finish within 300s (while waiting for its answer to begin)"
+        "acme sent no byte for 300s (while waiting for its answer to begin)"
     );
     assert_eq!(failure.diagnostics.unwrap().stage, "headers");
 }
