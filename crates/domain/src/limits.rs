@@ -19,6 +19,8 @@ pub const QUEUE_ENTRIES: u64 = 110_000;
 pub const QUEUE_ENTRIES_OTHERS: u64 = 100_000;
 /// Most queued prompts and task results that join one model request; the rest wait for the next request.
 pub const JOINING_PER_ROUND: usize = 256;
+/// Most messages that a turn lists as not joining it. After more of them no message joins the turn.
+pub const APART_MESSAGES: usize = 256;
 /// Most bytes of message bodies that join one model request. The first message always joins, even if it is larger, so
 /// that no message waits forever.
 pub const JOINING_BYTES_PER_ROUND: usize = 64 << 10;

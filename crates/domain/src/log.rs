@@ -10,7 +10,7 @@ use crate::failure::FailureArtifact;
 use crate::id::{CallId, MessageId, TaskId, WorkItemId};
 use crate::intent::Intent;
 use crate::model::StopReason;
-use crate::prompt_plan::BlockCut;
+use crate::prompt_plan::{BlockCut, PartLength};
 use crate::queue::MessageSeq;
 use crate::tool::{ToolEnvelope, ToolError};
 use crate::turn::TerminalReason;
@@ -40,6 +40,13 @@ pub struct FrameRecord {
     /// agent had no work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
+    /// Parts of the text in `agent_scoped`, from which a request under a smaller budget is cut. Empty in entries of
+    /// earlier builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent_parts: Vec<PartLength>,
+    /// Parts of `work`. Empty if there is no work, and in entries of earlier builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub work_parts: Vec<PartLength>,
     /// Current work item when the turn began. Absent if there was none, and in entries of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,

@@ -169,6 +169,10 @@ pub struct BlockCut {
     pub reason: CutReason,
 }
 
+/// A part of a stored text, and its length in bytes. A blank line stands between two parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartLength(pub BlockSource, pub u32);
+
 /// What became of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]

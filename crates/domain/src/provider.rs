@@ -320,7 +320,15 @@ impl ModelPolicy {
     /// table are only narrowed.
     #[must_use]
     pub fn with(mut self, learned: LearnedLimits) -> Self {
+        // An answer beyond the assumed window shows that the real one is wider, not how wide it is.
+        let is_lower_bound = self.source == PolicySource::UnknownFallback
+            && learned.source == LimitSource::Answer
+            && learned.context_window_tokens > Some(self.context_window_tokens);
         if let Some(window) = learned.context_window_tokens
+            && is_lower_bound
+        {
+            self.context_window_tokens = window;
+        } else if let Some(window) = learned.context_window_tokens
             && gives_way(self.source, window < self.context_window_tokens)
         {
             self.context_window_tokens = window;

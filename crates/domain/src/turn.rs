@@ -7,10 +7,11 @@ use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::effect::EffectId;
 use crate::id::{MessageId, RunId, TaskId, WorkItemId};
+use crate::limits;
 use crate::message::MessageKind;
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
-use crate::queue::MessageSeq;
+use crate::queue::{MessageSeq, QueueEntry};
 use crate::send::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
@@ -247,10 +248,30 @@ pub struct ResumeMark {
 /// Bound on the prompts of a turn after one was refused for its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptCeiling {
-    /// Most estimated tokens of a prompt.
+    /// Most estimated tokens of a prompt. Answers raise it again, up to `most`.
     pub tokens: u64,
+    /// Bound that follows from the refusals alone; 0 in turns of earlier builds, which raise nothing.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub most: u64,
     /// Round whose request was refused, counted from 1. A second refusal of the same round ends the turn.
     pub round: u32,
+}
+
+impl PromptCeiling {
+    /// Raises the bound to a quarter above a request that was answered.
+    pub fn raise(&mut self, answered_tokens: u64) {
+        let tried = answered_tokens.saturating_add(answered_tokens / 4);
+        self.tokens = self.tokens.max(tried.min(self.most));
+    }
+}
+
+/// A queued message that may not join the open turn and gets one of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApartMessage {
+    pub seq: MessageSeq,
+    /// True if it is an operator's, for which a turn otherwise goes on.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub operator: bool,
 }
 
 /// Open turn of an agent. An agent has at most one.
@@ -318,6 +339,10 @@ pub struct OpenTurn {
     /// Largest prompt that the turn still sends. Absent until a request was refused for its length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_ceiling: Option<PromptCeiling>,
+    /// Estimated tokens of the last request that the turn's model answered; 0 before its first answer, and in turns of
+    /// earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub answered_tokens: u64,
     /// Stored failed attempts of the current round, each a row of its own.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub failed_attempts: u32,
@@ -333,8 +358,12 @@ pub struct OpenTurn {
     pub parks: u32,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub patience: Patience,
-    /// True after a request was refused while messages had joined it. No more messages join this turn: each gets its
-    /// own.
+    /// Queued messages that do not join this turn: a request with them was refused, or they are too long. At most
+    /// `limits::APART_MESSAGES`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<ApartMessage>,
+    /// True if no message joins this turn any more, because more were set apart than are listed. Turns of earlier builds
+    /// set it with the first refusal.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub closed_to_joining: bool,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
@@ -405,6 +434,27 @@ impl OpenTurn {
     pub fn bind(&mut self, id: WorkItemId) {
         self.bound_progress &= self.work_item_id.as_ref() == Some(&id);
         self.work_item_id = Some(id);
+    }
+
+    /// Excludes a queued message from joining the turn.
+    pub fn set_apart(&mut self, entry: &QueueEntry) {
+        if self.keeps_apart(entry.seq) {
+            return;
+        }
+        if self.apart.len() >= limits::APART_MESSAGES {
+            self.closed_to_joining = true;
+            return;
+        }
+        self.apart.push(ApartMessage {
+            seq: entry.seq,
+            operator: entry.envelope.operator_interjects(),
+        });
+    }
+
+    /// Returns true if a queued message may not join the turn.
+    #[must_use]
+    pub fn keeps_apart(&self, seq: MessageSeq) -> bool {
+        self.closed_to_joining || self.apart.iter().any(|apart| apart.seq == seq)
     }
 
     /// Returns the model that the turn asked first.

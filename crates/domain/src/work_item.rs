@@ -247,3 +247,8 @@ pub struct StaleReminder {
     /// True if the reminder was due and the request had no room for it.
     pub skipped: bool,
 }
+
+impl StaleReminder {
+    /// Reason of the continuation prompts in the log that hold reminders.
+    pub const LOG_REASON: &str = "work_item_reminder";
+}

@@ -24,7 +24,7 @@ use holon_domain::tool_set::ToolSet;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
 pub use holon_prompt::conversation::ReminderTerms;
-use holon_prompt::conversation::{BuiltConversation, ConversationInput};
+use holon_prompt::conversation::{self, ConversationInput, split_by_size};
 use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, PlanFile, Work};
 use holon_store::{FrameTexts, TurnRows};
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub struct RoundRequest {
     pub request: ModelRequest,
     /// Messages that were queued when the request was built. The request includes them, so its reply consumes them.
     pub queued: Vec<QueueEntry>,
+    /// Operator messages that are too long to join the turn. They get turns of their own.
+    pub apart: Vec<QueueEntry>,
     preset: ProfilePreset,
     learned: LearnedLimits,
     server: AskedServer,
@@ -59,9 +61,9 @@ pub struct RoundRequest {
     boundary: InterjectionBoundary,
     plan: Option<(WorkItemId, PlanArtifact)>,
     reminder: Option<StaleReminder>,
+    reminder_text: Option<String>,
     compaction: Option<Compaction>,
-    /// Window of the model in tokens. Absent if it is assumed or learned.
-    window: Option<u32>,
+    policy: ModelPolicy,
 }
 
 impl RoundRequest {
@@ -99,7 +101,27 @@ impl RoundRequest {
                 .model_rounds
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
-        let built_conversation = conversation(&rows, &request, budget.tokens, terms);
+        let room = conversation_room(&request, budget);
+        let joining = split_by_size(
+            std::mem::take(&mut rows.queued),
+            &rows.log.entries,
+            &rows.messages,
+            room,
+        );
+        let built_conversation = conversation::build(&ConversationInput {
+            agent: &rows.agent,
+            turn: &rows.turn,
+            item: rows.item.as_ref(),
+            plan: &files.plan,
+            context: &request.frame.context_blocks,
+            entries: &rows.log.entries,
+            messages: &rows.messages,
+            queued: &joining.joining,
+            receipt: holon_tools::receipt,
+            short_receipt: holon_tools::short_receipt,
+            reminders: terms,
+            room_tokens: room,
+        });
         request.conversation = built_conversation.items;
         request.max_output_tokens = output_room(&request, policy);
         let kept = if rows.turn.rounds == 0 {
@@ -121,7 +143,8 @@ impl RoundRequest {
             shown_items: built.shown_items,
             kept,
             boundary: boundary(&rows.log.entries, rows.turn.rounds),
-            queued: rows.queued,
+            queued: joining.joining,
+            apart: joining.apart,
             learned: rows.learned.limits,
             server: AskedServer {
                 endpoint: rows.learned.endpoint,
@@ -130,8 +153,9 @@ impl RoundRequest {
             preset,
             plan: changed_plan(rows.item.as_ref(), files.plan),
             reminder: built_conversation.reminder,
+            reminder_text: built_conversation.reminder_text,
             compaction: built_conversation.compaction,
-            window: known_window(policy),
+            policy,
         })
     }
 
@@ -146,19 +170,15 @@ impl RoundRequest {
     /// request is not sent.
     #[must_use]
     pub fn over_length(&self) -> Option<ModelFailure> {
-        let window = u64::from(self.window?);
-        let tokens = self.request.estimated_tokens();
-        (tokens > window + window / ESTIMATE_ERROR).then(|| {
-            ModelFailure::new(
-                ModelFailureKind::ContextLengthExceeded,
-                format!(
-                    "the prompt takes about {tokens} tokens after everything that may be left out was left out, and \
-                     {} takes {window}; choose a model with a larger window, or shorten the message or the \
-                     instruction files",
-                    self.request.model
-                ),
-            )
-        })
+        let tokens = over_window(self.policy, self.request.estimated_tokens())?;
+        Some(ModelFailure::new(
+            ModelFailureKind::ContextLengthExceeded,
+            format!(
+                "the prompt takes about {tokens} tokens after everything that may be left out was left out, and {} \
+                 takes {}; choose a model with a larger window, or shorten the message or the instruction files",
+                self.request.model, self.policy.context_window_tokens
+            ),
+        ))
     }
 
     /// Maps the model's reply or failure to the outcome that is committed.
@@ -197,16 +217,19 @@ impl RoundRequest {
         let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
         let intents = intents_of(&blocks, self.preset);
         RoundAnswer {
-            learned: lesson(self.learned, &self.request, reply.usage),
+            learned: lesson(self.learned, self.policy, &self.request, reply.usage),
             server: self.server,
             intents,
             interjected: self.queued,
+            apart: self.apart,
+            request_tokens: self.request.estimated_tokens(),
             boundary: self.boundary,
             context: self.context,
             frame: self.frame,
             shown_items: self.shown_items,
             plan: self.plan,
             reminder: self.reminder,
+            reminder_text: self.reminder_text,
             compaction: self.compaction,
             kept: self.kept,
             blocks,
@@ -228,6 +251,8 @@ fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
         agent_scoped: built.agent_scoped_hash.clone(),
         surroundings: built.surroundings_hash.clone(),
         work: built.work.clone(),
+        agent_parts: built.agent_parts.clone(),
+        work_parts: built.work_parts.clone(),
         work_item_id: current.map(|item| item.id.clone()),
         operator_seq: operator.filter(|_| built.shows_operator_words),
         cuts: built.cuts.clone(),
@@ -287,6 +312,8 @@ pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {
     KeptFrame {
         stable: &texts.stable,
         agent_scoped: &texts.agent_scoped,
+        agent_parts: &texts.agent_parts,
+        work_parts: &texts.work_parts,
         surroundings: texts.surroundings.as_deref(),
         cuts: &texts.cuts,
         over_tokens: texts.over_tokens,
@@ -366,6 +393,13 @@ const fn known_window(policy: ModelPolicy) -> Option<u32> {
     }
 }
 
+/// Returns the tokens of a request as its provider counts them, if they exceed the model's window for certain.
+fn over_window(policy: ModelPolicy, estimated_tokens: u64) -> Option<u64> {
+    let window = u64::from(known_window(policy)?);
+    let tokens = policy.to_counted(estimated_tokens);
+    (tokens > window + window / ESTIMATE_ERROR).then_some(tokens)
+}
+
 /// Budget of a prompt in estimated tokens: its share of the window, less the room for the answer.
 pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
     let answer = policy
@@ -400,9 +434,17 @@ pub fn add_statement(
         .take_statement(stated?, policy.context_window_tokens)
 }
 
-/// Returns a wider window if an answer used more tokens than the learned window.
-fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimits> {
-    let window = learned.context_window_tokens?;
+/// Returns a wider window if an answer used more tokens than the learned window, or than the one that is assumed.
+fn wider_window(
+    learned: LearnedLimits,
+    policy: ModelPolicy,
+    took_tokens: u64,
+) -> Option<LearnedLimits> {
+    let assumed = match policy.source {
+        PolicySource::UnknownFallback => Some(policy.context_window_tokens),
+        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => None,
+    };
+    let window = assumed.or(learned.context_window_tokens)?;
     let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
     (took > window).then_some(LearnedLimits::window(took, LimitSource::Answer))
 }
@@ -410,12 +452,13 @@ fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimit
 /// Returns what an answer teaches about the model: a wider window, and the provider's count of tokens.
 fn lesson(
     learned: LearnedLimits,
+    policy: ModelPolicy,
     request: &ModelRequest,
     usage: TokenUsage,
 ) -> Option<LearnedLimits> {
     // A count that the request cannot explain proves nothing.
     let round = TokenRatio::of_round(request.estimated_tokens(), usage)?;
-    let window = wider_window(learned, usage.total_tokens);
+    let window = wider_window(learned, policy, usage.total_tokens);
     let ratio = TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio);
     match (window, ratio) {
         (Some(window), Some(ratio)) => Some(window.and_then(ratio)),
@@ -427,25 +470,20 @@ fn lesson(
 /// the excess to the room of the answer.
 const LEAST_CONVERSATION_SHARE: u64 = 8;
 
-/// Builds the conversation in the room that the rest of the request leaves.
-fn conversation(
-    rows: &TurnRows,
-    request: &ModelRequest,
-    budget: u32,
-    reminders: ReminderTerms,
-) -> BuiltConversation {
-    let budget = u64::from(budget);
-    let room = budget.saturating_sub(request.estimated_tokens());
-    let room = room.max(budget / LEAST_CONVERSATION_SHARE);
-    holon_prompt::conversation::build(&ConversationInput {
-        turn: &rows.turn,
-        entries: &rows.log.entries,
-        messages: &rows.messages,
-        queued: &rows.queued,
-        receipt: holon_tools::receipt,
-        reminders,
-        room_tokens: usize::try_from(room).unwrap_or(usize::MAX),
-    })
+/// Part of an assumed budget that the conversation gets, as a divisor. Nothing is cut for an assumed window, so a long
+/// input must not cost the turn its rounds.
+const ASSUMED_CONVERSATION_SHARE: u64 = 2;
+
+/// Returns the room that the rest of the request leaves to the conversation, in estimated tokens.
+fn conversation_room(request: &ModelRequest, budget: PromptBudget) -> usize {
+    let tokens = u64::from(budget.tokens);
+    let share = if budget.is_assumed {
+        ASSUMED_CONVERSATION_SHARE
+    } else {
+        LEAST_CONVERSATION_SHARE
+    };
+    let room = tokens.saturating_sub(request.estimated_tokens());
+    usize::try_from(room.max(tokens / share)).unwrap_or(usize::MAX)
 }
 
 fn boundary(entries: &[Arc<LogEntry>], rounds: u32) -> InterjectionBoundary {

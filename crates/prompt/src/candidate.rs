@@ -51,6 +51,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) share: Option<usize>,
     /// Work items that the part shows.
     pub(crate) shown: Vec<WorkItemId>,
+    /// True if the text is that of an earlier request, whose cuts it already has.
+    pub(crate) is_repeated: bool,
 }
 
 impl<'a> Candidate<'a> {
@@ -66,6 +68,7 @@ impl<'a> Candidate<'a> {
             shorten: None,
             share: None,
             shown: Vec::new(),
+            is_repeated: false,
         }
     }
 
@@ -88,8 +91,23 @@ impl<'a> Candidate<'a> {
         }
     }
 
+    pub(crate) fn repeated(self) -> Self {
+        Self {
+            is_repeated: true,
+            ..self
+        }
+    }
+
     pub(crate) fn showing(self, shown: Vec<WorkItemId>) -> Self {
         Self { shown, ..self }
+    }
+
+    /// Returns the part within a number of tokens, or its shortest form if that is longer.
+    pub(crate) fn form_within(&self, tokens: usize) -> Cow<'_, str> {
+        match &self.shorten {
+            Some(shorten) if self.tokens > tokens => Cow::Owned(shorten(tokens)),
+            Some(_) | None => Cow::Borrowed(&self.whole),
+        }
     }
 
     pub(crate) const fn is_pin(&self) -> bool {

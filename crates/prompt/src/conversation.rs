@@ -1,26 +1,32 @@
 //! Builds the conversation of a request: the rounds of the turn since its frame, recaps of older rounds, and the
 //! messages that joined.
 //!
-//! The conversation follows from the turn's log, the model's budget and the queued messages alone, so a request after a
-//! restart is the same. `fold` decides which rounds give way to a recap, `recap` writes it, `reminder` places reminders.
-//! Invariant: every call that is shown has its result, and every operator message that joined is shown whole.
+//! Recaps and reminders are entries of the turn's log from the answer to their first request on, so a request after a
+//! restart is the same. `fold` decides which rounds give way to a recap, `recap` writes it, `reminder` decides when a
+//! reminder is due, `joining` which messages join. Invariant: every call that is shown has its result, and every operator
+//! message that joined is shown whole, once, and is never counted among the text that may be folded.
 
 mod fold;
+mod joining;
 mod recap;
 mod reminder;
+mod result;
 
+pub use joining::{Joining, split_by_size};
 pub use reminder::ReminderTerms;
 
 use crate::context::interjection_text;
+use crate::work::PlanFile;
 use fold::Fold;
+use holon_domain::agent::AgentRecord;
 use holon_domain::compaction::{Compaction, Recap};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
-use holon_domain::model::ConversationItem;
+use holon_domain::model::{ConversationItem, PromptBlock};
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::OpenTurn;
-use holon_domain::work_item::StaleReminder;
+use holon_domain::work_item::{StaleReminder, WorkItemRecord};
 use reminder::Reminder;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +34,14 @@ use std::sync::Arc;
 /// Everything a conversation is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct ConversationInput<'a> {
+    pub agent: &'a AgentRecord,
     pub turn: &'a OpenTurn,
+    /// The turn's work item in its present state. Absent if the turn has none.
+    pub item: Option<&'a WorkItemRecord>,
+    /// Plan file of that item.
+    pub plan: &'a PlanFile,
+    /// Context blocks of the request's frame. A recap does not repeat an item that they show as it is.
+    pub context: &'a [PromptBlock],
     /// The turn's log, in order.
     pub entries: &'a [Arc<LogEntry>],
     /// Messages that the log names, by position in the queue.
@@ -37,6 +50,8 @@ pub struct ConversationInput<'a> {
     pub queued: &'a [QueueEntry],
     /// Renders the result of a call for the model.
     pub receipt: fn(&ToolEnvelope) -> String,
+    /// Renders the result of a call in about so many bytes.
+    pub short_receipt: fn(&ToolEnvelope, usize) -> String,
     pub reminders: ReminderTerms,
     /// Estimated tokens that the conversation may take.
     pub room_tokens: usize,
@@ -48,6 +63,8 @@ pub struct BuiltConversation {
     pub items: Vec<ConversationItem>,
     /// Reminder that is new in this request, or was due and left out.
     pub reminder: Option<StaleReminder>,
+    /// Its text as the request holds it. Absent if no reminder is new.
+    pub reminder_text: Option<String>,
     pub compaction: Option<Compaction>,
 }
 
@@ -57,7 +74,14 @@ struct Span<'a> {
     /// Number of the round, counted from 1; 0 before the first round.
     round: u32,
     entries: Vec<&'a LogEntry>,
+    /// Empty if a recap stands for the span.
     items: Vec<ConversationItem>,
+    /// Operator messages that joined after the round. They are among `items` too, and stay when these are folded.
+    pins: Vec<ConversationItem>,
+    /// Estimated tokens of the items without the pins.
+    loose_tokens: usize,
+    /// Estimated tokens of the pins.
+    pinned_tokens: usize,
 }
 
 impl Span<'_> {
@@ -66,8 +90,24 @@ impl Span<'_> {
         self.round > 0 && self.round <= covered
     }
 
-    fn tokens(&self) -> usize {
-        tokens_of(&self.items)
+    /// Adds an item, unless a recap stands for the span. A pin is added in any case.
+    fn add(&mut self, item: ConversationItem, is_pin: bool, is_covered: bool) {
+        let tokens = item.estimated_tokens();
+        if is_pin {
+            self.pinned_tokens += tokens;
+            self.pins.push(item.clone());
+        } else {
+            self.loose_tokens += tokens;
+        }
+        if !is_covered {
+            self.items.push(item);
+        }
+    }
+
+    /// Removes the items; the pins stay.
+    fn fold(&mut self) {
+        self.items.clear();
+        self.loose_tokens = 0;
     }
 }
 
@@ -86,28 +126,41 @@ pub fn build(input: &ConversationInput<'_>) -> BuiltConversation {
         .map(|entry| interjection_item(&entry.envelope))
         .collect();
     let room = input.room_tokens.saturating_sub(tokens_of(&joining));
-    let mut reminder = Reminder::new(input.reminders, input.turn, input.entries, room);
-    let spans = spans(input, covered, &mut reminder);
-    let Fold {
-        recaps,
-        spans,
-        compaction,
-    } = fold::fold(input, recaps, spans, room);
-    let mut items = Vec::new();
-    let mut spans = spans.into_iter();
-    items.extend(spans.next().unwrap_or_default().items);
-    items.extend(
-        recaps
-            .into_iter()
-            .map(|recap| ConversationItem::User { text: recap.text }),
-    );
-    items.extend(spans.flat_map(|span| span.items));
+    let fold = fold::fold(input, recaps, spans(input, covered), room);
+    let mut reminder = Reminder::new(input.reminders, input.turn, input.entries, input.item);
+    let reminded = reminder.take(room.saturating_sub(fold.tokens()));
+    let (mut items, compaction) = arrange(fold);
+    items.extend(reminded.clone().map(|text| ConversationItem::User { text }));
     items.extend(joining);
     BuiltConversation {
         items,
         reminder: reminder.into_newest(),
+        reminder_text: reminded,
         compaction,
     }
+}
+
+/// Puts the parts in order. The operator messages of folded rounds stand before the recap of those rounds.
+fn arrange(fold: Fold<'_>) -> (Vec<ConversationItem>, Option<Compaction>) {
+    let Fold {
+        recaps,
+        spans,
+        compaction,
+        ..
+    } = fold;
+    let mut items = Vec::new();
+    let covered = recaps.last().map_or(0, |recap| recap.last_round);
+    let mut spans = spans.into_iter().peekable();
+    items.extend(spans.next().unwrap_or_default().items);
+    for recap in recaps {
+        while let Some(span) = spans.next_if(|span| span.round <= recap.last_round) {
+            items.extend(span.pins);
+        }
+        items.push(ConversationItem::User { text: recap.text });
+    }
+    let shown = spans.filter(|span| !span.is_covered(covered));
+    items.extend(shown.flat_map(|span| span.items));
+    (items, compaction)
 }
 
 /// Returns the recaps that hold, oldest first. A recap that begins with the first round replaces those before it.
@@ -125,17 +178,10 @@ fn valid_recaps(entries: &[Arc<LogEntry>]) -> Vec<Recap> {
 }
 
 /// Splits the log by rounds. Rounds that a recap covers have no items.
-fn spans<'a>(
-    input: &ConversationInput<'a>,
-    covered: u32,
-    reminder: &mut Reminder,
-) -> Vec<Span<'a>> {
+fn spans<'a>(input: &ConversationInput<'a>, covered: u32) -> Vec<Span<'a>> {
     let mut spans = Vec::new();
     let mut span = Span::default();
     for entry in input.entries {
-        let reminded = reminder.take_before(entry);
-        span.items
-            .extend(reminded.filter(|_| !span.is_covered(covered)));
         if let LogEntry::AssistantRound { round, .. } = entry.as_ref() {
             let next = Span {
                 round: *round,
@@ -143,19 +189,26 @@ fn spans<'a>(
             };
             spans.push(std::mem::replace(&mut span, next));
         }
-        if !span.is_covered(covered)
+        let is_pin = is_operator_message(input, entry);
+        let is_covered = span.is_covered(covered);
+        if (is_pin || !is_covered)
             && let Some(item) = to_item(input, entry)
         {
-            reminder.subtract(&item);
-            span.items.push(item);
+            span.add(item, is_pin, is_covered);
         }
         span.entries.push(entry);
     }
-    let reminded = reminder.take_at_end();
-    span.items
-        .extend(reminded.filter(|_| !span.is_covered(covered)));
     spans.push(span);
     spans
+}
+
+/// Returns true for a message of an operator that joined the turn. It is shown whole until the turn ends.
+fn is_operator_message(input: &ConversationInput<'_>, entry: &LogEntry) -> bool {
+    entry
+        .message_seq()
+        .filter(|_| matches!(entry, LogEntry::Interjection { .. }))
+        .and_then(|seq| input.messages.get(&seq))
+        .is_some_and(MessageEnvelope::owes_outcome)
 }
 
 /// Converts a log entry to its part of the conversation, if it has one.

@@ -28,6 +28,9 @@ const NAMES: [&str; 8] = [
     "external_evidence",
     "skill_catalog",
 ];
+/// How the markers of an instruction file begin, before their name.
+pub(crate) const INSTRUCTIONS_BEGIN: &str = "=== begin of ";
+pub(crate) const INSTRUCTIONS_END: &str = "=== end of ";
 /// Replaces a removed code or marker; it shares no part with either, so none can form again across it.
 const REMOVED: &str = "[marker removed]";
 
@@ -98,7 +101,7 @@ pub(crate) fn enclose_material(name: &str, source: &str, text: &str) -> String {
 pub(crate) fn enclose_instructions(class: &str, text: &str) -> String {
     let code = text::prefix(&digest::hash(text), CODE_CHARS).to_owned();
     let inside = without_markers(text, &code);
-    format!("=== begin of {class} {code}\n{inside}\n=== end of {class} {code}")
+    format!("{INSTRUCTIONS_BEGIN}{class} {code}\n{inside}\n{INSTRUCTIONS_END}{class} {code}")
 }
 
 fn code(message: &MessageEnvelope) -> String {

@@ -4,9 +4,9 @@
 //! before agent-scoped before turn-scoped; the current input is last; the cache key depends on nothing turn-scoped.
 
 mod blocks;
+mod kept;
 
 use crate::candidate::Candidate;
-use crate::excerpt::Excerpt;
 use crate::history::{self, HistoryItem};
 use crate::plan::{Budget, PromptPlan, plan};
 use crate::work::{self, Work};
@@ -17,7 +17,7 @@ use holon_domain::guidance::Guidance;
 use holon_domain::limits::RECENT_MESSAGE_BYTES;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ModelRef, PromptFrame};
-use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockSource};
+use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockSource, PartLength};
 use holon_domain::task::TaskListEntry;
 use holon_domain::time::Timestamp;
 use holon_domain::tool_set::ToolSet;
@@ -56,6 +56,10 @@ pub struct FrameInput<'a> {
 pub struct KeptFrame<'a> {
     pub stable: &'a str,
     pub agent_scoped: &'a str,
+    /// Parts of `agent_scoped`; empty in frames of earlier builds.
+    pub agent_parts: &'a [PartLength],
+    /// Parts of the text about the agent's work; empty in frames of earlier builds.
+    pub work_parts: &'a [PartLength],
     /// Absent in frames of earlier builds, whose `agent_scoped` holds it.
     pub surroundings: Option<&'a str>,
     pub cuts: &'a [BlockCut],
@@ -73,6 +77,8 @@ pub struct BuiltFrame {
     pub stable_hash: String,
     /// Text that changes only with the agent's guidance, its skills and the use of tools.
     pub agent_scoped: String,
+    /// Parts of `agent_scoped`, in order.
+    pub agent_parts: Vec<PartLength>,
     /// Hash of `agent_scoped`, under which it is stored.
     pub agent_scoped_hash: String,
     /// Text that changes only with the agent, its workspace or its model. Absent if `agent_scoped` of an earlier build
@@ -82,6 +88,8 @@ pub struct BuiltFrame {
     pub surroundings_hash: Option<String>,
     /// Text about the agent's work; `None` if the frame shows none.
     pub work: Option<String>,
+    /// Parts of `work`, in order; empty if the frame shows none.
+    pub work_parts: Vec<PartLength>,
     /// The work items that the first request of a turn shows; empty for later requests.
     pub shown_items: Vec<WorkItemId>,
     /// True if the newest message of the operator is shown apart from the history.
@@ -133,10 +141,10 @@ pub fn explain(input: &FrameInput<'_>, kept: Option<KeptFrame<'_>>) -> Vec<Expla
 
 fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPlan<'a> {
     let mut candidates = match kept {
-        Some(kept) => kept_system(kept),
+        Some(kept) => kept::system(kept),
         None => system(input),
     };
-    candidates.extend(context(input));
+    candidates.extend(context(input, kept));
     let budget = Budget::new(
         input.budget_tokens,
         input.tools.estimated_tokens(),
@@ -174,23 +182,8 @@ fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
         .collect()
 }
 
-fn kept_system<'a>(kept: KeptFrame<'a>) -> Vec<Candidate<'a>> {
-    let agent_scoped = Candidate::pin(BlockSource::AgentScoped, kept.agent_scoped)
-        .or_shorter(|tokens| Excerpt::of(kept.agent_scoped, tokens).render());
-    let surroundings = kept
-        .surroundings
-        .map(|text| Candidate::pin(BlockSource::Surroundings, text));
-    [
-        Candidate::pin(BlockSource::Policy, kept.stable),
-        agent_scoped,
-    ]
-    .into_iter()
-    .chain(surroundings)
-    .collect()
-}
-
 /// Lists the parts of this turn, the current input last.
-fn context<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
+fn context<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candidate<'a>> {
     let shown = history::window(input.history, input.turn_index);
     let operator = latest_operator_words(input);
     let in_history = operator.filter(|message| is_whole_in(shown, message));
@@ -198,11 +191,20 @@ fn context<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     history::candidates(shown, in_history, input.turn_index)
         .into_iter()
         .chain(apart.map(context::operator_words))
-        .chain(work::candidates(input.agent, input.work))
+        .chain(work_parts(input, kept))
         .chain(context::tasks(input.tasks))
         .chain(context::event_turn(input.current))
         .chain([context::current(input.current, input.now)])
         .collect()
+}
+
+/// Lists the parts about the agent's work: from its rows, or from the text that the first request showed.
+fn work_parts<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candidate<'a>> {
+    match input.work {
+        Work::Rows(rows, plan) => work::candidates(input.agent, rows, plan),
+        Work::Kept(Some(text)) => kept::work(text, kept.map_or(&[], |kept| kept.work_parts)),
+        Work::Kept(None) => Vec::new(),
+    }
 }
 
 /// Finds the newest message of the operator; `None` if the turn answers it, or if there is none.

@@ -88,6 +88,67 @@ fn share(texts: &[String], room_tokens: usize) -> Vec<usize> {
     rooms
 }
 
+/// An enclosed file in a rendered list, with the text before it.
+struct Enclosed<'a> {
+    before: &'a str,
+    class: &'a str,
+    inside: &'a str,
+    /// The enclosure with its markers.
+    whole: &'a str,
+}
+
+/// Shortens rendered files to a number of tokens. Each stays in an enclosure of its own.
+pub(crate) fn shorten_rendered(text: &str, tokens: usize) -> String {
+    let mut enclosed = Vec::new();
+    let mut rest = text;
+    while let Some((file, after)) = next_enclosed(rest) {
+        enclosed.push(file);
+        rest = after;
+    }
+    let contents: Vec<String> = enclosed.iter().map(|file| file.inside.to_owned()).collect();
+    fit(tokens, |room| {
+        let rooms = share(&contents, room);
+        let files = enclosed.iter().zip(rooms);
+        let mut shown: String = files
+            .map(|(file, room)| shorten_enclosed(file, room))
+            .collect();
+        shown.push_str(rest);
+        shown
+    })
+}
+
+/// Finds the next enclosure of a rendered list, and the text after it.
+fn next_enclosed(text: &str) -> Option<(Enclosed<'_>, &str)> {
+    let start = fence::INSTRUCTIONS_BEGIN;
+    let begin = text
+        .match_indices(start)
+        .map(|(at, _)| at)
+        .find(|at| *at == 0 || text.get(..*at).is_some_and(|before| before.ends_with('\n')))?;
+    let (before, from) = text.split_at_checked(begin)?;
+    let (marker, inside) = from.split_once('\n')?;
+    let (class, code) = marker.strip_prefix(start)?.split_once(' ')?;
+    let end = format!("\n{}{class} {code}", fence::INSTRUCTIONS_END);
+    let (inside, after) = inside.split_once(&end)?;
+    let whole = from.get(..from.len() - after.len())?;
+    let file = Enclosed {
+        before,
+        class,
+        inside,
+        whole,
+    };
+    Some((file, after))
+}
+
+fn shorten_enclosed(file: &Enclosed<'_>, room_tokens: usize) -> String {
+    let excerpt = Excerpt::of(file.inside, room_tokens);
+    if excerpt.left_out == 0 {
+        return format!("{}{}", file.before, file.whole);
+    }
+    let note = cut_note(excerpt, file.inside.len());
+    let enclosed = fence::enclose_instructions(file.class, &excerpt.render());
+    format!("{}{}\n{enclosed}", file.before, note.trim_start())
+}
+
 fn section(file: &InstructionFile, content: &str, room_tokens: usize) -> String {
     let InstructionSource { scope, path, .. } = &file.source;
     let head = format!("{}\nsource: {}", heading(*scope), visible::line(path));

@@ -131,6 +131,13 @@ impl<'a> Entry<'a> {
         true
     }
 
+    /// Notes how the text was shortened before it was stored.
+    fn note_cut(&mut self, cut: &BlockCut) {
+        self.reason = Some(cut.reason);
+        self.candidate.tokens = usize::try_from(cut.from).unwrap_or(usize::MAX);
+        self.limit = usize::try_from(cut.limit).unwrap_or(usize::MAX);
+    }
+
     fn cut(&mut self, reason: CutReason) {
         (self.text, self.tokens, self.reason) = (None, 0, Some(reason));
         self.limit = 0;
@@ -147,7 +154,9 @@ fn repeat(entries: &mut [Entry<'_>], cut: &BlockCut) {
     };
     let limit = usize::try_from(cut.limit).unwrap_or(usize::MAX);
     for entry in entries.iter_mut().filter(is_meant) {
-        if cut.to == 0 {
+        if entry.candidate.is_repeated {
+            entry.note_cut(cut);
+        } else if cut.to == 0 {
             entry.cut(cut.reason);
         } else {
             entry.shorten(limit, cut.reason);

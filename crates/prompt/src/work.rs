@@ -9,7 +9,6 @@ mod item;
 mod trace;
 
 use crate::candidate::{Candidate, Priority};
-use crate::excerpt::Excerpt;
 use crate::visible;
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
@@ -47,21 +46,17 @@ pub enum Work<'a> {
     Kept(Option<&'a str>),
 }
 
-/// Lists the candidates about the agent's work, in the order of the prompt.
-pub(crate) fn candidates<'a>(agent: &'a AgentRecord, work: Work<'a>) -> Vec<Candidate<'a>> {
-    match work {
-        Work::Rows(rows, plan) => of_rows(agent, rows, plan),
-        Work::Kept(Some(text)) => {
-            vec![
-                Candidate::pin(BlockSource::Work, text)
-                    .or_shorter(|tokens| Excerpt::of(text, tokens).render()),
-            ]
-        }
-        Work::Kept(None) => Vec::new(),
-    }
+/// Renders the current item as it is now, for a turn that changed it after its frame was built.
+pub(crate) fn current_item<'a>(
+    agent: &'a AgentRecord,
+    item: &'a WorkItemRecord,
+    plan: &'a PlanFile,
+) -> Candidate<'a> {
+    item::candidate(agent, item, None, plan)
 }
 
-fn of_rows<'a>(
+/// Lists the candidates about the agent's work, in the order of the prompt.
+pub(crate) fn candidates<'a>(
     agent: &'a AgentRecord,
     work: &'a WorkOverview,
     plan: &'a PlanFile,
@@ -170,6 +165,15 @@ fn waits(waits: &[WaitRecord], count: u32) -> Option<Candidate<'_>> {
         Candidate::pin(BlockSource::Waits, text)
             .or_shorter(move |_| format!("{title} {}", names.join(", ")))
     })
+}
+
+/// Shortens rendered waits to their ids and items. The text before the first colon of a line names both.
+pub(crate) fn shorten_waits(text: &str) -> String {
+    let mut lines = text.lines();
+    let title = lines.next().unwrap_or_default();
+    let names = lines.map(|line| line.split_once(':').map_or(line, |(name, _)| name));
+    let lines: Vec<&str> = std::iter::once(title).chain(names).collect();
+    lines.join("\n")
 }
 
 /// Describes a wait and what ends it.

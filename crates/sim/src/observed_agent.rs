@@ -134,7 +134,7 @@ impl ObservedAgent {
         let failures = |agent: &AgentRecord| {
             let turn = agent.open_turn.as_ref()?;
             let tries = (turn.failed_attempts, turn.patience.failed_at);
-            Some((turn.turn_index, tries, turn.closed_to_joining))
+            Some((turn.turn_index, tries, turn.apart.len()))
         };
         // A recorded failure is progress: the host lived to record it.
         if failures(&record) != failures(&self.record) {

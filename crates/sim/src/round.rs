@@ -52,12 +52,13 @@ impl World {
         let Some(rows) = self.check_readable(&record.agent_id, read)?.flatten() else {
             return Ok(None);
         };
-        let closed = rows.turn.closed_to_joining;
+        let turn = rows.turn.clone();
         let known = self.model.agent(&record.agent_id);
         let outstanding = known.map(|known| &known.outstanding);
-        let waiting = outstanding
-            .filter(|_| !closed)
-            .map_or(0, |all| all.interjections.len() + all.held.len());
+        let waiting = outstanding.map_or(0, |all| {
+            let seqs = all.interjections.iter().chain(&all.held);
+            seqs.filter(|seq| !turn.keeps_apart(**seq)).count()
+        });
         let plan = rows.item.as_ref().map_or(PlanFile::Known, |item| {
             work_answer::plan_look(item, self.tool_world.plan(&item.id).cloned())
         });
@@ -70,8 +71,8 @@ impl World {
             );
         };
         ensure(
-            request.queued.len() == waiting.min(limits::JOINING_PER_ROUND),
-            "a message that may join a turn is shown to its model",
+            request.queued.len() + request.apart.len() == waiting.min(limits::JOINING_PER_ROUND),
+            "a message that may join a turn is shown to its model, unless it is too long",
             || format!("{} of {waiting}", request.queued.len()),
         )?;
         Ok(Some(request))

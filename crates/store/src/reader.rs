@@ -166,9 +166,21 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn joining(&self, no: AgentNo, held: &[MessageSeq]) -> Result<Vec<QueueEntry>, Error> {
+        self.joining_except(no, held, |_| false)
+    }
+
+    /// Lists the same without the messages that do not join the turn.
+    pub(crate) fn joining_except(
+        &self,
+        no: AgentNo,
+        held: &[MessageSeq],
+        is_apart: impl Fn(MessageSeq) -> bool,
+    ) -> Result<Vec<QueueEntry>, Error> {
         let mut joining = JoiningMessages::default();
-        interjections::each(self.conn, no, |entry| joining.take(entry))?;
-        for seq in held {
+        interjections::each(self.conn, no, |entry| {
+            is_apart(entry.seq) || joining.take(entry)
+        })?;
+        for seq in held.iter().filter(|seq| !is_apart(**seq)) {
             if joining.is_full() {
                 break;
             }

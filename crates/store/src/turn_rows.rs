@@ -11,7 +11,7 @@ use crate::{agents, log, work_rows};
 use holon_domain::agent::AgentRecord;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
-use holon_domain::prompt_plan::{BlockCut, first_turn_shown};
+use holon_domain::prompt_plan::{BlockCut, PartLength, first_turn_shown};
 use holon_domain::provider::StoredLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus};
 use holon_domain::task::TaskRecord;
@@ -30,8 +30,12 @@ pub struct FrameTexts {
     pub agent_scoped: String,
     /// Facts about the agent; absent in frames of earlier builds.
     pub surroundings: Option<String>,
+    /// Parts of `agent_scoped`; empty in frames of earlier builds.
+    pub agent_parts: Vec<PartLength>,
     /// The agent's work as shown in the first request; absent if it showed none.
     pub work: Option<String>,
+    /// Parts of `work`; empty in frames of earlier builds.
+    pub work_parts: Vec<PartLength>,
     /// Parts that the first request did not show whole.
     pub cuts: Vec<BlockCut>,
     /// Estimated tokens by which it exceeded its budget.
@@ -237,7 +241,7 @@ fn joining(
     if turn.closed_to_joining {
         return Ok(Vec::new());
     }
-    reader.joining(no, &agent.held)
+    reader.joining_except(no, &agent.held, |seq| turn.keeps_apart(seq))
 }
 
 pub(crate) fn frame_texts(
@@ -258,7 +262,9 @@ pub(crate) fn frame_texts(
         stable,
         agent_scoped,
         surroundings,
+        agent_parts: frame.agent_parts.clone(),
         work: frame.work.clone(),
+        work_parts: frame.work_parts.clone(),
         cuts: frame.cuts.clone(),
         over_tokens: frame.over_tokens,
     }))
@@ -302,14 +308,17 @@ fn round_of(
 }
 
 pub(crate) fn task(reader: &Reader<'_>, id: &AgentId, task: &TaskId) -> Result<TaskLook, Error> {
-    let Some((no, _)) = agents::read_unless_aside(reader.conn(), id)? else {
+    let Some((no, agent)) = agents::read_unless_aside(reader.conn(), id)? else {
         return Ok(TaskLook {
             task: None,
             interrupted: false,
         });
     };
+    let turn = agent.open_turn.as_ref();
+    let apart = turn.map_or(0, |turn| turn.apart.len());
+    let waiting = usize::try_from(reader.queue_lengths(no)?.interjections).unwrap_or(usize::MAX);
     Ok(TaskLook {
-        interrupted: reader.queue_lengths(no)?.interjections > 0,
+        interrupted: waiting > apart,
         task: reader.task(no, task)?,
     })
 }

@@ -3,6 +3,10 @@
 //! Owns the rendering and its bounds. A receipt depends on the stored envelope alone, so the same envelope gives the
 //! same text on every later request. Characters that a person does not see are written out, wherever they come from.
 
+mod short;
+
+pub use short::short_receipt;
+
 use crate::tool::{
     apply_patch, exec_command, exec_command_batch, task_input, task_list, task_output,
 };

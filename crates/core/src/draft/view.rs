@@ -12,7 +12,7 @@ use holon_domain::effect::{Effect, EffectId};
 use holon_domain::needs::Part;
 use holon_domain::queue::{QueueEntry, QueuedPrompt};
 use holon_domain::task::TaskRecord;
-use holon_domain::turn::LogSeq;
+use holon_domain::turn::{LogSeq, OpenTurn};
 
 impl Draft<'_> {
     /// Returns the head of the queue.
@@ -26,10 +26,14 @@ impl Draft<'_> {
         }
     }
 
-    /// Returns true if an operator's message waits to join the turn.
-    pub(crate) fn operator_interjects(&self) -> bool {
+    /// Returns true if an operator's message waits to join the turn. Those that get a turn of their own do not.
+    pub(crate) fn operator_interjects(&self, turn: &OpenTurn) -> bool {
+        if turn.closed_to_joining {
+            return false;
+        }
+        let apart = turn.apart.iter().filter(|apart| apart.operator).count();
         match &self.queue.operators {
-            Part::Loaded(count) => *count > 0,
+            Part::Loaded(count) => usize::try_from(*count).is_ok_and(|count| count > apart),
             Part::Missing => {
                 self.missing.borrow_mut().operators = true;
                 false

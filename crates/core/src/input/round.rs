@@ -82,7 +82,11 @@ pub struct RoundAnswer {
     pub usage: TokenUsage,
     /// Queued messages that the request contained. The commit of the answer consumes them.
     pub interjected: Vec<QueueEntry>,
-    /// Point of the turn at which they joined.
+    /// Operator messages that are too long to join this turn. They stay queued and get turns of their own.
+    pub apart: Vec<QueueEntry>,
+    /// Estimated tokens of the request; 0 if unknown.
+    pub request_tokens: u64,
+    /// Point of the turn at which the messages of `interjected` joined.
     pub boundary: InterjectionBoundary,
     pub frame: FrameRecord,
     /// Work items that the request showed, on the turn's first round only. Showing an item consumes its due recheck.
@@ -91,6 +95,8 @@ pub struct RoundAnswer {
     pub plan: Option<(WorkItemId, PlanArtifact)>,
     /// Reminder to update the current work item that this request was the first to hold; `None` if none was due.
     pub reminder: Option<StaleReminder>,
+    /// Text of that reminder. The log keeps it, so that later requests repeat it. Absent if the request held none.
+    pub reminder_text: Option<String>,
     /// Compaction that this request was the first to have; `None` if it had none or only that of the log.
     pub compaction: Option<Compaction>,
     /// Texts that the frame refers to, by hash. Sent on the turn's first round only.

@@ -28,7 +28,7 @@ pub(super) fn ask_chain_again(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     let asked = asked
         .iter()
         .filter_map(|attempt| ModelRef::parse(&attempt.model_ref).ok());
-    for model in asked.chain(turn.model.take()).chain(turn.fallbacks) {
+    for model in asked.chain(turn.model.clone()).chain(turn.fallbacks) {
         if !chain.contains(&model) {
             chain.push(model);
         }
@@ -39,7 +39,7 @@ pub(super) fn ask_chain_again(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     restore_options(draft, &mut turn, first.as_ref());
     turn.requested_model
         .take_if(|model| Some(&*model) == first.as_ref());
-    turn.model = first;
+    set_model(&mut turn, first);
     ask(draft, turn);
 }
 
@@ -69,7 +69,8 @@ pub(super) fn ask_from_first(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     turn.fallbacks.truncate(limits::FALLBACKS);
     turn.reasoning_effort = draft.agent.reasoning_effort;
     turn.thinking_tokens = draft.agent.thinking_tokens;
-    (turn.model, turn.requested_model) = (model, None);
+    set_model(&mut turn, model);
+    turn.requested_model = None;
     ask(draft, turn);
 }
 
@@ -78,11 +79,20 @@ pub(super) fn switch_model(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option
     if turn.model == model {
         return;
     }
-    let before = std::mem::replace(&mut turn.model, model);
+    let before = turn.model.clone();
+    set_model(turn, model);
     if turn.requested_model.is_none() {
         turn.requested_model = before;
     } else if turn.requested_model == turn.model {
         turn.requested_model = None;
     }
     turn.tries = count_attempts(&draft.attempts(), &turn.model_ref());
+}
+
+/// Sets the model of the turn. A size that another model answered says nothing about this one.
+fn set_model(turn: &mut OpenTurn, model: Option<ModelRef>) {
+    if turn.model != model {
+        turn.answered_tokens = 0;
+    }
+    turn.model = model;
 }

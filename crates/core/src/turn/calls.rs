@@ -58,7 +58,7 @@ pub(super) fn run_calls(
                 };
                 return end::end(draft, &turn, Ending::slept(round, rest));
             }
-            Ok(Intent::WaitFor(new)) if alone && is_answered_already(draft, new) => {
+            Ok(Intent::WaitFor(new)) if alone && is_answered_already(draft, &turn, new) => {
                 CallRoute::Settled(ToolEnvelope::failure(&call.name, operator_has_written()))
             }
             Ok(Intent::WaitFor(new)) if alone => {
@@ -103,8 +103,8 @@ pub(super) fn run_calls(
 
 /// Returns true if a wait for the operator would begin although a message of theirs is queued. The message was admitted
 /// before the wait, so it would not end it.
-fn is_answered_already(draft: &Draft<'_>, new: &NewWait) -> bool {
-    new.wake_on.contains(&WakeCondition::Operator) && draft.operator_interjects()
+fn is_answered_already(draft: &Draft<'_>, turn: &OpenTurn, new: &NewWait) -> bool {
+    new.wake_on.contains(&WakeCondition::Operator) && draft.operator_interjects(turn)
 }
 
 fn operator_has_written() -> ToolError {

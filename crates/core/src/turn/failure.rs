@@ -16,6 +16,7 @@ use holon_domain::event::{
 };
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::{AskedServer, LearnedLimits};
+use holon_domain::queue::QueueEntry;
 use holon_domain::timer::DueAction;
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, PromptCeiling, ResumeMark, TerminalReason};
 use holon_domain::{limits, text};
@@ -66,7 +67,7 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
     };
     keep(draft, &mut turn, record);
     if failure.kind == ModelFailureKind::ContextLengthExceeded {
-        lower_ceiling(&mut turn, failed.request_tokens);
+        lower_ceiling(&mut turn, failed);
     }
     // A prompt waits from the time its model was asked. The host is alive to record this, so earlier resumptions no
     // longer count.
@@ -85,14 +86,24 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
     Reply::Done
 }
 
-/// Bounds the prompts of the rest of the turn by three quarters of the one that was refused. The estimate may be far
-/// from the provider's own count, so the refused size is all that is known for sure.
-fn lower_ceiling(turn: &mut OpenTurn, refused_tokens: u64) {
-    let known = turn
-        .prompt_ceiling
-        .map_or(u64::MAX, |ceiling| ceiling.tokens);
+/// Bounds the prompts of the turn after one was refused: by three quarters of its size, or of the window that the
+/// refusal named, and by the size that the model answered last. The request is repeated once only, so the repetition
+/// takes no risk; answers raise the bound again.
+fn lower_ceiling(turn: &mut OpenTurn, failed: &FailedAttempt) {
+    let window = failed.failure.learned;
+    let window = window.and_then(|limits| limits.context_window_tokens);
+    let window = window.map_or(u64::MAX, u64::from);
+    let most = failed.request_tokens.min(window) / 4 * 3;
+    let answered = match turn.answered_tokens {
+        0 => u64::MAX,
+        tokens => tokens,
+    };
+    let (known, known_most) = turn.prompt_ceiling.map_or((u64::MAX, u64::MAX), |ceiling| {
+        (ceiling.tokens, ceiling.most.max(ceiling.tokens))
+    });
     turn.prompt_ceiling = Some(PromptCeiling {
-        tokens: known.min(refused_tokens / 4 * 3),
+        tokens: known.min(most).min(answered),
+        most: known_most.min(most),
         round: turn.rounds + 1,
     });
 }
@@ -183,21 +194,27 @@ fn as_refusal(draft: &Draft<'_>, failure: &ModelFailure) -> ModelFailure {
 }
 
 /// Returns true if a refused request can be repeated without the messages that had joined it.
-const fn may_drop_interjected(turn: &OpenTurn, failed: &FailedAttempt) -> bool {
-    !turn.closed_to_joining && !failed.interjected.is_empty()
+fn may_drop_interjected(turn: &OpenTurn, failed: &FailedAttempt) -> bool {
+    let is_apart = |entry: &QueueEntry| turn.keeps_apart(entry.seq);
+    !failed.interjected.iter().all(is_apart)
 }
 
-/// Handles a request that no model accepts. It is repeated once without the messages that had joined it, which get
-/// turns of their own; without such messages the turn fails.
+/// Handles a request that no model accepts. It is repeated without the messages that had joined it, which get turns of
+/// their own; later messages may join. Without such messages the turn fails.
 fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedAttempt) {
     if !may_drop_interjected(&turn, failed) {
         return fail_turn(draft, &turn, &as_refusal(draft, &failed.failure));
     }
-    turn.closed_to_joining = true;
-    for entry in &failed.interjected {
-        draft.queue_held(entry);
-    }
+    set_apart(draft, &mut turn, &failed.interjected);
     ask_chain_again(draft, turn);
+}
+
+/// Excludes messages from joining the turn. They are queued and get turns of their own.
+pub(super) fn set_apart(draft: &mut Draft<'_>, turn: &mut OpenTurn, entries: &[QueueEntry]) {
+    for entry in entries {
+        draft.queue_held(entry);
+        turn.set_apart(entry);
+    }
 }
 
 /// Returns the position of a local model among the fallbacks.

@@ -6,7 +6,7 @@ use super::call_results;
 use super::calls::{next_round, run_calls};
 use super::end;
 use super::ending::Ending;
-use super::failure::{awaited_answer, learn};
+use super::failure::{awaited_answer, learn, set_apart};
 use super::invalid_rounds;
 use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
@@ -28,6 +28,7 @@ use holon_domain::prompt_plan::CutReason;
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Speech};
+use holon_domain::work_item::StaleReminder;
 use holon_domain::{limits, text};
 use std::sync::Arc;
 
@@ -47,6 +48,9 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     record_frame(draft, &turn, answer);
     record_compaction(draft, &turn, answer);
     work::handle_answered_request(draft, &mut turn, answer);
+    record_reminder(draft, &turn, answer);
+    note_size(&mut turn, answer.request_tokens);
+    set_apart(draft, &mut turn, &answer.apart);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
     let tries = close_tries(draft, &mut turn, answer.timing);
     add_usage(draft, &mut turn, answer.usage);
@@ -110,7 +114,7 @@ fn continue_turn(
     }
     // An operator's message joins before the turn ends. The result of a task waits for a turn of its own, because this
     // answer is owed to an operator.
-    if !bound_reached && !turn.closed_to_joining && draft.operator_interjects() {
+    if !bound_reached && draft.operator_interjects(&turn) {
         return next_round(draft, turn);
     }
     if stop == StopReason::ContentFilter && turn.delivery.is_none() {
@@ -254,6 +258,27 @@ fn record_compaction(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswe
     ));
     if let Some(recap) = recap {
         draft.log(turn.turn_index, LogEntry::Recap(recap.clone()));
+    }
+}
+
+/// Writes the reminder that the answered request was the first to have. It stood before the messages that joined.
+fn record_reminder(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
+    if let Some(text) = &answer.reminder_text {
+        draft.log(
+            turn.turn_index,
+            LogEntry::ContinuationPrompt {
+                text: text.clone(),
+                reason: StaleReminder::LOG_REASON.to_owned(),
+            },
+        );
+    }
+}
+
+/// Notes the size of a request that the model took.
+fn note_size(turn: &mut OpenTurn, request_tokens: u64) {
+    turn.answered_tokens = request_tokens;
+    if let Some(ceiling) = &mut turn.prompt_ceiling {
+        ceiling.raise(request_tokens);
     }
 }
 

@@ -127,6 +127,10 @@ pub(crate) struct ModelAnswer {
     pub(crate) stop: StopReason,
     /// Queued messages that its request contained.
     pub(crate) interjected: Vec<QueueEntry>,
+    /// Queued messages that were too long to join.
+    pub(crate) apart: Vec<QueueEntry>,
+    /// Estimated size of its request.
+    pub(crate) request_tokens: u64,
     /// Work items that its request showed.
     pub(crate) shown: Vec<WorkItemId>,
     /// Changed plan file that its request found.
@@ -144,6 +148,8 @@ impl ModelAnswer {
             calls: Vec::new(),
             stop: StopReason::EndTurn,
             interjected: Vec::new(),
+            apart: Vec::new(),
+            request_tokens: 0,
             shown: Vec::new(),
             plan: None,
             reminder: None,
@@ -195,6 +201,8 @@ impl ModelAnswer {
             usage: TokenUsage::new(10, 2),
             intents: Arc::new(self.calls.into_iter().map(|(_, intent)| intent).collect()),
             interjected: self.interjected,
+            apart: self.apart,
+            request_tokens: self.request_tokens,
             boundary: InterjectionBoundary::AfterProviderRound,
             frame: FrameRecord {
                 prompt_cache_key: "key".to_owned(),
@@ -205,6 +213,11 @@ impl ModelAnswer {
             },
             shown_items: self.shown,
             plan: self.plan,
+            reminder_text: self
+                .reminder
+                .as_ref()
+                .filter(|reminder| !reminder.skipped)
+                .map(|_| "Mind the item.".to_owned()),
             reminder: self.reminder,
             compaction: self.compaction,
             kept: vec![("s".to_owned(), "stable words".to_owned())],

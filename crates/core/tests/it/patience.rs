@@ -14,9 +14,10 @@ use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{ActionCode, BriefKind, BriefRow};
 use holon_domain::closure::WaitingReason;
 use holon_domain::event::{Event, SuspensionEnd};
+use holon_domain::limits;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind};
-use holon_domain::queue::QueueStatus;
+use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::turn::{OpenTurn, Phase, SuspensionReason, TerminalReason};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -47,14 +48,16 @@ fn is_suspended(world: &World) -> bool {
     turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. }))
 }
 
+/// Returns the messages that the next request contains.
+fn joining(world: &World) -> Vec<QueueEntry> {
+    let may_join = |entry: &QueueEntry| !turn(world).keeps_apart(entry.seq);
+    world.interjections().into_iter().filter(may_join).collect()
+}
+
 fn fail(world: &mut World, kind: ModelFailureKind) {
     let stamp = world.stamp().expect("a model is asked");
     let timing = make::timing(world.now);
-    let interjected = if turn(world).closed_to_joining {
-        Vec::new()
-    } else {
-        world.interjections()
-    };
+    let interjected = joining(world);
     world.send(Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
@@ -326,7 +329,7 @@ fn a_refused_request_is_asked_once_more_without_what_had_joined_it() {
     let interjected = world.interjections();
     fail(&mut world, ModelFailureKind::InvalidRequest);
     fail(&mut world, ModelFailureKind::InvalidRequest);
-    assert!(turn(&world).closed_to_joining);
+    assert_eq!(turn(&world).apart.len(), 1);
     assert_eq!(turn(&world).model_ref(), "a/1");
     world.send(ModelAnswer::words("the first answer").to(&world));
     let first = world.briefs.last().expect("an outcome");
@@ -498,18 +501,80 @@ fn a_message_that_one_model_refuses_does_not_hold_up_a_turn_whose_other_model_is
     let mut world = asked();
     world.send(make::admit(make::prompt(Priority::Interject)));
     fail(&mut world, ModelFailureKind::InvalidRequest);
-    while turn(&world).model_ref() == "b/1" && !turn(&world).closed_to_joining {
+    while turn(&world).model_ref() == "b/1" && turn(&world).apart.is_empty() {
         match world.stamp() {
             Some(_) => fail(&mut world, ModelFailureKind::ServerError),
             None => drop(world.let_due_come()),
         }
     }
-    assert!(turn(&world).closed_to_joining);
+    assert_eq!(turn(&world).apart.len(), 1);
     world.send(ModelAnswer::words("the first").to(&world));
     assert_eq!(
         world.briefs.last().map(|brief| brief.settles.len()),
         Some(1)
     );
+}
+
+#[test]
+fn a_message_joins_a_turn_from_which_an_earlier_one_was_set_apart() {
+    let mut world = asked();
+    world.send(make::admit(make::prompt(Priority::Interject)));
+    let refused = joining(&world);
+    fail(&mut world, ModelFailureKind::InvalidRequest);
+    fail(&mut world, ModelFailureKind::InvalidRequest);
+    assert!(joining(&world).is_empty());
+    world.send(ModelAnswer::calls(vec![make::agent_get()]).to(&world));
+    world.send(make::admit(make::prompt(Priority::Interject)));
+    let later = joining(&world);
+    assert_eq!(later.len(), 1, "a message that came later");
+    world.send(ModelAnswer::words("one moment").to(&world));
+    assert_eq!(world.ended_as(), None, "the turn goes on for it");
+    world.send(ModelAnswer::words("both").after(later).to(&world));
+    let settled = world.briefs.last().map(|brief| brief.settles.len());
+    assert_eq!(settled, Some(2), "the refused one is not among them");
+    assert_eq!(
+        Some(&turn(&world).message_id),
+        refused.first().map(|entry| &entry.envelope.id),
+        "it gets a turn of its own"
+    );
+}
+
+#[test]
+fn a_message_that_is_too_long_to_join_does_not_hold_up_the_end_of_the_turn() {
+    let mut world = asked();
+    world.send(make::admit(make::prompt(Priority::Interject)));
+    let long = joining(&world);
+    let answer = ModelAnswer {
+        apart: long.clone(),
+        ..ModelAnswer::words("here")
+    };
+    world.send(answer.to(&world));
+    assert_eq!(
+        world.briefs.last().map(|brief| brief.settles.len()),
+        Some(1)
+    );
+    assert_eq!(
+        Some(&turn(&world).message_id),
+        long.first().map(|entry| &entry.envelope.id)
+    );
+}
+
+#[test]
+fn a_turn_from_which_very_many_messages_were_set_apart_takes_no_more() {
+    let mut world = asked();
+    for _ in 0..=limits::APART_MESSAGES {
+        world.send(make::admit(make::prompt(Priority::Interject)));
+    }
+    let apart = world.interjections();
+    let answer = ModelAnswer {
+        apart,
+        ..ModelAnswer::calls(vec![make::agent_get()])
+    };
+    world.send(answer.to(&world));
+    assert_eq!(turn(&world).apart.len(), limits::APART_MESSAGES);
+    assert!(turn(&world).closed_to_joining);
+    world.send(ModelAnswer::words("here").to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use holon_domain::event::Event;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind};
+use holon_domain::provider::{LearnedLimits, LimitSource};
 use holon_domain::turn::{TerminalKind, TerminalReason};
 
 #[test]
@@ -96,6 +97,59 @@ fn a_prompt_that_does_not_fit_is_compacted_once_in_each_round_and_then_fails() {
         Some(TerminalReason::ContextLengthExceeded)
     );
     assert!(world.due.is_empty() && world.effects.is_empty());
+}
+
+#[test]
+fn a_refused_prompt_is_repeated_within_what_was_answered_and_what_the_refusal_named() {
+    let refuse = |world: &mut World, request_tokens, window: Option<u32>| {
+        let mut failure = ModelFailure::new(ModelFailureKind::ContextLengthExceeded, "too long");
+        failure.learned = window.map(|tokens| LearnedLimits::window(tokens, LimitSource::Refusal));
+        world.send(Input::AttemptFailed {
+            stamp: world.stamp().expect("a model is asked"),
+            attempt: Box::new(FailedAttempt {
+                failure,
+                timing: make::timing(world.now),
+                server: Default::default(),
+                interjected: Vec::new(),
+                request_tokens,
+            }),
+        });
+        let turn = world.agent.open_turn.as_ref().expect("a turn");
+        let tokens = turn.prompt_ceiling.expect("a ceiling").tokens;
+        world.let_due_come();
+        tokens
+    };
+    let answer = |world: &mut World, request_tokens| {
+        let answer = ModelAnswer {
+            request_tokens,
+            ..ModelAnswer::calls(vec![make::agent_get()])
+        };
+        world.send(answer.to(world));
+        let turn = world.agent.open_turn.as_ref().expect("a turn");
+        turn.prompt_ceiling.map(|ceiling| ceiling.tokens)
+    };
+    let mut world = states::calling_model();
+    assert_eq!(
+        refuse(&mut world, 100_000, Some(16_000)),
+        12_000,
+        "the window"
+    );
+
+    let mut world = states::calling_model();
+    assert_eq!(answer(&mut world, 6_000), None);
+    assert_eq!(refuse(&mut world, 100_000, None), 6_000, "the last answer");
+    assert_eq!(answer(&mut world, 5_900), Some(7_375), "answers raise it");
+    assert_eq!(answer(&mut world, 7_300), Some(9_125));
+    assert_eq!(
+        refuse(&mut world, 9_100, None),
+        6_825,
+        "and refusals lower it"
+    );
+    assert_eq!(
+        answer(&mut world, 6_800),
+        Some(6_825),
+        "for the rest of the turn"
+    );
 }
 
 #[test]

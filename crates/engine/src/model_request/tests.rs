@@ -12,7 +12,9 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::guidance::Guidance;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReason};
-use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
+use holon_domain::provider::{
+    LearnedLimits, LimitSource, ModelPolicy, PolicySource, ReasoningPolicy,
+};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
@@ -207,18 +209,9 @@ fn the_ten_thousandth_message_is_as_much_work_as_the_hundredth() {
     assert_eq!(early, late, "steps of SQLite's machine per message");
 }
 
-#[test]
-fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer() {
-    let policy = |per_mille: i64| ModelPolicy {
-        source: PolicySource::ConfigOverride,
-        token_ratio: TokenRatio::try_from(per_mille).unwrap(),
-        ..POLICY
-    };
-    let usual = super::prompt_budget(policy(1_000));
-    assert_eq!(usual, 32_000 * 9 / 10 - 4_096);
-    assert_eq!(super::prompt_budget(policy(2_000)), usual / 2);
-    assert_eq!(super::prompt_budget(policy(500)), usual * 2);
-    let request = holon_domain::model::ModelRequest {
+/// A request whose conversation holds these words alone.
+fn request_of(words: String) -> holon_domain::model::ModelRequest {
+    holon_domain::model::ModelRequest {
         model: ModelRef::parse("test/model").unwrap(),
         round: 1,
         frame: holon_domain::model::PromptFrame {
@@ -233,15 +226,27 @@ fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer()
                 compression_epoch: 0,
             },
         },
-        conversation: vec![holon_domain::model::ConversationItem::User {
-            text: " word".repeat(20_000),
-        }],
+        conversation: vec![holon_domain::model::ConversationItem::User { text: words }],
         tools: holon_domain::tool_set::ToolSet::default(),
         max_output_tokens: 16_000,
         reasoning_effort: None,
         reasoning: ReasoningPolicy::NONE,
         prior_rounds: 0,
+    }
+}
+
+#[test]
+fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer() {
+    let policy = |per_mille: i64| ModelPolicy {
+        source: PolicySource::ConfigOverride,
+        token_ratio: TokenRatio::try_from(per_mille).unwrap(),
+        ..POLICY
     };
+    let usual = super::prompt_budget(policy(1_000));
+    assert_eq!(usual, 32_000 * 9 / 10 - 4_096);
+    assert_eq!(super::prompt_budget(policy(2_000)), usual / 2);
+    assert_eq!(super::prompt_budget(policy(500)), usual * 2);
+    let request = request_of(" word".repeat(20_000));
     let estimated = request.estimated_tokens();
     let wide = |per_mille| ModelPolicy {
         max_output_tokens: 16_000,
@@ -253,4 +258,60 @@ fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer()
         super::output_room(&request, wide(1_200)),
         left(estimated * 12 / 10)
     );
+}
+
+#[test]
+fn a_long_input_leaves_half_of_an_assumed_window_to_the_conversation() {
+    let request = request_of(" word".repeat(40_000));
+    let room = |is_assumed| {
+        let budget = super::PromptBudget {
+            tokens: 24_000,
+            is_assumed,
+        };
+        super::conversation_room(&request, budget)
+    };
+    assert_eq!((room(true), room(false)), (12_000, 3_000));
+}
+
+#[test]
+fn an_answer_beyond_the_assumed_window_widens_it_and_leaves_it_assumed() {
+    let request = request_of(" word".repeat(40_000));
+    let estimated = request.estimated_tokens();
+    let learn = |policy, learned, input_tokens| {
+        let usage = TokenUsage::new(input_tokens, 100);
+        super::lesson(learned, policy, &request, usage).and_then(|new| new.context_window_tokens)
+    };
+    let none = LearnedLimits::default();
+    let took = u32::try_from(estimated + 100).unwrap();
+    assert_eq!(learn(POLICY, none, estimated), Some(took));
+    let learned = LearnedLimits::window(took, LimitSource::Answer);
+    let wider = POLICY.with(learned);
+    assert_eq!(
+        (wider.context_window_tokens, wider.source),
+        (took, PolicySource::UnknownFallback)
+    );
+    assert_eq!(learn(wider, learned, estimated), None, "nothing new");
+    let set = ModelPolicy {
+        source: PolicySource::ConfigOverride,
+        ..POLICY
+    };
+    assert_eq!(learn(set, none, estimated), None, "the settings win");
+}
+
+#[test]
+fn a_request_is_held_against_the_window_as_its_provider_counts() {
+    let policy = |per_mille: i64| ModelPolicy {
+        source: PolicySource::BuiltInCatalog,
+        token_ratio: TokenRatio::try_from(per_mille).unwrap(),
+        ..POLICY
+    };
+    assert_eq!(super::over_window(policy(1_000), 50_000), Some(50_000));
+    assert_eq!(
+        super::over_window(policy(1_000), 33_000),
+        None,
+        "it may fit"
+    );
+    assert_eq!(super::over_window(policy(500), 50_000), None);
+    assert_eq!(super::over_window(policy(2_000), 20_000), Some(40_000));
+    assert_eq!(super::over_window(POLICY, 90_000), None, "nobody knows it");
 }

@@ -1,6 +1,9 @@
 //! Keeps the logs of open turns between their rounds, so that a round of a long turn reads only what is new.
 //!
-//! A log that is not kept is read again, so losing one costs time and nothing else.
+//! A log that is not kept is read again, so losing one costs time and nothing else. Of a log that exceeds the bound, the
+//! rounds that a recap stands for are kept in short.
+
+mod folded;
 
 use super::Shell;
 use holon_domain::AgentId;
@@ -28,6 +31,11 @@ impl TurnLogs {
 
     /// Keeps the log of an agent's open turn. The logs that were not used for longest give way.
     fn keep(&self, agent_id: AgentId, log: TurnLog) {
+        let log = if log.bytes > KEPT_BYTES {
+            folded::shorten(log)
+        } else {
+            log
+        };
         if !(LEAST_BYTES..=KEPT_BYTES).contains(&log.bytes) {
             return;
         }

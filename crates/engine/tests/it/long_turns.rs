@@ -4,12 +4,14 @@ use crate::house::{House, agent, briefs, create, interject, prompt};
 use holon_domain::model::{ConversationItem, ModelFailureKind, ModelRequest};
 use holon_domain::turn::TerminalReason;
 use holon_testkit::ports::{failure, says, says_and_calls};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const ASKED: &str = "Migrate every module, one after the other.";
 /// Tokens that the provider of these tests accepts, less than its model is assumed to have.
 const WINDOW: u64 = 15_000;
 
+/// Returns true if the words stand in a message to the model: in the frame, or in the conversation as the runtime's or
+/// the operator's.
 fn is_shown(request: &ModelRequest, words: &str) -> bool {
     let mut blocks = request.frame.context_blocks.iter();
     let said = |item: &ConversationItem| match item {
@@ -19,20 +21,63 @@ fn is_shown(request: &ModelRequest, words: &str) -> bool {
     blocks.any(|block| block.text.contains(words)) || request.conversation.iter().any(said)
 }
 
+/// Returns true if the words stand there, in a result or in a call.
+fn is_known(request: &ModelRequest, words: &str) -> bool {
+    let holds = |item: &ConversationItem| match item {
+        ConversationItem::ToolResult { content, .. } => content.contains(words),
+        ConversationItem::Assistant { blocks, .. } => format!("{blocks:?}").contains(words),
+        ConversationItem::User { .. } => false,
+    };
+    is_shown(request, words) || request.conversation.iter().any(holds)
+}
+
+/// Returns the id of the item that the last result names.
+fn made_item(request: &ModelRequest) -> String {
+    let results = crate::talk::results(request);
+    let result: Value = serde_json::from_str(results.last().expect("a result")).expect("JSON");
+    let id = result["result"]["work_item"]["id"].as_str();
+    id.expect("an id").to_owned()
+}
+
 async fn last_end(house: &House) -> TerminalReason {
     let agent = house.record(&agent("main")).await.expect("an agent");
     agent.last_turn.expect("a turn that ended").reason
 }
 
-/// Plays a turn of this many rounds on a provider that refuses long requests; returns the number of refusals. The host
-/// crashes after every `crash_every` rounds.
+/// Words of the plan and of the checklist before and after its change.
+const PLANNED: &str = "Carry the ledger over first.";
+const STEPS: [&str; 2] = ["move the parsers", "move the printers"];
+
+/// The calls that plan the work in the first rounds, and change it later.
+fn work_call(answered: u32, change_at: u32, item: &str) -> Option<(&'static str, Value)> {
+    let todo = |text: &str| json!([{ "text": text, "state": "pending" }]);
+    match answered {
+        1 => Some((
+            "CreateWorkItem",
+            json!({
+                "objective": "Migrate the modules", "plan": PLANNED, "plan_status": "ready",
+                "todo_list": todo(STEPS[0]),
+            }),
+        )),
+        2 => Some(("PickWorkItem", json!({ "work_item_id": item }))),
+        round if round == change_at => Some((
+            "UpdateWorkItem",
+            json!({ "work_item_id": item, "todo_list": todo(STEPS[1]) }),
+        )),
+        _ => None,
+    }
+}
+
+/// Plays a turn of this many rounds on a provider that refuses long requests; returns the number of refusals. The turn
+/// makes a work item, takes it and changes it once. The host crashes after every `crash_every` rounds.
 async fn play(rounds: u32, crash_every: u32) -> u32 {
     let mut house = House::new();
     let mut host = house.start().await;
     create(&host, "main").await;
     prompt(&host, "main", ASKED).await;
     let (mut answered, mut refused) = (0, 0);
-    let mut interjected = false;
+    let (mut interjected, mut item) = (false, String::new());
+    let change_at = rounds / 3;
     while answered < rounds {
         let call = house.model.next().await;
         assert!(is_shown(&call.request, ASKED), "round {answered}");
@@ -40,12 +85,28 @@ async fn play(rounds: u32, crash_every: u32) -> u32 {
             !interjected || is_shown(&call.request, "Skip the tests."),
             "round {answered}"
         );
+        if answered > 2 {
+            let step = STEPS[usize::from(answered >= change_at)];
+            for words in ["Migrate the modules", PLANNED, step] {
+                assert!(
+                    is_known(&call.request, words),
+                    "{words} in round {answered}"
+                );
+            }
+        }
         if call.request.estimated_tokens() > WINDOW {
             refused += 1;
             call.answer(Err(failure(ModelFailureKind::ContextLengthExceeded)));
             continue;
         }
+        if answered == 1 {
+            item = made_item(&call.request);
+        }
         answered += 1;
+        if let Some(about_work) = work_call(answered, change_at, &item) {
+            call.answer(says_and_calls("planning", &[about_work]));
+            continue;
+        }
         call.answer(says_and_calls(
             "next module",
             &[(
@@ -87,7 +148,7 @@ async fn a_turn_of_two_hundred_rounds_ends_well_on_a_provider_with_a_small_windo
 
 #[tokio::test]
 async fn a_long_turn_goes_on_with_its_recaps_after_each_crash() {
-    let refused = play(60, 7).await;
+    let refused = play(200, 9).await;
     assert!(
         (1..=3).contains(&refused),
         "{refused} requests were refused"
@@ -109,4 +170,35 @@ async fn a_request_that_is_refused_twice_for_its_length_ends_the_turn() {
         last_end(&house).await,
         TerminalReason::ContextLengthExceeded
     );
+}
+
+#[tokio::test]
+async fn a_long_paste_gets_a_turn_of_its_own_and_a_short_order_still_joins() {
+    let house = House::new();
+    let host = house.start().await;
+    create(&host, "main").await;
+    prompt(&host, "main", ASKED).await;
+    let call = house.model.next().await;
+    let paste = format!("PASTED {}", "a line of a log\n".repeat(2_600));
+    interject(&host, "main", &paste).await;
+    call.answer(says_and_calls("looking", &[("AgentGet", json!({}))]));
+    let call = house.model.next().await;
+    assert!(!is_shown(&call.request, "PASTED"), "it is too long to join");
+    interject(&host, "main", "Stop, wrong repository.").await;
+    call.answer(says_and_calls("looking", &[("AgentGet", json!({}))]));
+    let call = house.model.next().await;
+    assert!(is_shown(&call.request, "Stop, wrong repository."));
+    assert!(!is_shown(&call.request, "PASTED"));
+    call.answer(says("stopped"));
+    let call = house.model.next().await;
+    let input = &call
+        .request
+        .frame
+        .context_blocks
+        .last()
+        .expect("an input")
+        .text;
+    assert!(input.contains("PASTED"), "it has a turn of its own");
+    call.answer(says("read it"));
+    assert_eq!(briefs(&host, "main", 2).await.len(), 2);
 }

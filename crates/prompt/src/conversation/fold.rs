@@ -2,12 +2,12 @@
 //!
 //! Nothing is folded below the soft limit. Above it, the oldest rounds are folded until the conversation is down to the
 //! target, so that the next rounds extend the request and a provider's cache stays valid. If that is not enough, fewer
-//! rounds stay as they were, and at last the results in them are shortened.
+//! rounds stay as they were, and at last the results in them are shortened. Operator messages do not count: the limits
+//! are shares of the room that they leave, and folding cannot make them shorter.
 
-use super::recap;
-use super::{ConversationInput, Span, tokens_of};
+use super::recap::{self, RecapRoom, RoundNote};
+use super::{ConversationInput, Span, result, tokens_of};
 use holon_domain::compaction::{Compaction, Recap};
-use holon_domain::model::ConversationItem;
 use holon_domain::text;
 
 /// Newest rounds that are shown as they were, and the fewest if room is short. The newest round is always shown: its
@@ -17,32 +17,42 @@ const EXACT_ROUNDS: [usize; 2] = [2, 1];
 const RESULT_BYTES: [usize; 6] = [16_000, 8_000, 4_000, 2_000, 1_000, 500];
 /// Smallest room for recaps, in estimated tokens.
 const MIN_RECAP_TOKENS: usize = 256;
+/// Smallest part of the room that operator messages leave to the rest, as a divisor. Messages that take more were let in
+/// under a larger room; the rest then exceeds the room rather than being folded anew in every round.
+const LEAST_LOOSE_SHARE: usize = 4;
 
 /// Limits of a conversation, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// All that the conversation may take.
+    /// All that the conversation may take beside operator messages.
     room: usize,
     /// Size above which rounds are folded.
     soft: usize,
     /// Size that folding aims at.
     target: usize,
-    /// Largest size of all recaps together. Above it they are written anew as one.
+    /// Largest size of the rounds in all recaps together. Above it they are written anew as one.
     recaps: usize,
+    /// Largest size of the current work item in a recap.
+    item: usize,
 }
 
 impl Limits {
-    const fn of(room: usize) -> Self {
+    fn of(room: usize, pinned: usize) -> Self {
+        let room = room.saturating_sub(pinned).max(room / LEAST_LOOSE_SHARE);
         let quarter = room / 4;
         Self {
             room,
             soft: room - room / 5,
             target: room / 2,
-            recaps: if quarter > MIN_RECAP_TOKENS {
-                quarter
-            } else {
-                MIN_RECAP_TOKENS
-            },
+            recaps: quarter.max(MIN_RECAP_TOKENS),
+            item: RecapRoom::item_share(room),
+        }
+    }
+
+    const fn recap_room(self, rounds: usize) -> RecapRoom {
+        RecapRoom {
+            rounds,
+            item: self.item,
         }
     }
 }
@@ -52,19 +62,27 @@ pub(super) struct Fold<'a> {
     pub(super) recaps: Vec<Recap>,
     /// What stands before the first round, then the rounds that are shown.
     pub(super) spans: Vec<Span<'a>>,
+    /// Tokens of the operator messages among them.
+    pinned: usize,
     /// Absent if nothing changed.
     pub(super) compaction: Option<Compaction>,
 }
 
 impl Fold<'_> {
-    fn tokens(&self) -> usize {
-        total(&self.recaps, &self.spans)
+    /// Returns the size of the conversation.
+    pub(super) fn tokens(&self) -> usize {
+        self.loose_tokens() + self.pinned
+    }
+
+    fn loose_tokens(&self) -> usize {
+        loose_total(&self.recaps, &self.spans)
     }
 }
 
-fn total(recaps: &[Recap], spans: &[Span<'_>]) -> usize {
+/// Returns the size of a conversation without the operator messages.
+fn loose_total(recaps: &[Recap], spans: &[Span<'_>]) -> usize {
     let written: usize = recaps.iter().map(recap_tokens).sum();
-    let shown: usize = spans.iter().map(Span::tokens).sum();
+    let shown: usize = spans.iter().map(|span| span.loose_tokens).sum();
     written + shown
 }
 
@@ -80,18 +98,21 @@ pub(super) fn fold<'a>(
     spans: Vec<Span<'a>>,
     room: usize,
 ) -> Fold<'a> {
-    let limits = Limits::of(room);
-    let before = total(&recaps, &spans);
+    let pinned = spans.iter().map(|span| span.pinned_tokens).sum();
+    let limits = Limits::of(room, pinned);
+    let before = loose_total(&recaps, &spans);
     if before <= limits.soft {
         return Fold {
             recaps,
             spans,
+            pinned,
             compaction: None,
         };
     }
+    let notes = recap::notes(input, &spans);
     let new = EXACT_ROUNDS
         .into_iter()
-        .map(|exact| folded(input, &recaps, &spans, exact, limits))
+        .map(|exact| folded(input, &recaps, &spans, &notes, exact, limits))
         .reduce(|wide, narrow| {
             if wide.tokens <= limits.room {
                 wide
@@ -102,10 +123,11 @@ pub(super) fn fold<'a>(
     let mut fold = Fold {
         recaps,
         spans,
+        pinned,
         compaction: None,
     };
     let recap = new.and_then(|new| fold.apply(new));
-    let shortened_results = fold.shorten_results(limits.room);
+    let shortened_results = fold.shorten_results(input, limits.room);
     if recap.is_none() && !shortened_results {
         return fold;
     }
@@ -113,9 +135,9 @@ pub(super) fn fold<'a>(
     fold.compaction = Some(Compaction {
         recap,
         exact_rounds: fold.exact_rounds(),
-        tokens_before: count(before),
+        tokens_before: count(before + pinned),
         tokens_after: count(fold.tokens()),
-        room_tokens: count(limits.room),
+        room_tokens: count(room),
         shortened_results,
     });
     fold
@@ -125,7 +147,7 @@ pub(super) fn fold<'a>(
 struct FoldPlan {
     /// Absent if there is no round to fold.
     recap: Option<Recap>,
-    /// Size of the conversation after it.
+    /// Size of the conversation after it, without the operator messages.
     tokens: usize,
 }
 
@@ -135,23 +157,25 @@ fn folded(
     input: &ConversationInput<'_>,
     recaps: &[Recap],
     spans: &[Span<'_>],
+    notes: &[RoundNote],
     exact: usize,
     limits: Limits,
 ) -> FoldPlan {
     let covered = recaps.last().map_or(0, |recap| recap.last_round);
-    let before = total(recaps, spans);
-    let shown = spans.iter().filter(|span| span.round > covered);
-    let foldable: Vec<&Span<'_>> = shown.collect();
+    let before = loose_total(recaps, spans);
+    let shown = spans.iter().zip(notes);
+    let shown = shown.filter(|(span, _)| span.round > covered);
+    let foldable: Vec<(&Span<'_>, &RoundNote)> = shown.collect();
     let foldable = foldable
         .get(..foldable.len().saturating_sub(exact))
         .unwrap_or_default();
     let mut tokens = before;
     let mut last_round = None;
-    for span in foldable {
+    for (span, note) in foldable {
         if tokens <= limits.target {
             break;
         }
-        tokens = (tokens + recap::line_tokens(input, span)).saturating_sub(span.tokens());
+        tokens = (tokens + note.tokens).saturating_sub(span.loose_tokens);
         last_round = Some(span.round);
     }
     let Some(last_round) = last_round else {
@@ -162,16 +186,20 @@ fn folded(
     };
     let gone: usize = foldable
         .iter()
-        .filter(|span| span.round <= last_round)
-        .map(|span| span.tokens())
+        .filter(|(span, _)| span.round <= last_round)
+        .map(|(span, _)| span.loose_tokens)
         .sum();
     let written: usize = recaps.iter().map(recap_tokens).sum();
-    let write = |first_round, room| recap::write(input, spans, first_round..=last_round, room);
-    let added = write(covered + 1, limits.recaps);
-    let (recap, kept) = if written + recap_tokens(&added) <= limits.recaps || recaps.is_empty() {
+    let write = |first_round, tokens, kept: &[Recap]| {
+        let room = limits.recap_room(tokens);
+        recap::write(input, notes, first_round..=last_round, room, kept)
+    };
+    let added = write(covered + 1, limits.recaps, recaps);
+    let most = limits.recaps + limits.item;
+    let (recap, kept) = if written + recap_tokens(&added) <= most || recaps.is_empty() {
         (added, written)
     } else {
-        (write(1, limits.recaps / 2), 0)
+        (write(1, limits.recaps / 2, &[]), 0)
     };
     FoldPlan {
         tokens: before - gone - written + kept + recap_tokens(&recap),
@@ -188,7 +216,7 @@ impl Fold<'_> {
         }
         for span in &mut self.spans {
             if span.is_covered(recap.last_round) {
-                span.items.clear();
+                span.fold();
             }
         }
         self.recaps.push(recap.clone());
@@ -196,15 +224,14 @@ impl Fold<'_> {
     }
 
     /// Shortens results until the conversation fits; returns true if one was shortened.
-    fn shorten_results(&mut self, room: usize) -> bool {
+    fn shorten_results(&mut self, input: &ConversationInput<'_>, room: usize) -> bool {
         let mut shortened = false;
         for bytes in RESULT_BYTES {
-            if self.tokens() <= room {
+            if self.loose_tokens() <= room {
                 break;
             }
-            let items = self.spans.iter_mut().flat_map(|span| &mut span.items);
-            for item in items {
-                shortened |= shorten(item, bytes);
+            for span in &mut self.spans {
+                shortened |= result::shorten_all(span, bytes, input.short_receipt);
             }
         }
         shortened
@@ -217,25 +244,4 @@ impl Fold<'_> {
             .filter(|span| span.round > 0 && tokens_of(&span.items) > 0);
         u32::try_from(shown.count()).unwrap_or(u32::MAX)
     }
-}
-
-/// Shortens a result to about `bytes`: its beginning and its end stay. Returns false if it is short enough.
-fn shorten(item: &mut ConversationItem, bytes: usize) -> bool {
-    let ConversationItem::ToolResult { content, .. } = item else {
-        return false;
-    };
-    // The sentence between the parts is not counted: a result barely above the bound is left as it is.
-    if content.len() <= bytes + bytes / 4 {
-        return false;
-    }
-    let (head, tail) = (
-        text::prefix(content, bytes / 2),
-        text::suffix(content, bytes / 2),
-    );
-    let left_out = content.len() - head.len() - tail.len();
-    *content = format!(
-        "{head}\n[{} left out by the runtime, because the context is nearly full]\n{tail}",
-        text::pluralize(u64::try_from(left_out).unwrap_or(u64::MAX), "byte"),
-    );
-    true
 }

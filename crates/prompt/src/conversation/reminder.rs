@@ -1,17 +1,21 @@
-//! Places reminders in a long turn to keep the current work item up to date.
+//! Decides when a long turn is reminded to keep the current work item up to date, and writes the reminder.
 //!
-//! The places follow from the turn's log alone. Every later request of the turn has the reminders in the same places,
-//! and nothing is stored for them.
+//! A reminder is an entry of the turn's log from the answer to its first request on. So every later request has it in
+//! the same place with the same words, and one that was left out for lack of room does not appear later.
 
+use crate::provenance::spelled;
+use crate::visible;
 use holon_domain::WorkItemId;
 use holon_domain::log::LogEntry;
-use holon_domain::model::ConversationItem;
 use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::turn::OpenTurn;
-use holon_domain::work_item::StaleReminder;
+use holon_domain::work_item::{StaleReminder, TodoState, WorkItemRecord};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// Bytes of the objective, the blocker or a step in a reminder.
+const LINE_BYTES: usize = 240;
 
 /// Conditions under which an agent is reminded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,101 +28,77 @@ pub struct ReminderTerms {
     pub max_tokens: u32,
 }
 
-/// Walks the log of a turn and decides after which rounds a reminder stands.
+/// What the log of a turn tells about reminders.
 #[derive(Debug)]
-pub(super) struct Reminder {
+pub(super) struct Reminder<'a> {
     terms: ReminderTerms,
-    /// Item that has the focus at this point of the log.
+    /// Item that has the focus at the end of the log.
     item: Option<WorkItemId>,
+    /// Row of the turn's item.
+    row: Option<&'a WorkItemRecord>,
     rounds_since_change: u32,
     rounds_since_reminder: Option<u32>,
-    /// True while the results of a round are read.
-    in_round: bool,
-    /// Estimated tokens left for the conversation.
-    room: usize,
-    /// Reminder since the last round of the log, so that no earlier request held it.
+    /// Reminder that is due now.
     newest: Option<StaleReminder>,
 }
 
-impl Reminder {
-    /// Creates the walker; `room` is the token budget of the conversation.
+impl<'a> Reminder<'a> {
+    /// Reads the log of a turn. `row` is the turn's item in its present state.
     pub(super) fn new(
         terms: ReminderTerms,
         turn: &OpenTurn,
         entries: &[Arc<LogEntry>],
-        room: usize,
+        row: Option<&'a WorkItemRecord>,
     ) -> Self {
-        Self {
+        let mut reminder = Self {
             terms,
             item: first_item(turn, entries),
+            row,
             rounds_since_change: 0,
             rounds_since_reminder: None,
-            in_round: false,
-            room,
             newest: None,
+        };
+        for entry in entries {
+            reminder.note(entry);
         }
+        reminder
     }
 
-    /// Subtracts an item of the conversation from the room.
-    pub(super) fn subtract(&mut self, item: &ConversationItem) {
-        self.room = self.room.saturating_sub(item.estimated_tokens());
-    }
-
-    /// Processes the next entry and returns the reminder that stands before it, if any.
-    pub(super) fn take_before(&mut self, entry: &LogEntry) -> Option<ConversationItem> {
+    fn note(&mut self, entry: &LogEntry) {
         match entry {
-            LogEntry::ToolResult { envelope, .. } => {
-                self.note_result(envelope);
-                None
-            }
+            LogEntry::ToolResult { envelope, .. } => self.note_result(envelope),
             LogEntry::AssistantRound { .. } => {
-                let due = self.take_at_end();
-                self.newest = None;
-                self.in_round = true;
                 self.rounds_since_change += 1;
                 if let Some(rounds) = &mut self.rounds_since_reminder {
                     *rounds += 1;
                 }
-                due
             }
-            LogEntry::Interjection { .. } | LogEntry::ContinuationPrompt { .. } => {
-                self.take_at_end()
+            LogEntry::ContinuationPrompt { reason, .. } if reason == StaleReminder::LOG_REASON => {
+                self.rounds_since_reminder = Some(0);
             }
-            LogEntry::IncomingMessage { .. }
+            LogEntry::ContinuationPrompt { .. }
+            | LogEntry::Interjection { .. }
+            | LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
             | LogEntry::Recap(_)
-            | LogEntry::RuntimeFailure { .. } => None,
+            | LogEntry::RuntimeFailure { .. } => {}
         }
     }
 
-    /// Returns the reminder that stands after the results of the last round, if any.
-    pub(super) fn take_at_end(&mut self) -> Option<ConversationItem> {
-        if !std::mem::take(&mut self.in_round) || !self.is_due() {
-            return None;
-        }
-        let id = self.item.as_ref()?;
-        let reminder = ConversationItem::User {
-            text: reminder_text(id, self.rounds_since_change),
-        };
-        let tokens = reminder.estimated_tokens();
-        let newest = StaleReminder {
-            work_item_id: id.clone(),
+    /// Returns the text of the reminder that is due, if it fits into `room` estimated tokens.
+    pub(super) fn take(&mut self, room: usize) -> Option<String> {
+        let id = self.item.clone().filter(|_| self.is_due())?;
+        let row = self.row.filter(|row| row.id == id);
+        let most = usize::try_from(self.terms.max_tokens).unwrap_or(usize::MAX);
+        let text = write(&id, row, self.rounds_since_change, most);
+        let tokens = text::estimate_tokens(&text);
+        let skipped = tokens > most || tokens > room;
+        self.newest = Some(StaleReminder {
+            work_item_id: id,
             rounds_since_update: self.rounds_since_change,
-            skipped: false,
-        };
-        if tokens > usize::try_from(self.terms.max_tokens).unwrap_or(usize::MAX)
-            || tokens > self.room
-        {
-            self.newest = Some(StaleReminder {
-                skipped: true,
-                ..newest
-            });
-            return None;
-        }
-        self.newest = Some(newest);
-        self.rounds_since_reminder = Some(0);
-        self.subtract(&reminder);
-        Some(reminder)
+            skipped,
+        });
+        (!skipped).then_some(text)
     }
 
     /// Returns the reminder that is new in this request, or that was due and left out.
@@ -183,13 +163,49 @@ fn id_at(result: &Value, place: &str) -> Option<WorkItemId> {
     Some(WorkItemId::from_stored(id))
 }
 
-fn reminder_text(id: &WorkItemId, rounds: u32) -> String {
-    format!(
+/// Writes a reminder with as many open steps of the checklist as fit into `most` estimated tokens.
+fn write(id: &WorkItemId, row: Option<&WorkItemRecord>, rounds: u32, most: usize) -> String {
+    let mut text = format!(
         "Reminder of the runtime: {} passed since a work item was last updated; the current one is {id}. If something \
          material happened, record it with UpdateWorkItem, and edit the plan file if your understanding changed. If \
          the objective is achieved, complete the item. Otherwise go on; this needs no answer.",
         text::pluralize(u64::from(rounds), "model round"),
-    )
+    );
+    let mut left = most.saturating_sub(text::estimate_tokens(&text));
+    for line in row.into_iter().flat_map(state_lines) {
+        let line = format!("\n{line}");
+        // Joining two texts may cost one token more.
+        let cost = text::estimate_tokens(&line) + 1;
+        if cost > left {
+            break;
+        }
+        left -= cost;
+        text.push_str(&line);
+    }
+    text
+}
+
+/// Describes the state of an item: objective, plan, blocker, and the steps that are open.
+fn state_lines(item: &WorkItemRecord) -> Vec<String> {
+    let short = |words: &str| text::preview(&visible::line(words), LINE_BYTES);
+    let plan = item.plan.as_ref().map_or_else(
+        || "no plan file yet".to_owned(),
+        |plan| format!("plan file of {} bytes", plan.bytes),
+    );
+    let blocker = item.blocked_by.iter();
+    let open = item.todo_list.iter().filter_map(|todo| match todo.state {
+        TodoState::InProgress => Some(format!("- [in progress] {}", short(&todo.text))),
+        TodoState::Pending => Some(format!("- [ ] {}", short(&todo.text))),
+        TodoState::Completed => None,
+    });
+    [
+        format!("objective: {}", short(&item.objective)),
+        format!("plan_status: {} ({plan})", spelled(item.plan_status)),
+    ]
+    .into_iter()
+    .chain(blocker.map(|blocker| format!("blocked_by: {}", short(blocker))))
+    .chain(open)
+    .collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Puts the parts of a plan into the blocks of a frame, with cache breakpoints and the cache identity.
 
-use super::{BuiltFrame, FrameInput};
+use super::{BuiltFrame, FrameInput, kept};
 use crate::measured::MeasuredText;
 use crate::plan::{Part, PromptPlan};
 use crate::{digest, history, stable, work};
 use holon_domain::WorkItemId;
 use holon_domain::model::{PromptBlock, PromptCache, PromptFrame, Stability};
-use holon_domain::prompt_plan::{BlockCut, BlockSource};
+use holon_domain::prompt_plan::{BlockCut, BlockSource, PartLength};
 use std::borrow::Cow;
 
 /// Block of the prompt in which a part stands.
@@ -55,10 +55,10 @@ const fn place(source: BlockSource) -> Place {
 #[derive(Default)]
 struct Texts<'a> {
     stable: Cow<'a, str>,
-    agent_scoped: Vec<Cow<'a, str>>,
+    agent_scoped: Vec<(BlockSource, Cow<'a, str>)>,
     surroundings: Option<Cow<'a, str>>,
     history: Vec<Cow<'a, str>>,
-    work: Vec<Cow<'a, str>>,
+    work: Vec<(BlockSource, Cow<'a, str>)>,
     shown_items: Vec<WorkItemId>,
     /// Blocks before the work, and blocks after it.
     before_work: Vec<Cow<'a, str>>,
@@ -72,12 +72,12 @@ impl<'a> Texts<'a> {
     fn add(&mut self, part: Part<'a>) {
         match place(part.source) {
             Place::Stable => self.stable = part.text,
-            Place::AgentScoped => self.agent_scoped.push(part.text),
+            Place::AgentScoped => self.agent_scoped.push((part.source, part.text)),
             Place::Surroundings => self.surroundings = Some(part.text),
             Place::History => self.history.push(part.text),
             Place::Work => {
                 self.work_is_kept |= part.source == BlockSource::Work;
-                self.work.push(part.text);
+                self.work.push((part.source, part.text));
                 self.shown_items.extend(part.shown);
             }
             Place::Alone if part.source == BlockSource::OperatorWords => {
@@ -88,22 +88,25 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Joins the parts about the agent's work; `None` if there are none.
-    fn join_work(&self, cuts: &[BlockCut]) -> Option<String> {
+    /// Adds the heading to the parts about the agent's work, and a note if some were left out. Those of an earlier
+    /// request have them.
+    fn frame_work(&mut self, cuts: &[BlockCut]) {
         if self.work.is_empty() {
-            return None;
+            return;
         }
-        if self.work_is_kept {
-            return Some(self.work.concat());
+        if !self.work_is_kept {
+            self.work
+                .insert(0, (BlockSource::Work, Cow::Borrowed(work::HEADING)));
         }
         let is_left_out = |cut: &BlockCut| cut.to == 0 && place(cut.source) == Place::Work;
-        let note = cuts.iter().any(is_left_out).then_some(work::LEFT_OUT);
-        let parts: Vec<&str> = [work::HEADING]
-            .into_iter()
-            .chain(self.work.iter().map(|text| &**text))
-            .chain(note)
-            .collect();
-        Some(parts.join("\n\n"))
+        let is_noted = self
+            .work
+            .last()
+            .is_some_and(|(_, text)| text.ends_with(work::LEFT_OUT));
+        if cuts.iter().any(is_left_out) && !is_noted {
+            let note = (BlockSource::Work, Cow::Borrowed(work::LEFT_OUT));
+            self.work.push(note);
+        }
     }
 
     /// Lists the context blocks. A cache may end after the last earlier message: the next turn goes on from there.
@@ -130,9 +133,10 @@ pub(super) fn assemble(input: &FrameInput<'_>, plan: PromptPlan<'_>) -> BuiltFra
     for part in plan.parts {
         texts.add(part);
     }
-    let work = texts.join_work(&plan.cuts);
+    texts.frame_work(&plan.cuts);
+    let work = (!texts.work.is_empty()).then(|| join(&texts.work));
     let context_blocks = texts.context_blocks(work.as_deref());
-    let agent_scoped = texts.agent_scoped.join("\n\n");
+    let agent_scoped = join(&texts.agent_scoped);
     let stable = stable::measure(&texts.stable);
     let agent_scoped = MeasuredText::of(&agent_scoped);
     let surroundings = texts.surroundings.as_deref().map(MeasuredText::of);
@@ -164,16 +168,31 @@ pub(super) fn assemble(input: &FrameInput<'_>, plan: PromptPlan<'_>) -> BuiltFra
         stable: stable.text.to_owned(),
         stable_hash: stable.hash.to_string(),
         agent_scoped: agent_scoped.text.to_owned(),
+        agent_parts: lengths(&texts.agent_scoped),
         agent_scoped_hash: agent_scoped.hash.to_string(),
         surroundings_hash: surroundings.as_ref().map(|text| text.hash.to_string()),
         surroundings: surroundings.map(|text| text.text.to_owned()),
         work,
+        work_parts: lengths(&texts.work),
         shown_items: texts.shown_items,
         shows_operator_words: texts.shows_operator_words,
         cuts: plan.cuts,
         over_tokens: plan.over_tokens,
         sections,
     }
+}
+
+fn join(parts: &[(BlockSource, Cow<'_, str>)]) -> String {
+    let texts: Vec<&str> = parts.iter().map(|(_, text)| &**text).collect();
+    texts.join(kept::BETWEEN_PARTS)
+}
+
+fn lengths(parts: &[(BlockSource, Cow<'_, str>)]) -> Vec<PartLength> {
+    let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
+    parts
+        .iter()
+        .map(|(source, text)| PartLength(*source, length(text)))
+        .collect()
 }
 
 fn block(text: &str, stability: Stability, cache_breakpoint: bool) -> PromptBlock {

@@ -98,6 +98,8 @@ pub(crate) fn kept(built: &BuiltFrame) -> KeptFrame<'_> {
     KeptFrame {
         stable: &built.stable,
         agent_scoped: &built.agent_scoped,
+        agent_parts: &built.agent_parts,
+        work_parts: &built.work_parts,
         surroundings: built.surroundings.as_deref(),
         cuts: &built.cuts,
         over_tokens: u32::try_from(built.over_tokens).expect("small"),

@@ -1,13 +1,13 @@
 //! Inputs that no window holds: the prompt stays within its budget, says what is missing, and loses no pin.
 
-use crate::fixture::{Scene, channel, operator, past, task};
+use crate::fixture::{Scene, channel, kept, operator, past, task};
 use crate::instructions::three;
 use crate::work::busy;
 use holon_domain::guidance::InstructionContent;
 use holon_domain::message::MessageEnvelope;
-use holon_domain::prompt_plan::{BlockSource, CutReason};
+use holon_domain::prompt_plan::{BlockCut, BlockSource, CutReason};
 use holon_domain::text::estimate_tokens;
-use holon_prompt::{BuiltFrame, hash};
+use holon_prompt::{BuiltFrame, Work, hash, rebuild};
 
 /// Budgets of windows from 8,000 to 200,000 tokens, with a quarter for the answer.
 const BUDGETS: [u32; 4] = [5_600, 24_000, 48_000, 150_000];
@@ -137,4 +137,56 @@ fn an_assumed_window_shortens_no_pin_because_the_provider_knows_better() {
         "the rest gave way"
     );
     assert!(built.over_tokens > 0);
+}
+
+#[test]
+fn a_frame_rebuilt_for_a_smaller_window_gives_way_part_by_part_and_keeps_its_pins() {
+    let mut scene = everything(operator(30, "What is the state?"), 150_000);
+    scene.guidance.instructions.files[2].content =
+        InstructionContent::Text("Keep every line short.\n".repeat(2_000).into());
+    let first = scene.built();
+    assert_eq!(
+        first.cuts.iter().filter(|cut| cut.to > 0).count(),
+        0,
+        "{:?}",
+        first.cuts
+    );
+    for budget in [24_000, 10_000, 6_500] {
+        let mut later = scene.input();
+        later.work = Work::Kept(first.work.as_deref());
+        later.budget_tokens = budget;
+        let rebuilt = rebuild(&later, kept(&first));
+        let text = text_of(&rebuilt);
+        let tokens = estimate_tokens(&text) + scene.tools.estimated_tokens();
+        assert_eq!(rebuilt.over_tokens, 0, "{budget}: {:?}", rebuilt.cuts);
+        assert!(tokens <= budget as usize, "{tokens} of {budget}");
+        assert!(
+            text.ends_with("]\nWhat is the state?\n\n"),
+            "{budget}: {text}"
+        );
+        for pin in [
+            "wait_1",
+            "wait_2",
+            "objective: Do current",
+            "You review changes.",
+        ] {
+            assert!(text.contains(pin), "{pin} under {budget}: {text}");
+        }
+        let markers = |marker: &str| text.matches(marker).count();
+        assert_eq!(markers("\n=== begin of "), 3, "{text}");
+        assert_eq!(markers("\n=== end of "), 3, "{text}");
+        assert!(markers("Completed last") == 0 || markers("the build (ends by") > 0);
+    }
+}
+
+#[test]
+fn the_policy_has_a_short_form_when_a_frame_is_rebuilt() {
+    let scene = everything(operator(30, "What is the state?"), 48_000);
+    let first = scene.built();
+    let mut later = scene.input();
+    later.work = Work::Kept(first.work.as_deref());
+    later.budget_tokens = 1_800;
+    let rebuilt = rebuild(&later, kept(&first));
+    let is_short = |cut: &BlockCut| cut.source == BlockSource::Policy && cut.to < cut.from;
+    assert!(rebuilt.cuts.iter().any(is_short), "{:?}", rebuilt.cuts);
 }

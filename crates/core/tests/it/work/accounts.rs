@@ -2,6 +2,7 @@
 //! scheduler's rests.
 
 use super::*;
+use holon_domain::log::LogEntry;
 use holon_domain::work_item::StaleReminder;
 
 /// Returns the new kinds of events among these, in order.
@@ -159,4 +160,14 @@ fn a_reminder_is_recorded_with_the_answer_of_the_request_that_held_it() {
         "work_item_stale_reminder_skipped",
     ];
     assert_eq!(kinds(&world, &wanted), wanted);
+    let entries = world.log.iter().filter_map(|(_, entry)| match entry {
+        LogEntry::ContinuationPrompt { text, reason } => Some((text.as_str(), reason.as_str())),
+        _ => None,
+    });
+    let held = [("Mind the item.", "work_item_reminder")];
+    assert_eq!(
+        entries.collect::<Vec<_>>(),
+        held,
+        "later requests repeat it"
+    );
 }

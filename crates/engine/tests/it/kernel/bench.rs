@@ -167,6 +167,8 @@ impl KernelBench {
             stop_reason: StopReason::ToolUse,
             usage: TokenUsage::new(10, 2),
             interjected: Vec::new(),
+            apart: Vec::new(),
+            request_tokens: 0,
             boundary: InterjectionBoundary::AfterProviderRound,
             frame: FrameRecord {
                 prompt_cache_key: "key".to_owned(),
@@ -178,6 +180,7 @@ impl KernelBench {
             shown_items: Vec::new(),
             plan: None,
             reminder: None,
+            reminder_text: None,
             compaction: None,
             kept: Vec::new(),
             context: ContextSize::default(),

@@ -52,6 +52,33 @@ fn looked() -> LogEntry {
     result("AgentGet", json!({}))
 }
 
+/// Plays a turn and returns its log with the reminders that its requests held, as the answers to them are committed.
+fn play(
+    item: Option<&str>,
+    entries: &[LogEntry],
+    terms: ReminderTerms,
+    room: usize,
+) -> (Vec<usize>, Vec<Arc<LogEntry>>) {
+    let mut log: Vec<Arc<LogEntry>> = Vec::new();
+    let mut found = Vec::new();
+    let is_pick = |entry: &LogEntry| matches!(entry, LogEntry::ToolResult { envelope, .. } if envelope.tool_name == "PickWorkItem");
+    // The turn is about a picked item from the pick on; it had none before.
+    let picks_later = entries.iter().any(is_pick);
+    let ends = entries.iter().map(Some).chain([None]);
+    for (place, entry) in ends.enumerate() {
+        if matches!(entry, Some(LogEntry::AssistantRound { .. }) | None)
+            && let bound = item.filter(|_| !picks_later || log.iter().any(|entry| is_pick(entry)))
+            && let Some(text) = Reminder::new(terms, &turn(bound), &log, None).take(room)
+        {
+            found.push(place);
+            let reason = StaleReminder::LOG_REASON.to_owned();
+            log.push(Arc::new(LogEntry::ContinuationPrompt { text, reason }));
+        }
+        log.extend(entry.cloned().map(Arc::new));
+    }
+    (found, log)
+}
+
 /// Numbers of the entries after which a reminder stands, counted from 1.
 fn places(
     item: Option<&str>,
@@ -59,18 +86,7 @@ fn places(
     terms: ReminderTerms,
     room: usize,
 ) -> Vec<usize> {
-    let entries: Vec<Arc<LogEntry>> = entries.iter().cloned().map(Arc::new).collect();
-    let mut reminder = Reminder::new(terms, &turn(item), &entries, room);
-    let mut found = Vec::new();
-    for (place, entry) in entries.iter().enumerate() {
-        if reminder.take_before(entry).is_some() {
-            found.push(place);
-        }
-    }
-    if reminder.take_at_end().is_some() {
-        found.push(entries.len());
-    }
-    found
+    play(item, entries, terms, room).0
 }
 
 fn rounds(count: usize) -> Vec<LogEntry> {
@@ -95,22 +111,6 @@ fn a_reminder_comes_after_so_many_rounds_and_again_after_the_pause() {
 }
 
 #[test]
-fn its_place_does_not_change_when_the_turn_goes_on() {
-    let mut entries = rounds(3);
-    assert_eq!(places(Some("work_1"), &entries, TERMS, 10_000), [6]);
-    entries.push(LogEntry::ContinuationPrompt {
-        text: "go on".to_owned(),
-        reason: "cut off".to_owned(),
-    });
-    entries.extend(rounds(1));
-    assert_eq!(
-        places(Some("work_1"), &entries, TERMS, 10_000),
-        [6],
-        "before what entered later"
-    );
-}
-
-#[test]
 fn a_change_of_an_item_begins_the_count_anew() {
     let mut entries = rounds(2);
     entries.extend([round(), result("UpdateWorkItem", json!({}))]);
@@ -131,7 +131,6 @@ fn without_an_item_or_after_its_completion_there_is_none() {
     let mut entries = rounds(5);
     entries.extend([round(), picked]);
     entries.extend(rounds(3));
-    // The turn is about the picked item from now on; it had none before the pick.
     assert_eq!(places(Some("work_2"), &entries, TERMS, 10_000), [18]);
 }
 
@@ -153,12 +152,15 @@ fn one_that_is_off_too_long_or_without_room_is_left_out() {
 
 /// The reminder that a request with these entries is the first to hold.
 fn newest(entries: &[LogEntry], room: usize) -> Option<StaleReminder> {
-    let entries: Vec<Arc<LogEntry>> = entries.iter().cloned().map(Arc::new).collect();
-    let mut reminder = Reminder::new(TERMS, &turn(Some("work_1")), &entries, room);
-    for entry in &entries {
-        reminder.take_before(entry);
+    let (_, mut log) = play(Some("work_1"), entries, TERMS, room);
+    // The last request is built from the log before its answer.
+    let is_reminder =
+        |entry: &Arc<LogEntry>| matches!(**entry, LogEntry::ContinuationPrompt { .. });
+    if log.last().is_some_and(is_reminder) {
+        log.pop();
     }
-    reminder.take_at_end();
+    let mut reminder = Reminder::new(TERMS, &turn(Some("work_1")), &log, None);
+    reminder.take(room);
     reminder.into_newest()
 }
 
@@ -178,4 +180,45 @@ fn a_reminder_is_new_in_one_request_only_and_one_without_room_is_told_as_skipped
     );
     let skipped = newest(&rounds(due), 0).expect("a reminder");
     assert!(skipped.skipped);
+}
+
+fn item(todos: usize) -> WorkItemRecord {
+    let todo = |number: usize| json!({"text": format!("step {number}"), "state": "pending"});
+    let mut list = vec![json!({"text": "the step that is done", "state": "completed"})];
+    list.extend((0..todos).map(todo));
+    serde_json::from_value(json!({
+        "id": "work_1", "agent_id": "main", "workspace_id": "agent_home",
+        "objective": "Migrate every module\nand stop", "state": "open", "plan_status": "ready",
+        "todo_list": list, "blocked_by": "the review of PR 7",
+        "provenance": {"authority": "operator_instruction"}, "revision": 3,
+        "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+    }))
+    .expect("an item")
+}
+
+#[test]
+fn a_reminder_shows_the_objective_the_blocker_and_the_open_steps_within_its_bound() {
+    let log: Vec<Arc<LogEntry>> = rounds(3).into_iter().map(Arc::new).collect();
+    let taken = |row: &WorkItemRecord| {
+        let mut reminder = Reminder::new(TERMS, &turn(Some("work_1")), &log, Some(row));
+        reminder.take(10_000).expect("a reminder")
+    };
+    let text = taken(&item(2));
+    for line in [
+        "objective: Migrate every module\\u{a}and stop",
+        "plan_status: ready (no plan file yet)",
+        "blocked_by: the review of PR 7",
+        "- [ ] step 0",
+        "- [ ] step 1",
+    ] {
+        assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
+    }
+    assert!(!text.contains("the step that is done"), "{text}");
+    let many = taken(&item(500));
+    assert!(
+        many.contains("blocked_by") && many.contains("step 7"),
+        "{many}"
+    );
+    let most = usize::try_from(TERMS.max_tokens).unwrap();
+    assert!(text::estimate_tokens(&many) <= most, "{many}");
 }
