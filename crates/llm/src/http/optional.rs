@@ -91,6 +91,7 @@ const fn members(option: RequestOption) -> &'static [&'static str] {
         ],
         RequestOption::CacheMarks => &["cache_control"],
         RequestOption::ParallelToolCalls => &["parallel_tool_calls"],
+        RequestOption::ContextManagement => &["context_management"],
     }
 }
 
@@ -103,7 +104,8 @@ fn names(words: &str, option: RequestOption) -> bool {
         | RequestOption::PromptCacheKey
         | RequestOption::Reasoning
         | RequestOption::CacheMarks
-        | RequestOption::ParallelToolCalls => None,
+        | RequestOption::ParallelToolCalls
+        | RequestOption::ContextManagement => None,
     };
     let mut members = members(option).iter().copied().chain(activity);
     members.any(|member| {
@@ -197,7 +199,8 @@ fn is_in(option: RequestOption, body: &Body) -> bool {
         RequestOption::StreamUsage
         | RequestOption::PromptCacheKey
         | RequestOption::Reasoning
-        | RequestOption::ParallelToolCalls => members(option)
+        | RequestOption::ParallelToolCalls
+        | RequestOption::ContextManagement => members(option)
             .iter()
             .any(|member| body.get(member).is_some_and(|value| !value.is_null())),
     }
