@@ -53,6 +53,7 @@ use crate::brief::{ActionCode, BriefKind};
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::effect::EffectId;
 use crate::id::{BriefId, MessageId, RunId, TaskId};
+use crate::packed::StoredEvent;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::TerminalReason;
@@ -106,6 +107,29 @@ macro_rules! events {
                     $(Self::$variant(payload) => serde_json::to_string(payload),)*
                     Self::Unknown { data, .. } => serde_json::to_string(data),
                 }
+            }
+
+            /// Returns the event in the form in which rows hold it.
+            ///
+            /// # Errors
+            /// Only if a payload holds something JSON cannot, which no payload type does.
+            pub fn to_stored(&self) -> Result<StoredEvent, serde_json::Error> {
+                let payload = match self {
+                    $(Self::$variant(payload) => serde_json::to_value(payload)?,)*
+                    Self::Unknown { data, .. } => data.clone(),
+                };
+                Ok(StoredEvent { kind: self.kind().to_owned(), version: self.version(), payload })
+            }
+
+            /// Reads an event from a row. A kind, version or payload that this build cannot read becomes `Unknown`.
+            #[must_use]
+            pub fn from_stored(stored: StoredEvent) -> Self {
+                let StoredEvent { kind, version, payload } = stored;
+                let known = match (kind.as_str(), version) {
+                    $(($kind, $version) => $variant::deserialize(&payload).ok().map(Self::$variant),)*
+                    _ => None,
+                };
+                known.unwrap_or(Self::Unknown { kind, version, data: payload })
             }
 
             /// Reads a stored event. A kind, version or payload that this build cannot read becomes `Unknown`.

@@ -31,6 +31,7 @@ pub mod log;
 pub mod message;
 pub mod model;
 pub mod needs;
+pub mod packed;
 pub mod prompt_plan;
 pub mod prompt_view;
 pub mod provider;

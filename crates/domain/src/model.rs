@@ -201,12 +201,20 @@ impl ModelRequest {
     }
 }
 
+/// Bytes of sealed reasoning for one token of it: four bytes of text, which the encryption spells in base64. The readable
+/// part is a summary of the same reasoning, so only the longer of both counts.
+const SEALED_BYTES_PER_TOKEN: usize = 5;
+
 impl ConversationItem {
-    /// Estimates the tokens of this item.
+    /// Estimates the tokens of this item. Sealed reasoning counts, although only the model that wrote it gets it back.
     #[must_use]
     pub fn estimated_tokens(&self) -> usize {
         let block_tokens = |block: &Block| match block {
-            Block::Text { text } | Block::Reasoning { text, .. } => text::estimate_tokens(text),
+            Block::Text { text } => text::estimate_tokens(text),
+            Block::Reasoning { text, opaque } => {
+                let sealed = opaque.as_ref().map_or(0, |opaque| opaque.data.len());
+                text::estimate_tokens(text).max(sealed / SEALED_BYTES_PER_TOKEN)
+            }
             Block::ToolCall(call) => {
                 text::estimate_tokens(&call.name) + text::estimate_tokens(&call.input.to_string())
             }
@@ -301,6 +309,27 @@ impl ModelReply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::OpaqueData;
+
+    #[test]
+    fn sealed_reasoning_counts_by_its_size_and_its_summary_does_not_count_again() {
+        let item = |text: &str, sealed: Option<usize>| ConversationItem::Assistant {
+            model_ref: "a/b".to_owned(),
+            blocks: vec![Block::Reasoning {
+                text: text.to_owned(),
+                opaque: sealed.map(|bytes| OpaqueData {
+                    lineage: "a/b".to_owned(),
+                    data: "x".repeat(bytes),
+                }),
+            }],
+        };
+        let words = "It thought about the door. ".repeat(40);
+        let readable = item(&words, None).estimated_tokens();
+        assert!(readable > 200, "{readable}");
+        assert_eq!(item("", Some(5_000)).estimated_tokens(), 1_000);
+        assert_eq!(item(&words, Some(5_000)).estimated_tokens(), 1_000);
+        assert_eq!(item(&words, Some(50)).estimated_tokens(), readable);
+    }
 
     #[test]
     fn a_call_repeated_under_its_id_is_one_call_and_another_call_stays() {

@@ -63,6 +63,9 @@ spelled! {
         ToolChoice = "tool_choice",
         /// The statement that a request that is too long is refused, which is the default (Responses).
         Truncation = "truncation",
+        /// The order to clear or compact old context on the server (Anthropic, Responses). Without it the server sees
+        /// the whole request, which the runtime keeps within the window by itself.
+        ContextManagement = "context_management",
     }
 }
 
@@ -89,7 +92,7 @@ spelled! {
         PromptCacheBlocks = "prompt_cache_blocks",
         /// A request continues from the id of an earlier answer and sends only the new items.
         IncrementalResponses = "incremental_responses",
-        /// The provider drops old tool results by itself.
+        /// The provider drops old tool results, or compacts old items, by itself.
         ContextManagement = "context_management",
     }
 }
@@ -163,14 +166,16 @@ spelled! {
     }
 }
 
-/// Opt-in clearing of old tool results by Anthropic's servers.
+/// Opt-in reduction of old context on the provider's servers: clearing of old tool results (Anthropic), or compaction of
+/// old items to an encrypted one (Responses). The runtime's own log and recaps stay complete and readable, so a request
+/// without it says the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextManagement {
-    /// Input tokens from which on the servers clear.
+    /// Input tokens from which on the servers clear or compact.
     pub trigger_input_tokens: u32,
-    /// Newest tool uses that are kept.
+    /// Newest tool uses that are kept (Anthropic only).
     pub keep_recent_tool_uses: u32,
-    /// Fewest tokens that a clearing must free.
+    /// Fewest tokens that a clearing must free (Anthropic only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clear_at_least_input_tokens: Option<u32>,
 }
@@ -185,7 +190,7 @@ pub struct ProviderSpec {
     pub base_url: String,
     /// True if the provider may store responses, so that a later request can continue from one (Responses only).
     pub store_responses: bool,
-    /// Absent unless the settings turn it on (Anthropic only).
+    /// Absent unless the settings turn it on (Anthropic and Responses only).
     pub context_management: Option<ContextManagement>,
     /// Default for its models. An agent's own choice overrides it.
     pub reasoning_effort: Option<ReasoningEffort>,
@@ -197,21 +202,25 @@ impl ProviderSpec {
     /// Returns the features that the codec of a prompt may use with this provider.
     #[must_use]
     pub fn capabilities(&self) -> Vec<PromptCapability> {
-        match self.transport {
-            Transport::OpenaiResponses if self.store_responses => vec![
-                PromptCapability::PromptCacheKey,
-                PromptCapability::IncrementalResponses,
-            ],
-            Transport::OpenaiResponses | Transport::OpenaiCodexResponses => {
-                vec![PromptCapability::PromptCacheKey]
+        let managed = self
+            .context_management
+            .map(|_| PromptCapability::ContextManagement);
+        let incremental = self
+            .store_responses
+            .then_some(PromptCapability::IncrementalResponses);
+        let features = match self.transport {
+            Transport::OpenaiResponses => {
+                [Some(PromptCapability::PromptCacheKey), incremental, managed]
             }
-            Transport::AnthropicMessages if self.context_management.is_some() => vec![
-                PromptCapability::PromptCacheBlocks,
-                PromptCapability::ContextManagement,
-            ],
-            Transport::AnthropicMessages => vec![PromptCapability::PromptCacheBlocks],
-            Transport::OpenaiChatCompletions => vec![PromptCapability::FullRequestOnly],
-        }
+            Transport::OpenaiCodexResponses => [Some(PromptCapability::PromptCacheKey), None, None],
+            Transport::AnthropicMessages => {
+                [Some(PromptCapability::PromptCacheBlocks), managed, None]
+            }
+            Transport::OpenaiChatCompletions => {
+                [Some(PromptCapability::FullRequestOnly), None, None]
+            }
+        };
+        features.into_iter().flatten().collect()
     }
 
     /// Returns true if the codec may use this feature.

@@ -4,7 +4,7 @@ use crate::candidate::Candidate;
 use holon_domain::agent::{AgentKind, AgentRecord};
 use holon_domain::prompt_plan::BlockSource;
 
-const RULES: &str = "# Delegated work\n\n\
+pub(crate) const RULES: &str = "# Delegated work\n\n\
     Another agent created you for one task, and its message defines the task. Stay inside it: start no other work, and do \
     not widen it. Your last message goes to that agent; write it so that it can be used without your conversation.";
 

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod kept;
+mod lasting;
 
 use crate::candidate::Candidate;
 use crate::history::{self, HistoryItem};
@@ -123,7 +124,8 @@ pub fn rebuild(input: &FrameInput<'_>, kept: KeptFrame<'_>) -> BuiltFrame {
     blocks::assemble(input, planned(input, Some(kept)))
 }
 
-/// Lists the parts of the prompt with the decision about each. Without `kept` they are those of a first request.
+/// Lists the parts of the prompt with the decision about each. Without `kept` they are those of a first request; with it,
+/// the text about the agent is shown by the parts that it was made of.
 #[must_use]
 pub fn explain(input: &FrameInput<'_>, kept: Option<KeptFrame<'_>>) -> Vec<ExplainedPart> {
     let plan = planned(input, kept);
@@ -136,7 +138,13 @@ pub fn explain(input: &FrameInput<'_>, kept: Option<KeptFrame<'_>>) -> Vec<Expla
             text: text.flatten(),
         }
     });
-    explained.collect()
+    let with_parts = |part: ExplainedPart| match &kept {
+        Some(kept) if part.decision.source == BlockSource::AgentScoped => {
+            lasting::explain_parts(part, kept)
+        }
+        Some(_) | None => vec![part],
+    };
+    explained.flat_map(with_parts).collect()
 }
 
 fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPlan<'a> {

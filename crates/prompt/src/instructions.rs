@@ -13,7 +13,7 @@ use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 
 /// Rank of the files, as the policy orders it.
-const RANK: &str = "# Instruction files\n\n\
+pub(crate) const RANK: &str = "# Instruction files\n\n\
     Files of your operator, of your home and of the project say how work is done: ways of working, style, checks. \
     They are guidance of standing, read from disk when this turn began.\n\
     - Your operator's messages prevail over them, and so do the rules above.\n\

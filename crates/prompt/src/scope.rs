@@ -8,7 +8,7 @@ use crate::provenance::spelled;
 use crate::visible;
 use holon_domain::agent::AgentRecord;
 use holon_domain::model::ModelRef;
-use holon_domain::summary::ExecutionPolicy;
+use holon_domain::summary::{Enforcement, ExecutionPolicy};
 
 /// Describes the agent's surroundings.
 pub(crate) fn surroundings(agent: &AgentRecord, model: &ModelRef) -> String {
@@ -68,23 +68,32 @@ pub(crate) fn execution() -> String {
             commands.child_process_containment,
         ),
     ];
-    let lines: Vec<String> = facts
-        .iter()
-        .map(|(name, level)| format!("{name}: {}", spelled(level)))
-        .collect();
     format!(
-        "# Home and workspace\n\n\
-         Your agent home is yours and outlives every workspace. Keep lasting notes in `memory/self.md` (how you work) \
-         and `memory/operator.md` (what your operator prefers), other writing in `notes/`, files of your own in `work/`. \
-         `.holon/` belongs to the runtime: do not write there.\n\
-         The anchor of the active workspace is the project's identity. Commands start in cwd, which stays inside the \
-         execution root.\n\n\
-         # Execution policy\n\nbackend: {}\n{}\n\
-         Your commands run with the operator's own rights on this host. Where it says not_enforced nothing will stop \
-         you: staying inside the task is up to you.",
+        "# Home and execution\n\n\
+         Your home outlives workspaces. Keep lasting notes in `memory/self.md` (how you work) and `memory/operator.md` \
+         (what your operator prefers), other writing in `notes/`, own files in `work/`; never write to `.holon/`.\n\
+         A workspace's anchor is its project's identity. Commands start in cwd, inside the execution root, with the \
+         operator's own rights on this host (backend {}).\n\
+         {}\n\
+         What is not_enforced is up to you: stay inside the task.",
         policy.backend,
-        lines.join("\n"),
+        by_level(&facts).join("\n"),
     )
+}
+
+/// Lists the facts of each level of enforcement on one line, in the order in which the levels first occur.
+fn by_level(facts: &[(&str, Enforcement)]) -> Vec<String> {
+    let mut levels: Vec<(Enforcement, Vec<&str>)> = Vec::new();
+    for (name, level) in facts {
+        match levels.iter_mut().find(|(known, _)| known == level) {
+            Some((_, names)) => names.push(name),
+            None => levels.push((*level, vec![name])),
+        }
+    }
+    let lines = levels.iter();
+    lines
+        .map(|(level, names)| format!("{}: {}", spelled(level), names.join(", ")))
+        .collect()
 }
 
 fn runtime(model: &ModelRef) -> String {

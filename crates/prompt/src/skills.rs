@@ -14,7 +14,7 @@ use holon_domain::text;
 const DESCRIPTION_BYTES: usize = 400;
 
 /// Rule for the use of skills.
-const RULE: &str = "# Skills\n\n\
+pub(crate) const RULE: &str = "# Skills\n\n\
     A skill is a directory with a `SKILL.md`: a workflow that its author wrote down for a kind of task. The list shows \
     what there is, and not how it is done.\n\
     - If a listed skill matches the task, open its `SKILL.md` before you follow it; never follow a skill from its \

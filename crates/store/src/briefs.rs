@@ -1,7 +1,7 @@
 //! The briefs table: the messages to operators. Text that is in the log is read from there.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, all, first, json, limit, run, short_text};
 use crate::{agents, log};
 use holon_domain::AgentId;
 use holon_domain::block::text_of;
@@ -22,7 +22,7 @@ pub(crate) fn write(
     seq: BriefSeq,
     row: &BriefRow,
 ) -> Result<(), Error> {
-    let text = serde_json::to_string(row)?;
+    let text = short_text(row)?;
     run(conn, INSERT, params![no.0, seq, text])?;
     Ok(())
 }

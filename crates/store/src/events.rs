@@ -1,16 +1,17 @@
 //! The events table: the audit and notification log of each agent, dense from its retention boundary on.
 //!
-//! The events of one decision are one row. That means fewer rows to write, and payloads are spliced in and out as text.
+//! The events of one decision are one row, packed together (`holon_domain::packed`): fewer rows to write, and the run,
+//! the turn and the message that they share stand in it once. Rows of earlier builds are lists of plain payloads.
 
 use crate::agents::{self, Tally};
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, all, first, limit, run};
 use holon_domain::Timestamp;
 use holon_domain::decision::EventSeq;
 use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord};
+use holon_domain::packed::{self, StoredEvent};
 use rusqlite::{Connection, Row, params};
-use serde_json::value::RawValue;
 use std::ops::RangeInclusive;
 
 /// Writes nothing if a row already holds one of the new numbers. The counter beside the agent may be too low, and the
@@ -43,7 +44,7 @@ pub(crate) fn newest_at(conn: &Connection) -> Result<Option<Timestamp>, Error> {
 pub(crate) struct EventBatch {
     first: EventSeq,
     at: Timestamp,
-    data: String,
+    events: Vec<StoredEvent>,
 }
 
 impl EventBatch {
@@ -61,32 +62,29 @@ impl EventBatch {
                 tally.newest_event
             )));
         }
-        if self.data.is_empty() {
+        if self.events.is_empty() {
             self.first = seq;
         }
         self.at = at;
-        self.data.push(if self.data.is_empty() { '[' } else { ',' });
-        let kind = serde_json::to_string(event.kind())?;
-        let (version, data) = (event.version(), event.encode()?);
-        self.data.push_str(&format!("[{kind},{version},{data}]"));
+        self.events.push(event.to_stored()?);
         tally.newest_event = seq;
         Ok(())
     }
 
     /// Writes the row, unless it is empty.
     pub(crate) fn write(
-        mut self,
+        self,
         conn: &Connection,
         no: AgentNo,
         tally: &mut Tally,
     ) -> Result<(), Error> {
-        if self.data.is_empty() {
+        if self.events.is_empty() {
             return Ok(());
         }
-        self.data.push(']');
+        let data = packed::pack_events(&self.events);
         let last = tally.newest_event;
-        insert(conn, no, self.first..=last, self.at, &self.data)?;
-        tally.event_bytes += ROW_BYTES + self.data.len() as u64;
+        insert(conn, no, self.first..=last, self.at, &data)?;
+        tally.event_bytes += ROW_BYTES + data.len() as u64;
         Ok(())
     }
 }
@@ -123,8 +121,7 @@ pub(crate) fn record_one(
     at: Timestamp,
     event: &Event,
 ) -> Result<EventEnds, Error> {
-    let kind = serde_json::to_string(event.kind())?;
-    let data = format!("[[{kind},{},{}]]", event.version(), event.encode()?);
+    let data = packed::pack_events(&[event.to_stored()?]);
     let seq = ends.newest + 1;
     insert(conn, no, seq..=seq, at, &data)?;
     Ok(EventEnds {
@@ -142,15 +139,22 @@ pub(crate) fn exists(conn: &Connection, no: AgentNo, seq: EventSeq) -> Result<bo
 fn read_row(row: &Row<'_>) -> Result<Vec<EventRecord>, Error> {
     let last_seq: EventSeq = row.get(0)?;
     let at = Timestamp::from_millis(row.get(1)?);
-    let stored: Vec<(String, u32, Box<RawValue>)> = json(row, 2, "events", last_seq)?;
+    let unreadable = |reason: String| Error::Row {
+        table: "events",
+        key: last_seq.to_string(),
+        reason,
+    };
+    let text = row.get_ref(2)?.as_str();
+    let text = text.map_err(|error| unreadable(error.to_string()))?;
+    let stored = packed::unpack_events(text).map_err(|error| unreadable(error.to_string()))?;
     let first = (last_seq + 1).saturating_sub(stored.len() as u64);
     let events = stored
         .into_iter()
         .zip(first..)
-        .map(|((kind, version, data), event_seq)| EventRecord {
+        .map(|(stored, event_seq)| EventRecord {
             event_seq,
             at,
-            event: Event::decode(&kind, version, data.get()),
+            event: Event::from_stored(stored),
             labels: None,
         });
     Ok(events.collect())

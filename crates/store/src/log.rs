@@ -1,7 +1,7 @@
 //! The log table: the messages, rounds, results and failures of turns, in order.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, all, first, json, limit, run, short_text};
 use holon_domain::Timestamp;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::queue::MessageSeq;
@@ -26,7 +26,7 @@ pub(crate) fn append(
     at: Timestamp,
     entry: &LogEntry,
 ) -> Result<(), Error> {
-    let text = serde_json::to_string(entry)?;
+    let text = short_text(entry)?;
     run(
         conn,
         INSERT,

@@ -23,6 +23,11 @@ const HEADER_BYTES: usize = 100;
 const BUSY: std::time::Duration = std::time::Duration::from_secs(10);
 /// Size of the statement cache; every hot statement stays prepared.
 const STATEMENTS: usize = 128;
+/// Pages that the writer keeps, in KiB: what one batch changes, and the ends of the tables, which every decision reads.
+/// SQLite keeps appended pages up to this bound, so it is a part of the memory of every host that has run for a while.
+const WRITER_CACHE_KIB: u32 = 2_048;
+/// Pages that each reader keeps, in KiB. Every commit makes them stale, so they serve one read.
+const READER_CACHE_KIB: u32 = 1_024;
 /// Epoch of an in-memory database. It is fixed, so that a simulation is the same for the same seed.
 const MEMORY_EPOCH: &str = "in-memory";
 
@@ -48,7 +53,7 @@ pub(crate) fn open_writable(path: &Path) -> Result<Connection, Error> {
 /// hold on the file, and another program could then truncate the log under them.
 pub(crate) fn reopen(path: &Path) -> Result<Connection, Error> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    configure(&conn)
+    configure(&conn, WRITER_CACHE_KIB)
         .and_then(|()| check_schema(&conn, path))
         .map_err(|error| to_damage(path, error))?;
     Ok(conn)
@@ -57,7 +62,8 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, Error> {
 /// Opens an existing file for reading; like `reopen`, through SQLite only.
 pub(crate) fn open_readable(path: &Path) -> Result<Connection, Error> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let setup = configure(&conn).and_then(|()| Ok(conn.execute_batch("PRAGMA query_only = ON")?));
+    let setup = configure(&conn, READER_CACHE_KIB)
+        .and_then(|()| Ok(conn.execute_batch("PRAGMA query_only = ON")?));
     setup
         .and_then(|()| check_schema(&conn, path))
         .map_err(|error| to_damage(path, error))?;
@@ -69,7 +75,7 @@ pub(crate) fn open_memory() -> Result<Connection, Error> {
     check_library()?;
     let conn = Connection::open_in_memory()?;
     create_schema(&conn, MEMORY_EPOCH)?;
-    configure(&conn)?;
+    configure(&conn, WRITER_CACHE_KIB)?;
     Ok(conn)
 }
 
@@ -78,7 +84,7 @@ pub(crate) fn from_image(image: &[u8]) -> Result<Connection, Error> {
     check_library()?;
     let mut conn = Connection::open_in_memory()?;
     conn.deserialize_read_exact("main", image, image.len(), false)?;
-    configure(&conn)?;
+    configure(&conn, WRITER_CACHE_KIB)?;
     check_schema(&conn, Path::new(MEMORY_EPOCH))?;
     migrate::run(&conn, migrate::MIGRATIONS)?;
     Ok(conn)
@@ -105,18 +111,18 @@ fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
     })
 }
 
-fn configure(conn: &Connection) -> Result<(), Error> {
+fn configure(conn: &Connection, cache_kib: u32) -> Result<(), Error> {
     conn.busy_timeout(BUSY)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     // Without this, SQLite replans a query on a partial index for every parameter value.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A dropped connection must write nothing more, because its file may no longer be the store.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    conn.execute_batch(
+    conn.execute_batch(&format!(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF;
          PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;
-         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384",
-    )?;
+         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -{cache_kib}",
+    ))?;
     Ok(())
 }
 
@@ -180,7 +186,7 @@ fn create(path: &Path) -> Result<(), Error> {
     );
     holon_fault::hit("store.draft_made");
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    configure(&conn)?;
+    configure(&conn, WRITER_CACHE_KIB)?;
     create_schema(&conn, &random_epoch()?)?;
     // Shown to people only, so the database's own clock is good enough.
     conn.execute(

@@ -4,7 +4,7 @@
 
 use crate::agents::Tally;
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, all, first, json, limit, run, short_text};
 use crate::{effects, interjections};
 use holon_domain::decision::BriefSeq;
 use holon_domain::message::{MessageKind, MessageLabels};
@@ -90,7 +90,7 @@ pub(crate) fn admit(
     tally: &mut Tally,
 ) -> Result<(), Error> {
     let interject = entry.envelope.may_interject();
-    let envelope = serde_json::to_string(&entry.envelope)?;
+    let envelope = short_text(&entry.envelope)?;
     let values = params![
         no.0,
         entry.seq,

@@ -1,7 +1,9 @@
 //! Shared helpers for rows: the agent's number, JSON columns and one-row queries.
 
 use crate::error::Error;
+use holon_domain::packed;
 use rusqlite::{Connection, Params, Row};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
@@ -24,7 +26,19 @@ impl Display for AgentNo {
     }
 }
 
-/// Reads a JSON column without copying its text.
+/// Longest JSON text that is packed, in bytes. A longer row is mostly body, for which there are no codes.
+const PACKED_BYTES: usize = 2_048;
+
+/// Writes a value as the text of a column that is filled in every turn: packed if it is short.
+pub(crate) fn short_text(value: &impl Serialize) -> Result<String, Error> {
+    let plain = serde_json::to_string(value)?;
+    if plain.len() > PACKED_BYTES {
+        return Ok(plain);
+    }
+    Ok(packed::pack(&serde_json::from_str(&plain)?))
+}
+
+/// Reads a JSON column, packed or plain. Plain text is not copied.
 pub(crate) fn json<T: DeserializeOwned>(
     row: &Row<'_>,
     column: usize,
@@ -40,7 +54,11 @@ pub(crate) fn json<T: DeserializeOwned>(
         .get_ref(column)?
         .as_str()
         .map_err(|error| unreadable(error.to_string()))?;
-    serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))
+    match packed::unpack(text).map_err(|error| unreadable(error.to_string()))? {
+        Some(value) => serde_json::from_value(value),
+        None => serde_json::from_str(text),
+    }
+    .map_err(|error| unreadable(error.to_string()))
 }
 
 /// Returns the first row of a cached query, if there is one.

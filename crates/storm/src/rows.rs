@@ -8,6 +8,7 @@ pub(crate) use pause::PauseEvent;
 pub(crate) use work::ItemRow;
 pub(crate) use work::{LastingRow, SlotEvent, WorkRows};
 
+use holon_domain::packed::{self, StoredEvent};
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
 use std::path::Path;
@@ -201,9 +202,24 @@ fn all<T>(
 
 fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Value> {
     let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
-    })
+    match packed::unpack(&text).map_err(|error| unreadable(column, error))? {
+        Some(value) => Ok(value),
+        None => serde_json::from_str(&text).map_err(|error| unreadable(column, error)),
+    }
+}
+
+/// Reads the events of a row, oldest first.
+fn stored_events(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<StoredEvent>> {
+    let text: String = row.get(column)?;
+    packed::unpack_events(&text).map_err(|error| unreadable(column, error))
+}
+
+fn unreadable(
+    column: usize,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
+    let text = rusqlite::types::Type::Text;
+    rusqlite::Error::FromSqlConversionFailure(column, text, Box::new(error))
 }
 
 fn text(value: &Value) -> String {
@@ -263,7 +279,7 @@ fn log(row: &Row<'_>) -> rusqlite::Result<LogRow> {
 }
 
 fn events(row: &Row<'_>) -> rusqlite::Result<EventsRow> {
-    let count = json(row, 2)?.as_array().map_or(0, Vec::len);
+    let count = stored_events(row, 2)?.len();
     Ok(EventsRow {
         agent: row.get(0)?,
         last_seq: row.get(1)?,

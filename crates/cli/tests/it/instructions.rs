@@ -62,7 +62,7 @@ fn a_model_is_shown_the_files_of_the_stable_roots_as_they_are_when_a_turn_begins
     world.write("holon/agents/scout/AGENTS.md", "You scout ahead.\n");
     let text = shown(&world, &provider);
     let places: Vec<Option<usize>> = [
-        "# Execution policy",
+        "# Home and execution",
         "# Instruction files",
         "Your operator's messages prevail over them",
         "=== begin of user_instructions",

@@ -258,7 +258,7 @@ pub const KEYS: &[Key] = &[
         "providers.<id>.omit",
         Kind::List,
         "[]",
-        "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`, `parallel_tool_calls`, `tool_choice`, `truncation`. Without `streaming`, answers come in one piece.",
+        "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`, `parallel_tool_calls`, `tool_choice`, `truncation`, `context_management`. Without `streaming`, answers come in one piece.",
     ),
     with_default(
         "providers.<id>.store_responses",
@@ -270,7 +270,7 @@ pub const KEYS: &[Key] = &[
         "providers.<id>.context_management.enabled",
         Kind::Flag,
         "false",
-        "Whether the provider may drop old tool results by itself (`anthropic_messages` only).",
+        "Whether the provider may drop old tool results (`anthropic_messages`) or compact old items (`openai_responses`) by itself. A server that refuses it is asked without it.",
     ),
     with_default(
         "providers.<id>.context_management.trigger_input_tokens",
@@ -282,12 +282,12 @@ pub const KEYS: &[Key] = &[
         "providers.<id>.context_management.keep_recent_tool_uses",
         COUNT,
         "3",
-        "How many of the newest tool uses stay.",
+        "How many of the newest tool uses stay (`anthropic_messages` only).",
     ),
     key(
         "providers.<id>.context_management.clear_at_least_input_tokens",
         TOKENS,
-        "How many tokens a clearing must free at least.",
+        "How many tokens a clearing must free at least (`anthropic_messages` only).",
     ),
     key(
         "providers.<id>.auth.source",

@@ -234,8 +234,12 @@ impl<'a> Fields<'a> {
         if !flag?.value {
             return Ok(None);
         }
-        if transport != Transport::AnthropicMessages {
-            return Err(found.refuse(format!("only anthropic_messages can drop old tool results, and {} speaks {transport}; remove the key", self.id)));
+        match transport {
+            Transport::AnthropicMessages => {}
+            Transport::OpenaiResponses => self.refuse_clearing_keys()?,
+            Transport::OpenaiCodexResponses | Transport::OpenaiChatCompletions => {
+                return Err(found.refuse(format!("only anthropic_messages and openai_responses can reduce old context, and {} speaks {transport}; remove the key", self.id)));
+            }
         }
         let number = |field: &str, usual: Option<u32>| match self.get(field) {
             Some(found) => found.number().map(|sourced| Some(sourced.value)),
@@ -251,6 +255,18 @@ impl<'a> Fields<'a> {
                 None,
             )?,
         }))
+    }
+
+    /// Refuses the keys that have no meaning for the compaction of `openai_responses`.
+    fn refuse_clearing_keys(&self) -> Result<(), Error> {
+        let keys = [
+            "context_management.keep_recent_tool_uses",
+            "context_management.clear_at_least_input_tokens",
+        ];
+        match keys.iter().find_map(|key| self.get(key)) {
+            Some(found) => Err(found.refuse(format!("only anthropic_messages clears tool results, and {} speaks openai_responses, which compacts; remove the key", self.id))),
+            None => Ok(()),
+        }
     }
 
     fn auth(&self) -> Result<Option<AuthSpec>, Error> {

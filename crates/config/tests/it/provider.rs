@@ -76,6 +76,14 @@ fn settings_change_a_provider_of_this_build_key_by_key() {
     assert_eq!(managed.trigger_input_tokens, 100_000);
     assert_eq!(managed.keep_recent_tool_uses, 5);
     assert_eq!(managed.clear_at_least_input_tokens, None);
+    assert_eq!(openai.spec.context_management, None, "off by default");
+    let compacting = home.provider(
+        "openai",
+        "providers.openai.context_management = { enabled = true, trigger_input_tokens = 90000 }",
+    );
+    assert!(compacting.spec.can(PromptCapability::ContextManagement));
+    let managed = compacting.spec.context_management.expect("is on");
+    assert_eq!(managed.trigger_input_tokens, 90_000);
 }
 
 #[test]
@@ -232,8 +240,13 @@ fn what_cannot_be_used_is_refused_with_what_to_do() {
             "/c:4: providers.mine.store_responses: only openai_responses can go on from a stored response, and mine speaks openai_chat_completions; remove the key",
         ),
         (
-            "providers.openai.context_management.enabled = true".to_owned(),
-            "/c:1: providers.openai.context_management.enabled: only anthropic_messages can drop old tool results",
+            "providers.openai-codex.context_management.enabled = true".to_owned(),
+            "/c:1: providers.openai-codex.context_management.enabled: only anthropic_messages and openai_responses can reduce old context",
+        ),
+        (
+            "providers.openai.context_management = { enabled = true, keep_recent_tool_uses = 2 }"
+                .to_owned(),
+            "/c:1: providers.openai.context_management.keep_recent_tool_uses: only anthropic_messages clears tool results",
         ),
         (
             "providers.openai.base_url = \"https://u:p@api.example\"".to_owned(),

@@ -89,6 +89,12 @@ impl House {
         self.dir.path().join("holon.sqlite3")
     }
 
+    /// Size of the database file, in bytes. After a shutdown it holds everything that was committed.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        let file = std::fs::metadata(self.db_path());
+        file.expect("a database").len()
+    }
+
     /// Executes SQL on the database beside the host.
     pub(crate) fn damage(&self, sql: &str) {
         let changed = holon_testkit::damage::sql(&self.db_path(), sql);

@@ -12,6 +12,7 @@ mod clock;
 mod commands;
 mod commits;
 mod deltas;
+mod disk;
 mod due;
 mod feed;
 mod fixed_part;

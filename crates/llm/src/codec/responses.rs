@@ -28,6 +28,8 @@ use serde_json::{Map, Value, json};
 
 /// Smallest output limit that the API accepts.
 const MIN_OUTPUT_TOKENS: u32 = 16;
+/// Smallest threshold of compaction that is sent. The API refuses very small ones.
+const MIN_COMPACT_TOKENS: u32 = 1_000;
 /// Longest cache key, in characters, that the API accepts.
 const CACHE_KEY_CHARS: usize = 64;
 
@@ -60,6 +62,11 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     // The runtime shortens a request that does not fit; the provider must not drop items on its own.
     body.insert("truncation".into(), json!("disabled"));
     body.insert("stream".into(), json!(true));
+    if let Some(management) = provider.context_management {
+        let threshold = management.trigger_input_tokens.max(MIN_COMPACT_TOKENS);
+        let order = json!([{"type": "compaction", "compact_threshold": threshold}]);
+        body.insert("context_management".into(), order);
+    }
     Body::new(body).with_tools(&request.tools, provider.transport, tool)
 }
 

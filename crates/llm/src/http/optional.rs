@@ -93,6 +93,7 @@ const fn members(option: RequestOption) -> &'static [&'static str] {
         RequestOption::ParallelToolCalls => &["parallel_tool_calls"],
         RequestOption::ToolChoice => &["tool_choice"],
         RequestOption::Truncation => &["truncation"],
+        RequestOption::ContextManagement => &["context_management"],
     }
 }
 
@@ -107,7 +108,8 @@ fn names(words: &str, option: RequestOption) -> bool {
         | RequestOption::CacheMarks
         | RequestOption::ParallelToolCalls
         | RequestOption::ToolChoice
-        | RequestOption::Truncation => None,
+        | RequestOption::Truncation
+        | RequestOption::ContextManagement => None,
     };
     let mut members = members(option).iter().copied().chain(activity);
     members.any(|member| {
@@ -210,7 +212,8 @@ fn is_in(option: RequestOption, body: &Body) -> bool {
         | RequestOption::Reasoning
         | RequestOption::ParallelToolCalls
         | RequestOption::ToolChoice
-        | RequestOption::Truncation => members(option)
+        | RequestOption::Truncation
+        | RequestOption::ContextManagement => members(option)
             .iter()
             .any(|member| body.get(member).is_some_and(|value| !value.is_null())),
     }

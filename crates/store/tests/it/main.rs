@@ -6,6 +6,7 @@ mod damage;
 mod golden;
 mod home;
 mod lost;
+mod memory;
 mod pages;
 mod property;
 mod reading;

@@ -1,6 +1,6 @@
 //! Events about pauses of turns: retries and suspensions.
 
-use super::json;
+use super::stored_events;
 use rusqlite::Row;
 
 /// Selects the rows of all events, in order for each agent.
@@ -25,16 +25,13 @@ pub(crate) struct PauseEvent {
 /// Reads the pause events of one row.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Vec<PauseEvent>> {
     let agent = row.get(0)?;
-    let data = json(row, 1)?;
-    let events = data.as_array().into_iter().flatten();
-    let pauses = events.filter_map(|event| {
-        let kind = event[0]
-            .as_str()
-            .filter(|kind| PAUSE_EVENTS.contains(kind))?;
+    let events = stored_events(row, 1)?.into_iter();
+    let pauses = events.filter(|event| PAUSE_EVENTS.contains(&event.kind.as_str()));
+    let pauses = pauses.filter_map(|event| {
         Some(PauseEvent {
             agent,
-            turn: event[2]["turn_index"].as_u64()?,
-            kind: kind.to_owned(),
+            turn: event.payload["turn_index"].as_u64()?,
+            kind: event.kind,
         })
     });
     Ok(pauses.collect())

@@ -1,6 +1,6 @@
 //! Rows of work items, waits, timers and wake hints, and the events of timers.
 
-use super::{Result, all, json, text};
+use super::{Result, all, json, stored_events, text};
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
@@ -127,12 +127,10 @@ fn lasting(row: &Row<'_>) -> rusqlite::Result<LastingRow> {
 
 fn slots(row: &Row<'_>) -> rusqlite::Result<Vec<SlotEvent>> {
     let agent = row.get(0)?;
-    let data = json(row, 1)?;
-    let events = data.as_array().into_iter().flatten();
+    let events = stored_events(row, 1)?.into_iter();
     let slots = events.filter_map(|event| {
-        let fired = event[0] == "timer_fired";
-        let data = &event[2];
-        (fired || event[0] == "timer_created").then(|| SlotEvent {
+        let data = &event.payload;
+        matches!(event.kind.as_str(), "timer_fired" | "timer_created").then(|| SlotEvent {
             agent,
             timer: text(&data["timer_id"]),
             planned_at: data["planned_at"].as_str().map(str::to_owned),

@@ -17,9 +17,9 @@ struct Args {}
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Show your identity, status, queue, waits, timers, model, tokens so far and workspace. Not as a \
-                      ritual."
-            .into(),
+        description:
+            "Show your status, queue, waits, timers, model, tokens and workspace; not as a ritual."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

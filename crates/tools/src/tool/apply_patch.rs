@@ -40,9 +40,8 @@ LINE: /([ @+-][^\n]*|\\ No newline at end of file|(diff --git|rename from|rename
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// `--- a/path`, `+++ b/path` and hunks (`@@ ... @@`). `/dev/null` on the left adds a file, on the right deletes
-    /// it. To rename, write `diff --git`, `rename from` and `rename to` lines. Paths are relative to the execution
-    /// root.
+    /// `--- a/path`, `+++ b/path`, `@@` hunks; paths from the execution root. `/dev/null` left adds, right deletes a
+    /// file; `diff --git`, `rename from`, `rename to` rename it.
     #[schemars(length(min = 1))]
     patch: String,
 }
@@ -51,9 +50,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change files by a unified diff, all of them or none. Context and removed lines must be in the \
-                      file as they are; line numbers and counts are hints. If lines are not found, correct the patch \
-                      from the real ones in the error."
+        description: "Change files by a unified diff, all or none. Context and removed lines must match the file; \
+                      line numbers are hints. Correct lines that are not found from the error."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

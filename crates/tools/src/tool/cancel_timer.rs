@@ -21,7 +21,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End a timer. One that fired for the last time is over by itself.".into(),
+        description: "End a timer that may fire again.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

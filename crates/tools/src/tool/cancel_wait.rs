@@ -21,8 +21,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Give up an active wait; your prompt lists them. Its item may run at once, unless blocked. A new \
-                      WaitFor for the item replaces it anyway."
+        description: "Give up an active wait, so that its item may run unless blocked. A new WaitFor replaces it \
+                      anyway."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -22,9 +22,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Complete an item that is achieved and checked; it does not open again. Write the report as the \
-                      text of this very message: what was done, how it was checked, what is left. It goes to the \
-                      operator. One item at a time."
+        description: "Complete, for good, one item that is achieved and checked. Write its report to the operator \
+                      as the text of this very message: what was done, how it was checked, what is left."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -41,24 +41,22 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     every_ms: Option<u64>,
-    /// First time of every_ms, RFC 3339; default every_ms from now.
+    /// First time of every_ms, like at.
     #[serde(default)]
     #[schemars(with = "String")]
     first: Option<String>,
-    /// Five fields, minute to day of week.
+    /// Five fields.
     #[serde(default)]
     #[schemars(with = "String")]
     cron: Option<String>,
-    /// IANA name for cron; default UTC.
+    /// For cron; default UTC.
     #[serde(default)]
     #[schemars(with = "String")]
     time_zone: Option<String>,
-    /// For times while the runtime is down or you are stopped: one tick for all (once, the default), each up to a
-    /// bound (all), none (skip).
+    /// Times while stopped: one message for all (once, default), each up to a bound (all), none (skip).
     #[serde(default)]
     #[schemars(with = "MissedArg")]
     missed: Option<MissedArg>,
-    /// What to do then.
     #[serde(default)]
     #[schemars(with = "String")]
     summary: Option<String>,
@@ -68,8 +66,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make a timer; when it fires, you get a message with its summary. Give exactly one of after_ms, \
-                      at, every_ms and cron. To pause until something happens, use WaitFor: it ends early."
+        description: "Get a message with the summary later. Give exactly one of after_ms, at, every_ms and cron. To \
+                      pause until something happens, use WaitFor."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

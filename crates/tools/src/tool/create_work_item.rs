@@ -18,18 +18,17 @@ pub const NAME: &str = "CreateWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// What to achieve, in one or two sentences; not the way there.
+    /// The aim in one or two sentences, not the way.
     #[schemars(length(min = 1))]
     objective: String,
-    /// draft (default): still shaped; ready: can be carried out; needs_input: only an answer from outside settles it.
+    /// draft (default), ready, or needs_input from outside.
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
-    /// Markdown; becomes a file to read and edit.
+    /// Markdown; becomes the file.
     #[serde(default)]
     #[schemars(with = "String")]
     plan: Option<String>,
-    /// Short steps, in their order.
     #[serde(default)]
     todo_list: Vec<TodoArg>,
 }
@@ -38,8 +37,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make a work item: objective, plan file and checklist that outlive turns and restarts. Not for a \
-                      question you can answer now. PickWorkItem gives it the focus."
+        description: "Make a work item: objective, plan file and checklist that outlive turns. Not for what you can \
+                      answer now. PickWorkItem gives it the focus."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -16,11 +16,10 @@ pub(crate) const NAME: &str = "Enqueue";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Complete in itself: this turn may be out of view.
+    /// Complete in itself.
     #[schemars(length(min = 1))]
     text: String,
-    /// next (default): after this turn; interject is for operators and counts as next; normal: in line; background:
-    /// when nothing else waits.
+    /// next (default): after this turn; normal: in line; background: if nothing else waits; interject is as next.
     #[serde(default)]
     #[schemars(with = "PriorityArg")]
     priority: Option<PriorityArg>,
@@ -53,8 +52,8 @@ impl From<PriorityArg> for Priority {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Queue a follow-up for yourself: a later turn with no more authority than this one, for work that \
-                      must not be lost and does not belong here. Not to keep yourself busy."
+        description: "Queue a follow-up for yourself, with no more authority than this turn: work that must not be \
+                      lost and does not belong here, not to keep yourself busy."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -27,37 +27,33 @@ pub const NAME: &str = "ExecCommand";
 struct Args {
     #[schemars(length(min = 1))]
     cmd: String,
-    /// From the current directory, inside the execution root.
+    /// From cwd, inside the execution root.
     #[serde(default)]
     #[schemars(with = "String")]
     workdir: Option<String>,
-    /// Default the user's login shell.
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,
-    /// Default false: the login environment is there anyway.
+    /// Rarely needed: its environment is there.
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
-    /// Terminal with one transcript; default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     tty: Option<bool>,
-    /// For TaskInput; default tty. If false, input is empty, or a terminal at which nothing is typed and which never
-    /// ends.
+    /// For TaskInput; default tty. Else input is empty, on a tty endless.
     #[serde(default)]
     #[schemars(with = "bool")]
     accepts_input: Option<bool>,
-    /// Wait for its end: default 10000, at most 600000; 0: task at once.
+    /// Default 10000, at most 600000; 0: task at once.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = YIELD_MAX_MS))]
     yield_time_ms: Option<u64>,
-    /// Default 8000, at most 64000; the middle is cut, and a file with all of it named.
+    /// Default 8000, at most 64000; a named file has all.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
-    /// If an equal command (text, directory, shell, login, tty) runs as a task: reuse_running (default) names it,
-    /// start_new starts another.
+    /// If an equal command runs as a task: reuse_running (default) names it.
     #[serde(default)]
     #[schemars(with = "DuplicateArg")]
     duplicate_policy: Option<DuplicateArg>,
@@ -85,10 +81,9 @@ impl From<DuplicateArg> for DuplicatePolicy {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run a shell command and judge it by its exit status and output; non-zero is a result, not an \
-                      error. Beyond yield_time_ms it goes on as a task, whose end reaches you as a message, also after \
-                      the turn: do other work or end the turn, do not poll. Processes it leaves are stopped when it \
-                      ends: run servers in the foreground with a small yield_time_ms."
+        description: "Run a shell command; judge it by exit status and output. Beyond yield_time_ms it goes on as a \
+                      task, whose end reaches you as a message, also after the turn: do not poll. Processes it \
+                      leaves are stopped at its end: run servers in the foreground with a small yield_time_ms."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

@@ -30,10 +30,10 @@ const OLDER_TIMEOUT: &str = "yield_time_ms";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// 1 to 12; arguments as in ExecCommand.
+    /// 1 to 12, as in ExecCommand.
     #[schemars(with = "Vec<Item>", length(min = 1, max = BATCH_COMMANDS))]
     items: Vec<Value>,
-    /// Skip the rest after a failure; default false.
+    /// Skip the rest after a failure, such as a non-zero status.
     #[serde(default)]
     #[schemars(with = "bool")]
     stop_on_error: Option<bool>,
@@ -54,11 +54,11 @@ struct Item {
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
-    /// Default 120000, at most 600000.
+    /// Default 120000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = YIELD_MAX_MS))]
     timeout_ms: Option<u64>,
-    /// Default 8000; the batch shows at most twice its largest.
+    /// The batch shows at most twice the largest.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
@@ -68,9 +68,8 @@ struct Item {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run short commands in order and read all results at once: the cheap way to look at many things. \
-                      None becomes a task or takes input. An item fails on a non-zero status, at its timeout_ms, on \
-                      wrong arguments or if it cannot be started."
+        description: "Run short commands in order and read all results at once: the cheap way to look at many \
+                      things. None becomes a task or takes input."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

@@ -26,8 +26,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read an item, open or completed: objective, state, blocker, path and beginning of the plan file, \
-                      report."
+        description: "Read an open or completed item: state, blocker, path and beginning of the plan file, report."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

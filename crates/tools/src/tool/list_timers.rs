@@ -15,7 +15,7 @@ pub const NAME: &str = "ListTimers";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Default 20, at most 100.
+    /// Default 20.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,
@@ -25,8 +25,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description:
-            "List active timers, oldest first: next time, summary, times fired and missed.".into(),
+        description: "List active timers, oldest first.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

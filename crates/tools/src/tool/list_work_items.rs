@@ -30,17 +30,17 @@ enum FilterArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Default all. queued: open, without focus, not blocked; blocked: by a blocker or a wait.
+    /// Default all. queued: open, without focus, not blocked; blocked: by blocker or wait.
     #[serde(default)]
     #[schemars(with = "FilterArg")]
     filter: Option<FilterArg>,
-    /// Default 20, at most 100.
+    /// Default 20.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,
     #[serde(default)]
     include_todo_list: bool,
-    /// The next_cursor of an earlier answer: shows the items behind it.
+    /// next_cursor of the last answer.
     #[serde(default)]
     #[schemars(with = "String")]
     after: Option<String>,
@@ -50,9 +50,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List your items, last changed first, each with the first words of its plan. If next_cursor is \
-                      set, more follow: pass it as after. Those that matter now are in your prompt."
-            .into(),
+        description:
+            "List your items, last changed first. Those that matter now are in your prompt.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

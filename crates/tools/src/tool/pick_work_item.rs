@@ -16,7 +16,7 @@ pub(crate) const NAME: &str = "PickWorkItem";
 struct Args {
     #[schemars(length(min = 1))]
     work_item_id: String,
-    /// Why you leave an item that could go on.
+    /// Why you leave a runnable item.
     #[serde(default)]
     #[schemars(with = "String")]
     reason: Option<String>,
@@ -26,8 +26,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Give an open item the focus; only you move it. A blocked one may be picked to look at it."
-            .into(),
+        description: "Give an open item the focus, also a blocked one; only you move it.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

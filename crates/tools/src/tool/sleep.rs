@@ -15,11 +15,10 @@ pub(crate) const NAME: &str = "Sleep";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Why, and what should wake you.
     #[serde(default)]
     #[schemars(with = "String")]
     reason: Option<String>,
-    /// Only for a wake by the clock, such as for something that sends no notice; at most one day.
+    /// Only for a wake by the clock, at most one day.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = SLEEP_MAX_MS))]
     duration_ms: Option<u64>,
@@ -29,8 +28,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End the turn and rest until something arrives; a message that awaits an answer gets one instead. \
-                      Call it alone, after you have read other results."
+        description: "End the turn and rest until something arrives; a message that awaits an answer gets one \
+                      instead. Call it alone, after reading other results."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

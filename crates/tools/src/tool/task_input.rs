@@ -22,9 +22,9 @@ pub const NAME: &str = "TaskInput";
 struct Args {
     #[schemars(length(min = 1))]
     task_id: String,
-    /// Sent as it is: end lines yourself; at most 65536 bytes. On a terminal "\u0003" is Ctrl-C, "\u0004" Ctrl-D.
+    /// Sent as it is: end lines yourself; at most 65536 bytes. On a tty "\u0003" is Ctrl-C, "\u0004" Ctrl-D.
     input: String,
-    /// End the input after this; default false.
+    /// End the input after this.
     #[serde(default)]
     #[schemars(with = "bool")]
     close_input: Option<bool>,
@@ -34,7 +34,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Write to a task started with accepts_input or tty; TaskOutput reads on from your offsets."
+        description: "Write to a task started with accepts_input or tty; read on with TaskOutput."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -24,7 +24,7 @@ struct Args {}
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List your tasks that are not over. An end reaches you as a message.".into(),
+        description: "List your tasks that are not over.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -27,27 +27,25 @@ pub const NAME: &str = "TaskOutput";
 struct Args {
     #[schemars(length(min = 1))]
     task_id: String,
-    /// Wait for the end; default true, false with offsets or tail_lines.
+    /// Default true, with offsets or tail_lines false.
     #[serde(default)]
     #[schemars(with = "bool")]
     block: Option<bool>,
-    /// Default 30000, at most 600000.
+    /// Default 30000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = TASK_WAIT_MAX_MS))]
     timeout_ms: Option<u64>,
-    /// Offset in the output or a terminal's transcript.
+    /// In output or a tty's transcript.
     #[serde(default)]
     #[schemars(with = "u64")]
     after_byte: Option<u64>,
-    /// Offset in stderr, apart without a terminal.
     #[serde(default)]
     #[schemars(with = "u64")]
     stderr_after_byte: Option<u64>,
-    /// Last lines of each stream; not with offsets.
+    /// Of each stream; not with offsets.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     tail_lines: Option<u64>,
-    /// Default 8000, at most 64000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
@@ -57,9 +55,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read what a task printed and its status; by default waits for its end and shows beginning and \
-                      end. To follow it, give the offsets of the last answer: only what is new, without waiting; a \
-                      stream without offset shows its size. Its end reaches you as a message: do not poll."
+        description: "Read a task's status and output; by default after its end, beginning and end of it. To follow \
+                      it, give the offsets of the last answer: shows what is new, and the size of a stream without \
+                      offset. Do not poll: its end reaches you as a message."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -23,19 +23,18 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     objective: Option<String>,
-    /// With needs_input it rests until you set another.
+    /// needs_input: it rests.
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
-    /// The whole list, replacing the old.
+    /// The whole new list; normally one in_progress.
     #[serde(default)]
     #[schemars(with = "Vec<TodoArg>")]
     todo_list: Option<Vec<TodoArg>>,
-    /// Why nothing useful can be done for the objective; the item rests. null or "" clears it. To wait for something,
-    /// use WaitFor.
+    /// Why nothing can be done; the item rests. null or "" clears. To wait, use WaitFor.
     #[serde(default)]
     blocked_by: Option<String>,
-    /// With blocked_by: ms until you are reminded; default one hour.
+    /// Ms until a reminder of blocked_by; default one hour.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     recheck_after: Option<u64>,
@@ -45,7 +44,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change an open item; the plan is edited in its file.".into(),
+        description: "Change an open item; edit its plan in the file.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

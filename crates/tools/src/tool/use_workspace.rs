@@ -30,24 +30,22 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Absolute, any directory, repository or worktree.
+    /// Absolute; any directory.
     #[serde(default)]
     #[schemars(with = "String")]
     path: Option<String>,
-    /// An id: ws-... or agent_home.
+    /// ws-... or agent_home.
     #[serde(default)]
     #[schemars(with = "String")]
     workspace_id: Option<String>,
-    /// direct (default): the directory itself; isolated: a git worktree with its own branch, to leave the user's
-    /// checkout alone.
+    /// direct (default); isolated: a git worktree and branch, to spare the user's checkout.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     mode: Option<ModeArg>,
-    /// Where commands start, below the execution root.
+    /// Below the execution root.
     #[serde(default)]
     #[schemars(with = "String")]
     cwd: Option<String>,
-    /// With isolated: words that name branch and directory.
     #[serde(default)]
     #[schemars(with = "String")]
     isolation_label: Option<String>,
@@ -57,8 +55,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run later commands and patches in another directory. Give exactly one of path and workspace_id. \
-                      Leaving a workspace removes nothing."
+        description: "Run later commands and patches elsewhere. Give exactly one of path and workspace_id. Leaving \
+                      removes nothing."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

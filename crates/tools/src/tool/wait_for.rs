@@ -22,28 +22,27 @@ const FORMS: &str = "each entry of wake_on is \"operator\", {\"task\": \"task_..
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// What you wait for and will do then; shown when you wake.
+    /// What you wait for and will do then.
     #[schemars(length(min = 1))]
     reason: String,
     #[schemars(with = "Vec<WakeArg>", length(min = 1, max = WAKE_SOURCES))]
     wake_on: Vec<Value>,
-    /// Default the current work item.
+    /// Default the current.
     #[serde(default)]
     #[schemars(with = "String")]
     work_item_id: Option<String>,
-    /// Its name outside, such as a pull request number.
+    /// Such as a pull request number.
     #[serde(default)]
     #[schemars(with = "String")]
     external_ref: Option<String>,
-    /// Ms until you look anyway; give it if the event could be missed.
+    /// Ms until you look anyway, if the event could be missed.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     recheck_after: Option<u64>,
 }
 
 // Only for the schema: entries are parsed one by one, so that an error names the entry.
-/// "operator": any operator message; "external": any outside event; or exactly one of task (its end), external, time
-/// and after_ms.
+/// Any operator message, any outside event, or exactly one of task (its end), external (source), time and after_ms.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
@@ -69,7 +68,6 @@ struct OnArg {
     #[serde(default)]
     #[schemars(with = "String")]
     task: Option<String>,
-    /// Name of the source.
     #[serde(default)]
     #[schemars(with = "String")]
     external: Option<String>,
@@ -86,8 +84,8 @@ struct OnArg {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End the turn with open work until the first of wake_on happens. Survives restarts and keeps only \
-                      its item from being taken up. Call it alone."
+        description: "End the turn with open work until the first of wake_on. Survives restarts; only its item \
+                      rests. Call it alone."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

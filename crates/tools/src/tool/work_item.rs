@@ -46,7 +46,6 @@ enum TodoStateArg {
 pub(crate) struct TodoArg {
     #[schemars(length(min = 1))]
     text: String,
-    /// Normally one is in_progress.
     state: TodoStateArg,
 }
 

@@ -57,7 +57,7 @@ pub(super) fn assistant(parts: &[ReplyPart<'_>], tools: &[OfferedTool]) -> Vec<V
     // The API refuses reasoning without a following item; an answer that was cut off may end with some.
     let led = parts
         .iter()
-        .rposition(|piece| !matches!(piece, ReplyPart::Sealed { .. }))
+        .rposition(|piece| !matches!(piece, ReplyPart::Sealed { data, .. } if !is_compaction(data)))
         .map_or(0, |last| last + 1);
     let pieces = parts.iter().take(led);
     pieces.filter_map(|part| piece(part, tools)).collect()
@@ -94,12 +94,18 @@ fn call(id: &str, name: &str, input: &Value, tools: &[OfferedTool]) -> Value {
     }
 }
 
-/// Parses the reasoning item that `output` sealed. Other data of this lineage was sealed by another protocol and is not
+/// Returns true for a sealed compaction item, which may also be the last of an answer.
+fn is_compaction(data: &str) -> bool {
+    data.contains(r#""type":"compaction""#)
+}
+
+/// Parses the reasoning or compaction item that `output` sealed. Other data of this lineage was sealed by another protocol and is not
 /// sent.
 fn unseal(data: &str) -> Option<Value> {
     let item: Value = serde_json::from_str(data).ok()?;
     let has = |member: &str| item.get(member).is_some_and(Value::is_string);
-    let own = item.get("type").and_then(Value::as_str) == Some("reasoning");
+    let kind = item.get("type").and_then(Value::as_str);
+    let own = matches!(kind, Some("reasoning" | "compaction"));
     (own && has("id") && has("encrypted_content")).then_some(item)
 }
 

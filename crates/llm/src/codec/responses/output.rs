@@ -101,6 +101,7 @@ impl<'a> OutputReader<'a> {
         match item.get("type").and_then(Value::as_str) {
             Some("message") => self.message(item),
             Some("reasoning") => self.reasoning(item),
+            Some("compaction") => self.compaction(item),
             Some("function_call") => {
                 let input = match item.get("arguments") {
                     Some(Value::String(raw)) => parse_arguments(raw),
@@ -172,6 +173,18 @@ impl<'a> OutputReader<'a> {
         }
     }
 
+    /// Keeps the encrypted item that the server made of older ones. It goes back where it stood; the older items stay in
+    /// the log and in later requests, so that another model or a server without the item has them.
+    fn compaction(&mut self, item: &Value) {
+        match sealed_item(item, "compaction") {
+            Some(sealed) => self.blocks.push(ReplyBlock::Reasoning {
+                text: String::new(),
+                opaque: Some(sealed.to_string()),
+            }),
+            None => self.skipped += 1,
+        }
+    }
+
     fn stop_reason(&self) -> StopReason {
         match natural_stop_reason(&self.blocks) {
             StopReason::EndTurn if self.refusals > 0 => StopReason::Refusal,
@@ -195,19 +208,20 @@ fn words(item: &Value, member: &str, kind: &str) -> String {
 /// Returns what must be sent back of a reasoning item. Without encrypted content the provider would have to look the
 /// item up, and it may not have stored it; then nothing is sent back.
 fn seal(item: &Value) -> Option<String> {
+    let mut sealed = sealed_item(item, "reasoning")?;
+    let summary = item.get("summary").filter(|summary| summary.is_array());
+    sealed["summary"] = summary.cloned().unwrap_or_else(|| json!([]));
+    Some(sealed.to_string())
+}
+
+/// Returns an item of this type with its id and encrypted content; `None` if it lacks one of them.
+fn sealed_item(item: &Value, kind: &str) -> Option<Value> {
     let text = |key: &str| {
         let text = item.get(key).and_then(Value::as_str);
         text.filter(|text| !text.is_empty())
     };
     let (id, sealed) = (text("id")?, text("encrypted_content")?);
-    let summary = item.get("summary").filter(|summary| summary.is_array());
-    let item = json!({
-        "type": "reasoning",
-        "id": id,
-        "summary": summary.cloned().unwrap_or_else(|| json!([])),
-        "encrypted_content": sealed,
-    });
-    Some(item.to_string())
+    Some(json!({"type": kind, "id": id, "encrypted_content": sealed}))
 }
 
 fn call(item: &Value, input: Value) -> Result<RequestedCall, Fault> {

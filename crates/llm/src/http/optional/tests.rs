@@ -7,6 +7,7 @@ fn body() -> Body {
     of(&json!({
         "model": "m", "stream": true, "stream_options": {"include_usage": true}, "store": false,
         "prompt_cache_key": "k", "parallel_tool_calls": true, "tool_choice": "auto", "truncation": "disabled", "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
+        "context_management": {"edits": []},
         "tools": [{"name": "t", "cache_control": {"type": "ephemeral"}}],
         "messages": [{"content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
             {"type": "tool_use", "input": {"cache_control": "the model's own"}}]}],
@@ -76,6 +77,16 @@ fn a_refusal_names_the_part_to_leave_out() {
             400,
             "litellm.UnsupportedParamsError: ollama does not support parameters: ['parallel_tool_calls'], for model=m",
             Some(RequestOption::ParallelToolCalls),
+        ),
+        (
+            400,
+            "context_management: Extra inputs are not permitted",
+            Some(RequestOption::ContextManagement),
+        ),
+        (
+            400,
+            "Unknown parameter: 'context_management'.",
+            Some(RequestOption::ContextManagement),
         ),
         (400, "Unsupported parameter: 'store'", None),
         (400, "Unknown parameter: 'tools'", None),

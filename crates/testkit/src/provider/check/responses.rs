@@ -144,6 +144,13 @@ fn check_item(
                 "reasoning was not sealed by this provider for this model",
             );
         }
+        "compaction" => {
+            let seal = item["encrypted_content"].as_str();
+            wrong.unless(
+                seal.is_some_and(|seal| mint.sealed(seal)),
+                "a compaction was not sealed by this provider for this model",
+            );
+        }
         other => wrong.add(format!("there is no item of type {other}")),
     }
 }

@@ -8,7 +8,7 @@ use crate::codec::codex;
 use crate::codec::sample::{assert_golden, every_tool, sent};
 use holon_domain::block::{Block, OpaqueData};
 use holon_domain::model::ModelRequest;
-use holon_domain::provider::{ReasoningEffort, Transport};
+use holon_domain::provider::{ContextManagement, ReasoningEffort, Transport};
 use holon_tools::SchemaMode;
 use serde_json::{Value, json};
 
@@ -26,6 +26,46 @@ fn requests_are_as_the_golden_files_and_the_schema_say() {
             [""; 0],
             "{name}"
         );
+    }
+}
+
+#[test]
+fn a_server_that_may_compact_is_told_from_where_on() {
+    let mut provider = provider(Transport::OpenaiResponses);
+    let body = sent(&encode(&provider, &request(Vec::new())));
+    assert_eq!(body.get("context_management"), None, "it is off by default");
+    for (trigger, threshold) in [(120_000, 120_000), (1, 1_000)] {
+        provider.context_management = Some(ContextManagement {
+            trigger_input_tokens: trigger,
+            keep_recent_tool_uses: 3,
+            clear_at_least_input_tokens: None,
+        });
+        let body = sent(&encode(&provider, &request(Vec::new())));
+        let expected = json!([{"type": "compaction", "compact_threshold": threshold}]);
+        assert_eq!(body["context_management"], expected);
+        assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
+    }
+}
+
+#[test]
+fn a_compaction_goes_back_with_the_items_before_it_also_as_the_last_word() {
+    let sealed = r#"{"encrypted_content":"xyz","id":"cmp_1","type":"compaction"}"#;
+    let compacted = Block::Reasoning {
+        text: String::new(),
+        opaque: Some(own(sealed)),
+    };
+    let said = |blocks| vec![user("begin"), assistant_turn(blocks), user("go on")];
+    for blocks in [
+        vec![compacted.clone(), text("done")],
+        vec![text("done"), compacted],
+    ] {
+        let body = encoded(&request(said(blocks)));
+        let items = body["input"].as_array().expect("items");
+        let words = body["input"].to_string();
+        assert!(words.contains("begin") && words.contains("done"), "{words}");
+        let sent = items.iter().find(|item| item["type"] == "compaction");
+        assert_eq!(sent.map(|item| item["id"].clone()), Some(json!("cmp_1")));
+        assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
     }
 }
 

@@ -34,6 +34,9 @@ fn item() -> impl Strategy<Value = Value> {
         ("[A-Z][A-Za-z]{1,12}", arguments()).prop_map(|(name, arguments)| json!({
             "type": "function_call", "id": "fc_x", "name": name, "arguments": arguments,
         })),
+        ("cmp_[a-z0-9]{1,12}", "\\PC{1,40}").prop_map(|(id, sealed)| json!({
+            "type": "compaction", "id": id, "encrypted_content": sealed,
+        })),
         "(\\PC|[\n\t]){0,40}".prop_map(|text| json!({
             "type": "custom_tool_call", "id": "ctc_x", "name": "WriteNote", "input": text,
         })),
@@ -70,6 +73,7 @@ fn essence(item: &Value) -> Value {
     let pick = |keys: &[&str]| keys.iter().map(|key| item[*key].clone()).collect();
     match item["type"].as_str() {
         Some("reasoning") => pick(&["id", "encrypted_content", "summary"]),
+        Some("compaction") => pick(&["type", "id", "encrypted_content"]),
         Some("function_call") => pick(&["call_id", "name", "arguments"]),
         Some("custom_tool_call") => pick(&["type", "call_id", "name", "input"]),
         _ => match &item["content"] {
@@ -129,10 +133,11 @@ proptest! {
         let other = ModelRef::parse("openai/gpt-other").expect("a reference");
         let body = sample::sent(&encode(&provider(Transport::OpenaiResponses), &asked(other, &response, &model())));
         prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
-        let open = response["output"].as_array().expect("items").iter().filter(|item| item["type"] != json!("reasoning")).count();
+        let sealed = |item: &&Value| matches!(item["type"].as_str(), Some("reasoning" | "compaction"));
+        let open = response["output"].as_array().expect("items").iter().filter(|item| !sealed(item)).count();
         prop_assert_eq!(returned(&body).len(), open);
         for item in returned(&body) {
-            prop_assert_ne!(&item["type"], "reasoning");
+            prop_assert!(!sealed(&item), "{}", item);
             let id = item["call_id"].as_str().unwrap_or_default();
             prop_assert!(!id.starts_with("call_provider"), "{}", id);
         }
