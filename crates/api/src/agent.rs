@@ -1,10 +1,12 @@
 //! Requests that create an agent, and that start or stop it.
 
-use holon_domain::AgentId;
+use crate::message::FieldPresence;
+use holon_domain::{AgentId, RunId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Body of `POST /control/agents/{id}/create`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateAgentRequest {
     /// Absolute path of the project; the agent's own home when absent.
@@ -26,13 +28,15 @@ pub struct CreateAgentRequest {
 }
 
 /// Action of a control request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlAction {
     /// Allows the agent to run turns.
     Start,
     /// Aborts the current run and takes up no more messages.
     Stop,
+    /// Aborts the current run; the agent goes on with its queue.
+    Abort,
     /// Deprecated name of `stop`.
     Pause,
     /// Deprecated name of `start`.
@@ -46,7 +50,7 @@ impl ControlAction {
         match self {
             Self::Pause => Some("stop"),
             Self::Resume => Some("start"),
-            Self::Start | Self::Stop => None,
+            Self::Start | Self::Stop | Self::Abort => None,
         }
     }
 
@@ -56,6 +60,7 @@ impl ControlAction {
         match self {
             Self::Start => "start",
             Self::Stop => "stop",
+            Self::Abort => "abort",
             Self::Pause => "pause",
             Self::Resume => "resume",
         }
@@ -63,17 +68,91 @@ impl ControlAction {
 }
 
 /// Body of `POST /control/agents/{id}/control`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ControlRequest {
     pub action: ControlAction,
+    /// Run that an abort means; the current one if absent. Refused for other actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub run_id: Option<RunId>,
+    /// Accepted from older clients and ignored.
+    #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
+    pub trust: FieldPresence,
+}
+
+impl ControlRequest {
+    /// Builds a request without a run.
+    #[must_use]
+    pub fn of(action: ControlAction) -> Self {
+        Self {
+            action,
+            run_id: None,
+            trust: FieldPresence::default(),
+        }
+    }
+}
+
+/// What an agent does after its run was aborted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AbortMode {
+    /// It is stopped.
+    #[default]
+    #[serde(alias = "pause_after_abort")]
+    StopAfterAbort,
+    /// It goes on with its queue.
+    ContinueAfterAbort,
+}
+
+/// Body of `POST /control/agents/{id}/current-run/abort`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AbortRunRequest {
+    /// Run that is meant; the current one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub run_id: Option<RunId>,
+    #[serde(default)]
+    pub mode: AbortMode,
+    /// Accepted from older clients and ignored.
+    #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
+    pub trust: FieldPresence,
+}
+
+/// Response to an [`AbortRunRequest`] that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AbortRunResponse {
+    pub ok: bool,
+    pub aborted: bool,
+    #[schemars(with = "String")]
+    pub agent_id: AgentId,
+    #[schemars(with = "String")]
+    pub run_id: RunId,
+    pub mode: AbortMode,
+}
+
+/// Response to `POST /control/agents/{id}/delete`. The removal goes on after it, also across restarts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeleteAgentResponse {
+    pub ok: bool,
+    #[schemars(with = "String")]
+    pub agent_id: AgentId,
+    pub delete_requested: bool,
 }
 
 /// Response to a [`ControlRequest`] that was carried out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlResponse {
     pub ok: bool,
+    #[schemars(with = "String")]
     pub agent_id: AgentId,
+    /// Run that was aborted; absent if the action is no abort.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub run_id: Option<RunId>,
     /// Deprecation notice for the caller; absent when the action has its current name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
@@ -92,9 +171,19 @@ impl ControlResponse {
         Self {
             ok: true,
             agent_id,
+            run_id: None,
             notice,
         }
     }
+}
+
+/// A removed agent, as `GET /agents/deleted` lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeletedAgent {
+    /// An agent of the same name may have been created since.
+    pub agent_id: String,
+    #[schemars(with = "String")]
+    pub deleted_at: Timestamp,
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 
 use holon_domain::AgentId;
 use holon_domain::archive::ArchiveManifest;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Media type of an archive.
 pub const ARCHIVE_MEDIA_TYPE: &str = "application/x-tar";
 
 /// Body of `POST /control/agents/{id}/export`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExportAgentRequest {
     /// True if the response is an [`ExportReport`] instead of the archive.
@@ -41,7 +42,7 @@ pub struct ImportQuery {
 }
 
 /// Body of `POST /control/agents/{id}/clone`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CloneAgentRequest {
     /// Name of the new agent.

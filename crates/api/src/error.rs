@@ -1,10 +1,11 @@
 //! The JSON body of every error response.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Error response: a message, a stable code, and the next step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
     pub ok: bool,
     /// Message for people; its wording may change between releases.

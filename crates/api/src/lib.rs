@@ -14,11 +14,17 @@ mod provenance;
 pub mod run;
 pub mod runtime;
 pub mod skill;
+pub mod state;
 pub mod status;
+pub mod task;
+pub mod token;
 pub mod work;
 pub mod workspace;
 
-pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
+pub use agent::{
+    AbortMode, AbortRunRequest, AbortRunResponse, ControlAction, ControlRequest, ControlResponse,
+    CreateAgentRequest, DeleteAgentResponse, DeletedAgent,
+};
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
 };
@@ -32,11 +38,17 @@ pub use model::{
 pub use provenance::Provenance;
 pub use run::RunRequest;
 pub use runtime::{
-    AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, ReloadResponse, Root, RuntimeInfo,
-    ShutdownResponse,
+    AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, Readiness, ReloadResponse, Root,
+    RuntimeInfo, ShutdownResponse,
 };
 pub use skill::{InstallSkillRequest, SkillChangeResponse, SkillsResponse, UninstallSkillRequest};
+pub use state::StateResponse;
 pub use status::StatusResponse;
+pub use task::{TaskInputRequest, TaskInputResponse, TaskStopResponse};
+pub use token::{
+    CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER, RevokeTokenResponse,
+    TokenView, TokensResponse,
+};
 pub use work::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
     WakeDisposition, WakeRequest, WakeResponse, WorkItemsContext, WorkItemsResponse,

@@ -5,17 +5,19 @@
 
 use holon_domain::message::{Body, MessageKind, Origin, Priority};
 use holon_domain::{AgentId, MessageId};
+use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// Body of `POST /control/agents/{id}/prompt`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptRequest {
     pub text: String,
     /// Queue priority; `interject` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["interject", "next", "normal", "background"]))]
     pub priority: Option<Priority>,
     /// Upper bound on the model rounds of its turn, at least 1; `ROUNDS_PER_TURN` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,17 +25,20 @@ pub struct PromptRequest {
 }
 
 /// Body of `POST /agents/{id}/enqueue`. Exactly one of `body`, `text` and `json` is given.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnqueueRequest {
     /// `webhook_event` when both kind and origin are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["operator_prompt", "channel_event", "webhook_event", "callback_event", "timer_tick", "system_tick", "task_result", "task_status", "control", "brief_ack", "brief_result", "internal_followup"]))]
     pub kind: Option<MessageKind>,
     /// `next`, `normal` or `background`; `normal` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["interject", "next", "normal", "background"]))]
     pub priority: Option<Priority>,
     /// Payload with its type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
     pub body: Option<Body>,
     /// Payload as plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,15 +57,19 @@ pub struct EnqueueRequest {
     pub causation_id: Option<String>,
     /// A channel or a webhook; `webhook` with source `http` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
     pub origin: Option<Origin>,
     /// Refused when present, as the route decides the authority.
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
     /// Refused when present, as `trust` is.
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub authority: FieldPresence,
     /// Refused when present, as `trust` is.
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub authority_class: FieldPresence,
 }
 
@@ -94,10 +103,12 @@ impl<'de> Deserialize<'de> for FieldPresence {
 }
 
 /// Response to a message that is stored in the queue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AdmittedResponse {
     pub ok: bool,
+    #[schemars(with = "String")]
     pub agent_id: AgentId,
+    #[schemars(with = "String")]
     pub message_id: MessageId,
 }
 

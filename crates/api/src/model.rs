@@ -4,16 +4,18 @@ use crate::message::FieldPresence;
 use holon_domain::AgentId;
 use holon_domain::provider::{ModelPolicy, ReasoningEffort};
 use holon_domain::summary::AgentModelState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Body of `POST /control/agents/{id}/model`. Takes effect at the agent's next turn.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetModelRequest {
     /// Reference in the form `provider/model`.
     pub model: String,
     /// Reasoning effort; the provider's setting when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["low", "medium", "high", "xhigh"]))]
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Most tokens that the model may think in one answer, at least 1024; 0 turns thinking off (`anthropic_messages`
     /// only). The setting of the model when absent.
@@ -25,15 +27,17 @@ pub struct SetModelRequest {
     pub fallback_models: Option<Vec<String>>,
     /// Accepted from older clients and ignored: the route decides the authority.
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 
 /// Body of `POST /control/agents/{id}/model/clear`. The agent uses the host's default model again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClearModelRequest {
     /// Accepted from older clients and ignored: the route decides the authority.
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 

@@ -1,16 +1,18 @@
 //! Request of `POST /control/run`. The response is `domain::run::RunOnceResponse`.
 
 use holon_domain::AgentId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A one-shot run. The response arrives when the outcome is stored, which may take as long as the work does.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
     /// Instruction to the agent.
     pub text: String,
     /// Agent that runs it; a temporary agent when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub agent_id: Option<AgentId>,
     /// True if the named agent is created when it does not exist.
     #[serde(default)]

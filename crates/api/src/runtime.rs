@@ -2,10 +2,11 @@
 
 use holon_domain::AgentId;
 use holon_domain::attempt::StoredWord;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Response of `GET /healthz`, which needs no token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     pub ok: bool,
     /// Always `live`, the only state that can respond.
@@ -23,11 +24,20 @@ impl Health {
     }
 }
 
+/// Response of `GET /readyz` of a host that takes requests. A host that does not refuses with 503.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Readiness {
+    pub ok: bool,
+    /// True once recovery is done and the host is not shutting down.
+    pub ready: bool,
+}
+
 /// Response of `GET /`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Root {
     pub ok: bool,
     /// Agent used when a request names none.
+    #[schemars(with = "String")]
     pub default_agent: AgentId,
 }
 

@@ -2,6 +2,7 @@
 
 use holon_domain::AgentId;
 use holon_domain::guidance::{InstalledSkill, SkillCatalog, SkillSource};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Response of `GET /agents/{id}/skills`.
@@ -17,23 +18,25 @@ pub struct SkillsResponse {
 }
 
 /// Body of `POST /control/agents/{id}/skills/install`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InstallSkillRequest {
+    #[schemars(with = "serde_json::Value")]
     pub kind: SkillSource,
 }
 
 /// Body of `POST /control/agents/{id}/skills/uninstall`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UninstallSkillRequest {
     pub name: String,
 }
 
 /// Response to a change of an agent's skills.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillChangeResponse {
     pub ok: bool,
+    #[schemars(with = "String")]
     pub agent_id: AgentId,
     pub skill_name: String,
 }

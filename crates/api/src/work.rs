@@ -7,33 +7,39 @@ use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::MissedSlotPolicy;
 use holon_domain::work_item::{PlanStatus, TodoItem, WorkItemCursor, WorkItemView};
 use holon_domain::{AgentId, Timestamp, WorkItemId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Body of `POST /control/agents/{id}/work-items`. The response is the item.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateWorkItemRequest {
     /// Goal of the item, at most 2,000 bytes.
     pub objective: String,
     /// `draft` is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["draft", "ready", "needs_input"]))]
     pub plan_status: Option<PlanStatus>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
     pub todo_list: Vec<TodoItem>,
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 
 /// Body of `POST /control/agents/{id}/work-items/{item}`. An absent field stays unchanged. The response is the item.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateWorkItemRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["draft", "ready", "needs_input"]))]
     pub plan_status: Option<PlanStatus>,
     /// Replaces the whole checklist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<serde_json::Value>>")]
     pub todo_list: Option<Vec<TodoItem>>,
     /// `null` and an empty text clear the blocker. Only the agent itself sets one, so any other text is refused.
     #[serde(
@@ -46,6 +52,7 @@ pub struct UpdateWorkItemRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recheck_after_ms: Option<u64>,
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 
@@ -92,7 +99,7 @@ pub enum ListFilter {
 
 /// Body of `POST /control/agents/{id}/timers`. Exactly one of `duration_ms`, `at` and `cron` defines the first slot.
 /// The response is the timer.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTimerRequest {
     /// Milliseconds until the first slot.
@@ -100,6 +107,7 @@ pub struct CreateTimerRequest {
     pub duration_ms: Option<u64>,
     /// Time of the first slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub at: Option<Timestamp>,
     /// Milliseconds between slots, together with `duration_ms` or `at`. Absent: the timer fires once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,16 +120,18 @@ pub struct CreateTimerRequest {
     pub time_zone: Option<String>,
     /// Handling of slots that pass while the host is down; `once` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["skip", "once", "all"]))]
     pub missed: Option<MissedSlotPolicy>,
     /// Text of the tick that the agent reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 
 /// Body of `POST /control/agents/{id}/wake`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WakeRequest {
     /// Text that tells the agent why to look.
@@ -136,7 +146,7 @@ pub struct WakeRequest {
 }
 
 /// Effect of a wake request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WakeDisposition {
     /// The scheduler delivers it as soon as the agent can take a tick.
@@ -146,18 +156,20 @@ pub enum WakeDisposition {
 }
 
 /// Response to a wake that is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeResponse {
     pub ok: bool,
+    #[schemars(with = "String")]
     pub agent_id: AgentId,
     pub disposition: WakeDisposition,
 }
 
 /// An empty body, for commands whose path says everything.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EmptyRequest {
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 

@@ -5,20 +5,22 @@
 use crate::message::FieldPresence;
 use holon_domain::workspace::{SelectedWorkspace, UseMode, WorkspaceEntry, WorktreeSession};
 use holon_domain::{AgentId, WorkspaceId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Body of `POST /control/agents/{id}/workspace/attach`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AttachWorkspaceRequest {
     /// Absolute path of a directory.
     pub path: String,
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 
 /// Body of `POST /control/agents/{id}/workspace/use`. Exactly one of `path` and `workspace_id` is given.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UseWorkspaceRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,6 +30,7 @@ pub struct UseWorkspaceRequest {
     pub workspace_id: Option<String>,
     /// `direct` is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["direct", "isolated"]))]
     pub mode: Option<UseMode>,
     /// Directory below the execution root in which commands start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,26 +39,29 @@ pub struct UseWorkspaceRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation_label: Option<String>,
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 
 /// Body of `POST /control/agents/{id}/workspace/detach`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DetachWorkspaceRequest {
     pub workspace_id: String,
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 
 /// Body of `POST /control/worktrees`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorktreesRequest {
     /// True if worktrees without work in them are removed. By default they are only listed.
     #[serde(default)]
     pub clean: bool,
     #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
     pub trust: FieldPresence,
 }
 

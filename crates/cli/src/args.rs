@@ -2,7 +2,9 @@
 
 mod config;
 mod solve;
+mod task;
 mod template;
+mod token;
 mod work;
 mod workspace;
 
@@ -11,7 +13,9 @@ pub(crate) use config::{
     ProvidersCommand, SetModelArgs,
 };
 pub(crate) use solve::SolveArgs;
+pub(crate) use task::{OutputArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
+pub(crate) use token::TokenCommand;
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
 
@@ -79,6 +83,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: WorkCommand,
     },
+    /// List, show, stop and write to the commands that an agent runs in the background.
+    Task {
+        #[command(subcommand)]
+        command: TaskCommand,
+    },
     /// List and cancel an agent's waits.
     Wait {
         #[command(subcommand)]
@@ -116,6 +125,11 @@ pub(crate) enum Command {
     Skills {
         #[command(subcommand)]
         command: SkillsCommand,
+    },
+    /// Make, list and revoke named tokens for programs that call the host.
+    Token {
+        #[command(subcommand)]
+        command: TokenCommand,
     },
     /// Show and change settings, providers, credentials and models.
     Config {
@@ -267,6 +281,22 @@ pub(crate) enum AgentCommand {
     Stop {
         /// Id of the agent [default: the host's default agent].
         id: Option<String>,
+    },
+    /// Abort the current run of an agent, which goes on with its queue.
+    Abort {
+        /// Id of the agent [default: the host's default agent].
+        id: Option<String>,
+        /// Abort this run only; a run that is over is refused.
+        #[arg(long, value_name = "RUN", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+        run: Option<String>,
+    },
+    /// Remove an agent with its home and its history; its tasks are ended first.
+    Delete {
+        /// Id of the agent.
+        id: String,
+        /// Remove it without being asked again.
+        #[arg(long)]
+        yes: bool,
     },
     /// Show or change the model of an agent.
     Model {

@@ -12,8 +12,10 @@ mod run;
 mod serve;
 mod skills;
 mod solve;
+mod task;
 mod template;
 mod text;
+mod token;
 mod view;
 mod waiting;
 mod work;
@@ -38,6 +40,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Tail(tail) => block_on(view::tail(home, tail, output)),
         Command::Transcript(transcript) => block_on(view::transcript(home, transcript, output)),
         Command::Work { command } => block_on(work::run(home, command, output)),
+        Command::Task { command } => block_on(task::run(home, command, output)),
         Command::Wait { command } => block_on(waiting::wait(home, command, output)),
         Command::Timer { command } => block_on(waiting::timer(home, command, output)),
         Command::Workspace { command } => block_on(workspace::run(home, command, output)),
@@ -48,6 +51,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Agent { command } => block_on(agent::run(home, command, output)),
         Command::Template { command } => template::run(home, command, output),
         Command::Skills { command } => block_on(skills::run(home, command, output)),
+        Command::Token { command } => block_on(token::run(home, command, output)),
         Command::Config { command } => block_on(config::run(home, command, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),
         Command::Completions { shell } => {

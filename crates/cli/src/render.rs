@@ -12,6 +12,7 @@ pub(crate) mod model;
 mod pauses;
 pub(crate) mod prompt;
 pub(crate) mod run;
+pub(crate) mod task;
 pub(crate) mod work;
 pub(crate) mod workspace;
 

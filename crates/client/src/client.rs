@@ -3,22 +3,25 @@
 use crate::answer::Answer;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, RequestBody, send_request};
+pub(crate) use crate::exchange::ReadTimeout;
+use crate::exchange::{HttpRequest, HttpResponse, RequestBody, send_request};
+use crate::repeat;
 use crate::run_stream::read_run;
 use crate::stream::{EventStream, StreamItem};
 use crate::view::{Agent, AgentListEntry, Brief, Identity, Run, TranscriptEntry};
 use holon_api::{
     AdmittedResponse, ControlAction, ControlRequest, ControlResponse, CreateAgentRequest,
-    EnqueueRequest, EventsPage, Handshake, Health, PageOrder, Projection, PromptRequest,
-    ReloadResponse, Root, RunRequest, ShutdownResponse,
+    DeleteAgentResponse, EmptyRequest, EnqueueRequest, EventsPage, Handshake, Health, PageOrder,
+    Projection, PromptRequest, ReloadResponse, Root, RunRequest, ShutdownResponse,
 };
-use holon_domain::AgentId;
 use holon_domain::limits::{ANSWER_IDLE_MS, GIT_WRITE_MS};
+use holon_domain::{AgentId, RunId};
 use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Client of one host's control plane. Cheap to clone; holds no connection.
 #[derive(Debug, Clone)]
@@ -255,9 +258,34 @@ impl Client {
     ) -> Result<ControlResponse, Error> {
         self.post(
             control_path(agent_id, "control"),
-            &ControlRequest { action },
+            &ControlRequest::of(action),
         )
         .await
+    }
+
+    /// Aborts the current run of an agent, which goes on with its queue. With a `run_id`, only this run is aborted.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn abort_run(
+        &self,
+        agent_id: &AgentId,
+        run_id: Option<RunId>,
+    ) -> Result<ControlResponse, Error> {
+        let request = ControlRequest {
+            run_id,
+            ..ControlRequest::of(ControlAction::Abort)
+        };
+        self.post(control_path(agent_id, "control"), &request).await
+    }
+
+    /// Removes an agent with its home and its history. The removal goes on after the response.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn delete_agent(&self, agent_id: &AgentId) -> Result<DeleteAgentResponse, Error> {
+        self.post(control_path(agent_id, "delete"), &EmptyRequest::default())
+            .await
     }
 
     /// Runs one request to its outcome. There is no timeout, as the work may take any time.
@@ -302,11 +330,21 @@ impl Client {
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
+        self.get_within(target, default_timeout()).await
+    }
+
+    /// Reads a resource whose response may take this long to begin.
+    pub(crate) async fn get_within<T: DeserializeOwned>(
+        &self,
+        target: String,
+        timeout: ReadTimeout,
+    ) -> Result<T, Error> {
         let request = HttpRequest {
             method: Method::GET,
             target,
             body: RequestBody::Empty,
-            timeout: default_timeout(),
+            key: None,
+            timeout,
         };
         send_request(&self.endpoint, request).await?.json().await
     }
@@ -348,12 +386,14 @@ impl Client {
             method: Method::POST,
             target,
             body,
+            key: Some(repeat::new_key()),
             timeout: ReadTimeout::Unlimited,
         };
         send_request(&self.endpoint, request).await
     }
 
-    /// Sends a request with a JSON body and waits for the head of its response.
+    /// Sends a request with a JSON body and waits for the head of its response. If the connection is lost after the
+    /// request was sent, it is sent again with the same key, so that it takes effect once.
     pub(crate) async fn respond(
         &self,
         target: String,
@@ -364,13 +404,54 @@ impl Client {
             endpoint: self.endpoint(),
             reason: error.to_string(),
         })?;
-        let request = HttpRequest {
+        let key = repeat::new_key();
+        let request = || HttpRequest {
             method: Method::POST,
-            target,
-            body: RequestBody::Json(body),
+            target: target.clone(),
+            body: RequestBody::Json(body.clone()),
+            key: Some(key.clone()),
             timeout,
         };
-        send_request(&self.endpoint, request).await
+        let began = Instant::now();
+        match send_request(&self.endpoint, request()).await {
+            // A host that did not answer in time is not asked again: it would take as long once more.
+            Err(lost @ Error::Interrupted { .. })
+                if !timeout.is_over(began.elapsed()) && repeat::is_kept(&target) =>
+            {
+                self.repeat(request, lost).await
+            }
+            done => done,
+        }
+    }
+
+    /// Repeats a request whose connection was lost, for a bounded time. A host that does not know keys is not asked
+    /// again, because the request may have taken effect.
+    async fn repeat(
+        &self,
+        request: impl Fn() -> HttpRequest,
+        lost: Error,
+    ) -> Result<HttpResponse, Error> {
+        let mut lost = lost;
+        for pause in repeat::PAUSES {
+            tokio::time::sleep(pause).await;
+            match self.keeps_replies().await {
+                Ok(true) => {}
+                Ok(false) => return Err(lost),
+                Err(error) if error.is_transient() => continue,
+                Err(_) => return Err(lost),
+            }
+            match send_request(&self.endpoint, request()).await {
+                Err(again) if again.is_transient() && again.code().is_none() => lost = again,
+                done => return done,
+            }
+        }
+        Err(lost)
+    }
+
+    /// Asks the host if it keeps replies for requests with a key.
+    async fn keeps_replies(&self) -> Result<bool, Error> {
+        let capabilities = self.handshake().await?.capabilities.unwrap_or_default();
+        Ok(capabilities.iter().any(|name| name == repeat::CAPABILITY))
     }
 }
 

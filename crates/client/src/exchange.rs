@@ -6,7 +6,7 @@ use crate::endpoint::{Endpoint, Pipe};
 use crate::error::Error;
 use crate::upload::Upload;
 use bytes::{Bytes, BytesMut};
-use holon_api::ARCHIVE_MEDIA_TYPE;
+use holon_api::{ARCHIVE_MEDIA_TYPE, IDEMPOTENCY_KEY_HEADER};
 use holon_domain::limits::ANSWER_BYTES;
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::Incoming;
@@ -27,6 +27,14 @@ pub(crate) enum ReadTimeout {
 }
 
 impl ReadTimeout {
+    /// Returns true if a wait of this length used up the time.
+    pub(crate) fn is_over(self, elapsed: Duration) -> bool {
+        match self {
+            Self::Unlimited => false,
+            Self::Idle(limit) => elapsed >= limit,
+        }
+    }
+
     async fn wait<T>(self, future: impl Future<Output = T>) -> Result<T, String> {
         match self {
             Self::Unlimited => Ok(future.await),
@@ -52,6 +60,8 @@ pub(crate) struct HttpRequest {
     /// Path with the query string.
     pub(crate) target: String,
     pub(crate) body: RequestBody,
+    /// Idempotency key of a request that changes something.
+    pub(crate) key: Option<String>,
     pub(crate) timeout: ReadTimeout,
 }
 
@@ -122,6 +132,9 @@ fn build(endpoint: &Endpoint, request: HttpRequest) -> Result<Request<SentBody>,
     } = endpoint
     {
         builder = builder.header(AUTHORIZATION, value);
+    }
+    if let Some(key) = request.key {
+        builder = builder.header(IDEMPOTENCY_KEY_HEADER, key);
     }
     let body = match request.body {
         RequestBody::Json(json) => {

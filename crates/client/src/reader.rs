@@ -149,6 +149,7 @@ impl Reader {
                 method: Method::GET,
                 target,
                 body: RequestBody::Empty,
+                key: None,
                 timeout,
             },
         )

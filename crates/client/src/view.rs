@@ -2,10 +2,12 @@
 //! host spells them. Fields that older hosts lack have a default.
 
 mod prompt;
+mod task;
 mod work;
 mod workspace;
 
 pub use prompt::{ExecutionRules, Prompt, PromptBlock, RoundCache, ShownPrompt};
+pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
 pub use work::{
     Closure, ExplainedDecision, Explanation, PlanFile, PlannedWake, Report, Todo, UnservedInput,
     Wake, WorkItem, WorkItemsPage,

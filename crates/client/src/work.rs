@@ -202,7 +202,12 @@ impl Client {
 }
 
 /// Builds the target of a list with a filter and a limit.
-fn list_path(agent_id: &AgentId, subject: &str, filter: &impl Serialize, limit: u64) -> String {
+pub(crate) fn list_path(
+    agent_id: &AgentId,
+    subject: &str,
+    filter: &impl Serialize,
+    limit: u64,
+) -> String {
     let filter = match serde_json::to_value(filter) {
         Ok(serde_json::Value::String(word)) => Some(word),
         Ok(_) | Err(_) => None,
@@ -214,7 +219,7 @@ fn list_path(agent_id: &AgentId, subject: &str, filter: &impl Serialize, limit: 
 }
 
 /// Escapes a text as one segment of a path. Ids come from command lines and may hold any character.
-fn escape_segment(text: &str) -> String {
+pub(crate) fn escape_segment(text: &str) -> String {
     text.bytes().fold(String::new(), |mut escaped, byte| {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~') {
             escaped.push(char::from(byte));

@@ -56,12 +56,20 @@ async fn send(task: &ShimmedCommand, input: &TaskInput) -> Result<u64, (Error, u
     let number = input.number.saturating_mul(2).saturating_add(2);
     let bytes = input.input.as_bytes();
     if !bytes.is_empty() {
-        let taken = task.input(number, bytes).await;
+        let taken = match input.by_operator {
+            true => task.operator_input(number, bytes).await,
+            false => task.input(number, bytes).await,
+        };
         taken.map_err(|error| (error, 0))?;
     }
     let taken = bytes.len() as u64;
     if input.close_input {
-        match task.close_input(number.saturating_add(1)).await {
+        let closing = number.saturating_add(1);
+        let closed = match input.by_operator {
+            true => task.close_operator_input(closing).await,
+            false => task.close_input(closing).await,
+        };
+        match closed {
             // An input that is closed already is not an error.
             Ok(()) | Err(Error::InputClosed) => {}
             Err(error) => return Err((error, taken)),

@@ -66,6 +66,7 @@ pub(crate) fn message(
     Ok(Reply::Admitted {
         message_id: entry.envelope.id,
         message_seq: entry.seq,
+        log_end: draft.agent.counters.log,
     })
 }
 

@@ -17,7 +17,7 @@ use holon_domain::needs::LoadedRows;
 use holon_domain::queue::MessageSeq;
 use holon_domain::send::AgentSend;
 use holon_domain::summary::ExecutionProfile;
-use holon_domain::task::TaskReport;
+use holon_domain::task::{TaskReport, TaskStatusSnapshot};
 use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::trigger::WakeHint;
@@ -25,8 +25,9 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::{AttachedWorkspace, ReservedDirs, SelectedWorkspace, WorkspaceEntry};
 use holon_domain::{
-    AgentId, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, WorkspaceId, limits,
+    AgentId, MessageId, RunId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, WorkspaceId, limits,
 };
+use serde::{Deserialize, Serialize};
 
 /// Facts about the host that no agent row holds.
 #[derive(Debug, Clone)]
@@ -204,6 +205,12 @@ pub enum Input {
     Start,
     /// An operator stops the agent.
     Stop,
+    /// An operator aborts the current run.
+    Abort {
+        /// Run that the operator means; the current one if absent.
+        run_id: Option<RunId>,
+        then: AfterAbort,
+    },
     /// An operator or the runtime deletes the agent.
     Delete,
     /// A new process took over. Sent only at boot.
@@ -236,8 +243,28 @@ pub enum Input {
     Workspace(Box<WorkspaceCommand>),
     /// An operator changed the skills in the agent's home.
     Skill(Box<SkillCommand>),
+    /// An operator stops a task or writes to it.
+    Task(TaskCommand),
     /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
+}
+
+/// What the agent does after its run was aborted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterAbort {
+    /// It goes on with its queue, and its tasks run on.
+    GoOn,
+    /// It is stopped.
+    Stop,
+}
+
+/// A command of an operator about one task of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskCommand {
+    /// Asks the task to end; the second time it is killed.
+    Stop { task_id: TaskId },
+    /// Numbers an input, which the shell writes after the commit.
+    Input { task_id: TaskId },
 }
 
 /// A change of an agent's skills. They are files of its home, and the shell has changed them.
@@ -295,13 +322,16 @@ pub enum WorkCommand {
     },
 }
 
-/// The reply to the sender of an input, delivered after the commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The reply to the sender of an input, delivered after the commit. It is stored for requests that may be repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// The message was queued.
     Admitted {
         message_id: MessageId,
         message_seq: MessageSeq,
+        /// Length of the agent's log before the message. What the message leads to comes after it.
+        log_end: u64,
     },
     Done,
     /// The hint was stored. `coalesced` is true if it joined a pending one.
@@ -314,6 +344,22 @@ pub enum Reply {
     Wait(Box<WaitRecord>),
     /// The timer after the command.
     Timer(Box<TimerRecord>),
+    /// The task after the request to stop it.
+    TaskStop {
+        task: Box<TaskStatusSnapshot>,
+        /// False if the task was over before.
+        stop_requested: bool,
+        /// True if the task is killed.
+        force_stop_requested: bool,
+    },
+    /// The run that was aborted.
+    Aborted {
+        run_id: RunId,
+    },
+    /// The number of an operator's input, which is not written yet.
+    TaskInput {
+        number: u64,
+    },
     /// The input changed nothing, such as a stale outcome or a start of a running agent.
     Unchanged,
     /// The agent is deleted and the store may remove its rows.

@@ -1,5 +1,7 @@
 //! Lifecycle commands: create, configure, start, stop and delete an agent.
 //!
+//! An abort ends the open turn; without one it is refused. The agent then goes on, or is stopped if the operator says so.
+//!
 //! | state | start | stop | delete | message |
 //! |---|---|---|---|---|
 //! | booting | unchanged | stopped | deleting | admitted, waits |
@@ -12,7 +14,7 @@
 
 use crate::draft::Draft;
 use crate::home;
-use crate::input::{AgentView, HostConditions, NewAgent, Reply};
+use crate::input::{AfterAbort, AgentView, HostConditions, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{detached, occupancy, rest, task, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
@@ -226,11 +228,47 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
                 force: false,
                 with_agent: true,
                 by_agent: false,
+                by_operator: false,
             };
             task::stop_all(draft, order, "stopped with its agent");
             Ok(Reply::Done)
         }
     }
+}
+
+/// Aborts the current run, if it is the one that the operator means. The message of the run is settled.
+pub(crate) fn abort(
+    draft: &mut Draft<'_>,
+    asked: Option<&RunId>,
+    then: AfterAbort,
+) -> Result<Reply, Rejection> {
+    if draft.agent.lifecycle == Lifecycle::Deleting {
+        return Err(Rejection::deleting(&draft.agent));
+    }
+    let agent_id = draft.agent.identity.agent_id.clone();
+    let Some(turn) = &draft.agent.open_turn else {
+        return Err(Rejection::NoCurrentRun { agent_id });
+    };
+    let current = turn.run_id.clone();
+    if let Some(requested) = asked.filter(|requested| **requested != current) {
+        return Err(Rejection::StaleRun {
+            agent_id,
+            requested: requested.clone(),
+            current,
+        });
+    }
+    match then {
+        AfterAbort::Stop => {
+            stop(draft)?;
+        }
+        AfterAbort::GoOn => {
+            let summary = "aborted by an operator before the answer was complete";
+            let aborted = turn::abort(draft, TerminalReason::OperatorAborted, summary);
+            let lifecycle = draft.agent.lifecycle;
+            draft.apply_control("abort", lifecycle, aborted);
+        }
+    }
+    Ok(Reply::Aborted { run_id: current })
 }
 
 pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
@@ -254,6 +292,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
         force: true,
         with_agent: false,
         by_agent: false,
+        by_operator: false,
     };
     task::stop_all(draft, order, "removed with its agent");
     home::remove_when_free(draft);

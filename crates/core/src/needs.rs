@@ -3,7 +3,7 @@
 //! A decision that needs more says so and is made again with it. The forecast is kept tight, because the writer reads
 //! every named row from the database for every input.
 
-use crate::input::{CallIntent, Input, WorkCommand};
+use crate::input::{CallIntent, Input, TaskCommand, WorkCommand};
 use holon_domain::agent::AgentRecord;
 use holon_domain::intent::{Intent, WakeCondition, WorkIntent};
 use holon_domain::needs::Needs;
@@ -28,6 +28,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             needs.hints = agent.work.hints > 0;
         }
         Input::Work(command) => name_work(command, agent, &mut needs),
+        Input::Task(TaskCommand::Stop { task_id } | TaskCommand::Input { task_id }) => {
+            needs.tasks.insert(task_id.clone());
+        }
         Input::DueCame { due, .. } => name_due(due, &mut needs),
         Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
@@ -63,6 +66,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             needs.active_waits = agent.work.active_waits > 0;
         }
         Input::Stop
+        | Input::Abort { .. }
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp

@@ -3,11 +3,11 @@
 //! Refusals of the core are worded only here. The engine and the server pass them on unchanged; the server adds the HTTP
 //! status.
 
-use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::failure::FailureCause;
 use holon_domain::limits;
 use holon_domain::refusal::RefusalText;
+use holon_domain::{AgentId, RunId};
 
 /// The reason for which an input was refused. A refused input changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +50,20 @@ pub enum Rejection {
     /// The end of a task that the agent does not have, or that is over. Only another agent's decision can send one.
     #[error("the agent has no such task that is not over")]
     NoSuchTask,
+    /// An abort of an agent that runs nothing.
+    #[error("agent {agent_id} has no current run")]
+    NoCurrentRun { agent_id: AgentId },
+    /// An abort of a run that is not the current one.
+    #[error("run {requested} is not the current one, which is {current}")]
+    StaleRun {
+        agent_id: AgentId,
+        /// Run that the operator named.
+        requested: RunId,
+        current: RunId,
+    },
+    /// Input for a task that has ended.
+    #[error("the task is over and takes no input")]
+    TaskOver,
     /// The agent has no work item with this id.
     #[error("the agent has no such work item")]
     NoSuchWorkItem { agent_id: AgentId },
@@ -171,6 +185,21 @@ const NO_SUCH_TASK: RefusalText = RefusalText::without_hint(
     "task_not_found",
     "the agent has no such task, or it is over",
     "look at the agent's tasks",
+);
+const NO_CURRENT_RUN: RefusalText = RefusalText::with_hint(
+    "no_current_run",
+    "the agent runs no turn, so there is nothing to abort",
+    "see its state with: holon status --agent {agent_id}",
+);
+const STALE_RUN: RefusalText = RefusalText::with_hint(
+    "stale_run_id",
+    "the named run is over; `current_run_id` is the one that runs",
+    "abort the current one by its id, or leave the id out",
+);
+const TASK_OVER: RefusalText = RefusalText::without_hint(
+    "task_over",
+    "the task has ended, so it takes no input any more",
+    "the agent starts the command again if it is still needed",
 );
 const NO_SUCH_WORK_ITEM: RefusalText = RefusalText::with_hint(
     "work_item_not_found",
@@ -305,6 +334,9 @@ impl Rejection {
             Self::NoModel => NO_MODEL,
             Self::ModelUnavailable { .. } => MODEL_UNAVAILABLE,
             Self::NoSuchTask => NO_SUCH_TASK,
+            Self::NoCurrentRun { .. } => NO_CURRENT_RUN,
+            Self::StaleRun { .. } => STALE_RUN,
+            Self::TaskOver => TASK_OVER,
             Self::NoSuchWorkItem { .. } => NO_SUCH_WORK_ITEM,
             Self::WorkItemCompleted { .. } => WORK_ITEM_COMPLETED,
             Self::NoSuchWait { .. } => NO_SUCH_WAIT,
@@ -356,10 +388,13 @@ impl Rejection {
             | Self::NoSuchWorkItem { agent_id }
             | Self::WorkItemCompleted { agent_id }
             | Self::NoSuchWait { agent_id }
-            | Self::NoSuchTimer { agent_id } => Some(agent_id),
+            | Self::NoSuchTimer { agent_id }
+            | Self::NoCurrentRun { agent_id }
+            | Self::StaleRun { agent_id, .. } => Some(agent_id),
             Self::NoModel
             | Self::ModelUnavailable { .. }
             | Self::NoSuchTask
+            | Self::TaskOver
             | Self::InvalidWork { .. }
             | Self::WorkspaceNotAttached
             | Self::WorkspaceActive
@@ -405,6 +440,15 @@ impl Rejection {
                 reason: "provider \"elsewhere\" is not known here".to_owned(),
             },
             Self::NoSuchTask,
+            Self::NoCurrentRun {
+                agent_id: agent_id(),
+            },
+            Self::StaleRun {
+                agent_id: agent_id(),
+                requested: RunId::from_stored("run_1"),
+                current: RunId::from_stored("run_2"),
+            },
+            Self::TaskOver,
             Self::NoSuchWorkItem {
                 agent_id: agent_id(),
             },

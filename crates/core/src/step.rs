@@ -102,6 +102,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::ClockSetBack { by_ms, pauses } => Ok(clock::handle_set_back(draft, *by_ms, pauses)),
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
+        Input::Abort { run_id, then } => lifecycle::abort(draft, run_id.as_ref(), *then),
         Input::Delete => Ok(lifecycle::delete(draft)),
         Input::Recover {
             clean_exit,
@@ -121,6 +122,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::WakeHint(hint) => accept_hint(draft, hint),
         Input::Workspace(command) => workspace::handle(draft, command),
         Input::Skill(command) => skill::handle(draft, command),
+        Input::Task(command) => task::handle_command(draft, command),
         Input::Work(command) => work::command(draft, command),
         Input::Continue => Ok(Reply::Unchanged),
     }
@@ -135,6 +137,7 @@ fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
     Ok(Reply::Admitted {
         message_id: entry.envelope.id,
         message_seq: entry.seq,
+        log_end: draft.agent.counters.log,
     })
 }
 

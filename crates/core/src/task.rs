@@ -8,10 +8,13 @@
 //! | interrupted, of a child | nothing | the child's own end | cancelled | unchanged | unchanged |
 //!
 //! One decision writes the end of a task and its result message. The result is queued unless the task was stopped on
-//! purpose. If the agent stopped it, the end is a `task_status` message, which opens no turn. If it was stopped with the
-//! agent, the result is held for the next turn and begins none itself.
+//! purpose. If the agent or an operator stopped it, the end is a `task_status` message, which opens no turn. If it was
+//! stopped with the agent, the result is held for the next turn and begins none itself.
 
+mod command;
 mod result;
+
+pub(crate) use command::handle as handle_command;
 
 use crate::draft::Draft;
 use crate::home;
@@ -91,6 +94,7 @@ fn new_task(
         stop: None,
         end: None,
         ends_unread: 0,
+        operator_inputs: 0,
     }
 }
 
@@ -141,8 +145,15 @@ pub(crate) enum StopOutcome {
     Over,
 }
 
-/// Stops a task on behalf of its agent; a second request kills it. The end of such a task opens no turn.
-pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopOutcome> {
+/// The actor that asks a single task to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StopActor {
+    Agent,
+    Operator,
+}
+
+/// Stops a task on behalf of its agent or an operator; a second request kills it. The end of such a task opens no turn.
+pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId, actor: StopActor) -> Option<StopOutcome> {
     let task = draft.task(id)?;
     if task.is_over() {
         return Some(StopOutcome::Over);
@@ -157,9 +168,14 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopOutcome> {
     let order = StopOrder {
         force,
         with_agent: false,
-        by_agent: true,
+        by_agent: actor == StopActor::Agent,
+        by_operator: actor == StopActor::Operator,
     };
-    cancel(draft, task, order, "stopped by the agent");
+    let reason = match actor {
+        StopActor::Agent => "stopped by the agent",
+        StopActor::Operator => "stopped by an operator",
+    };
+    cancel(draft, task, order, reason);
     Some(if force {
         StopOutcome::Forced
     } else {
@@ -202,6 +218,7 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason:
         // A task that the agent stopped itself needs no result message.
         with_agent: (order.with_agent && task.terminal_reentry) || so_far.with_agent,
         by_agent: order.by_agent || so_far.by_agent,
+        by_operator: order.by_operator || so_far.by_operator,
     });
     task.status = TaskStatus::Cancelling;
     task.terminal_reentry = false;
@@ -298,7 +315,7 @@ fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     let order = task.stop.unwrap_or_default();
     if order.with_agent {
         result::hold(draft, &task, &output);
-    } else if order.by_agent {
+    } else if order.by_agent || order.by_operator {
         result::queue_status(draft, &task, &output);
     }
     // No message begins a turn for this end, so the waits that it ended are reported by a tick.

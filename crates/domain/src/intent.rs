@@ -90,6 +90,7 @@ impl Intent {
                 number: place.round_entry * CALLS_PER_ROUND as u64 + place.call_index as u64,
                 input: input.clone(),
                 close_input: *close_input,
+                by_operator: false,
             })),
             Self::Sleep { .. }
             | Self::Enqueue { .. }
@@ -245,6 +246,9 @@ pub struct TaskInput {
     /// True if the input is closed after the write.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub close_input: bool,
+    /// True if an operator writes it. The numbers of operators and of the agent are counted apart.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub by_operator: bool,
 }
 
 /// Query for the output of a task.

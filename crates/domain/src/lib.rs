@@ -38,6 +38,7 @@ pub mod provider;
 pub mod queue;
 pub mod refusal;
 pub mod remote;
+pub mod request_key;
 pub mod run;
 pub mod send;
 mod skip;

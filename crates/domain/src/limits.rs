@@ -477,3 +477,12 @@ pub const ARCHIVE_WORK_ITEMS: usize = 10_000;
 pub const ARCHIVE_HISTORY_ENTRIES: usize = 1_000;
 /// Milliseconds that the host waits for the next part of an archive that is sent to it. Then the import is refused.
 pub const ARCHIVE_READ_MS: u64 = 60_000;
+
+/// Time for which the reply to a request with an idempotency key is kept.
+pub const KEPT_REPLY_MS: u64 = 24 * 3_600_000;
+/// Longest idempotency key of a request, in bytes.
+pub const REQUEST_KEY_BYTES: usize = 255;
+/// Largest response that is kept for repetitions of its request, in bytes. A larger one is given once.
+pub const KEPT_RESPONSE_BYTES: usize = 256 << 10;
+/// Most named tokens of a host.
+pub const NAMED_TOKENS: usize = 256;

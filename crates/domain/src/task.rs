@@ -272,6 +272,9 @@ pub struct StopOrder {
     /// True if the agent asked for it. Its end then leaves a `task_status` message.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub by_agent: bool,
+    /// True if an operator asked for it, without stopping the agent. Its end leaves a `task_status` message too.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub by_operator: bool,
 }
 
 /// Workspace of a child agent.
@@ -326,6 +329,9 @@ pub struct TaskRecord {
     /// output may have killed the host; `core::task` decides what follows.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub ends_unread: u32,
+    /// Number of inputs that operators have written. The next one gets the next number.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub operator_inputs: u64,
 }
 
 impl TaskRecord {

@@ -2,20 +2,25 @@
 
 mod archive;
 mod skills;
+mod task;
+mod token;
 mod work;
 mod workspace;
 
 use crate::error::Error;
+use crate::kernel::read_reply;
+use crate::meters::HostMeters;
 use crate::request::{AdmittedMessage, CreateAgent, HomeChoice, Ingress, WorkspaceChoice};
-use crate::shell::{Sender, Shell};
-use holon_core::input::NewAgent;
+use crate::shell::{Sender, Shell, engine_error};
+use holon_core::input::{AfterAbort, NewAgent};
 use holon_core::{Input, Reply, admission};
-use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, IdentityView, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::model::{ModelChoice, ModelRef};
+use holon_domain::request_key::RequestKey;
 use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, RunId};
 use holon_store::Readers;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -34,6 +39,8 @@ pub struct ControlHandle {
     default_agent: AgentId,
     /// Held while an agent is created from a template or an archive, so that its home and its row are made together.
     creating: Arc<Mutex<()>>,
+    /// Key of the request that this handle serves. Absent if the caller gave none.
+    request: Option<Arc<RequestKey>>,
     /// Held from the look at a workspace that an operator names to the commit that makes it active, and during a
     /// clean-up of worktrees.
     entering: Arc<Mutex<()>>,
@@ -52,7 +59,17 @@ impl ControlHandle {
             agents_dir,
             default_agent,
             creating: Arc::default(),
+            request: None,
             entering: Arc::default(),
+        }
+    }
+
+    /// Returns a handle for one request with this key: its decision is made once, and a repetition gets the same reply.
+    #[must_use]
+    pub fn for_request(&self, key: RequestKey) -> Self {
+        Self {
+            request: Some(Arc::new(key)),
+            ..self.clone()
         }
     }
 
@@ -68,6 +85,12 @@ impl ControlHandle {
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.shell.is_up()
+    }
+
+    /// Returns a look at the figures of the host.
+    #[must_use]
+    pub fn meters(&self) -> HostMeters {
+        HostMeters::new(self.shell.clone())
     }
 
     /// The error for requests cut off by the end of the host: it is shutting down, or its store is lost.
@@ -230,24 +253,64 @@ impl ControlHandle {
         ingress: Ingress,
     ) -> Result<AdmittedMessage, Error> {
         let input = Input::Admit(Box::new(ingress));
-        match self.shell.submit(agent_id, sender, input).await? {
-            Reply::Admitted {
-                message_id,
-                message_seq,
-            } => Ok(AdmittedMessage {
-                agent_id: agent_id.clone(),
-                message_id,
-                message_seq,
-            }),
-            Reply::Done
-            | Reply::Unchanged
-            | Reply::RowsMayGo
-            | Reply::Woken { .. }
-            | Reply::WorkItem(_)
-            | Reply::Wait(_)
-            | Reply::Timer(_) => Err(Error::Internal {
-                message: "an admission without an answer".to_owned(),
-            }),
+        let key = match sender {
+            Sender::Client => self.request.as_ref(),
+            Sender::Runtime => None,
+        };
+        let submitted = self.shell.submit_keyed(agent_id, sender, key, input).await;
+        read_admission(agent_id, submitted?)
+    }
+
+    /// Returns the admission that is kept for this request, if it was admitted before.
+    ///
+    /// # Errors
+    /// When the key was used for another request, or storage fails.
+    pub(crate) async fn kept_admission(
+        &self,
+        agent_id: &AgentId,
+    ) -> Result<Option<AdmittedMessage>, Error> {
+        let Some(key) = self.request.clone() else {
+            return Ok(None);
+        };
+        match self.read_kept(&key).await? {
+            Some(kept) => {
+                let reply = read_reply(&kept).ok_or(Error::KeyReused)?;
+                read_admission(agent_id, reply).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the response that is kept for a request whose answer comes from an effect.
+    ///
+    /// # Errors
+    /// When the key was used for another request, or storage fails.
+    pub async fn kept_response(&self, key: &RequestKey) -> Result<Option<String>, Error> {
+        self.read_kept(key).await
+    }
+
+    /// Keeps the response to a request whose answer comes from an effect.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn keep_response(&self, key: RequestKey, response: String) -> Result<(), Error> {
+        let (shell, bytes) = (self.shell.clone(), response.len());
+        let kept = holon_store::commit(self.shell.store.as_ref(), bytes, move |ledger| {
+            ledger.keep_reply(&key, &response, shell.ports.clock.now())
+        });
+        kept.await.map_err(engine_error)
+    }
+
+    async fn read_kept(&self, key: &RequestKey) -> Result<Option<String>, Error> {
+        let (id, now) = (key.id.clone(), self.shell.ports.clock.now());
+        let kept = self
+            .readers
+            .read(move |reader| reader.kept_reply(&id, now))
+            .await?;
+        match kept {
+            Some(kept) if kept.digest != key.digest => Err(Error::KeyReused),
+            Some(kept) => Ok(Some(kept.reply)),
+            None => Ok(None),
         }
     }
 
@@ -284,7 +347,10 @@ impl ControlHandle {
     }
 
     async fn submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
-        self.shell.submit(agent_id, Sender::Client, input).await
+        let key = self.request.as_ref();
+        self.shell
+            .submit_keyed(agent_id, Sender::Client, key, input)
+            .await
     }
 
     /// Stops an agent: its run is aborted, its queue is kept.
@@ -293,6 +359,24 @@ impl ControlHandle {
     /// When there is no such agent or storage fails.
     pub async fn stop_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
         self.submit(agent_id, Input::Stop).await.map(|_| ())
+    }
+
+    /// Aborts the current run of an agent, and returns its id. With a `run_id`, only this run is aborted.
+    ///
+    /// # Errors
+    /// When there is no such agent, it runs nothing or another run, or storage fails.
+    pub async fn abort_run(
+        &self,
+        agent_id: &AgentId,
+        run_id: Option<RunId>,
+        then: AfterAbort,
+    ) -> Result<RunId, Error> {
+        match self.submit(agent_id, Input::Abort { run_id, then }).await? {
+            Reply::Aborted { run_id } => Ok(run_id),
+            other => Err(Error::Internal {
+                message: format!("an abort was answered by {other:?}"),
+            }),
+        }
     }
 
     /// Sets the model an agent uses from its next turn on. An open turn keeps its model, except that a suspended
@@ -335,6 +419,25 @@ impl ControlHandle {
             }
         }
         Ok(admission::judge_models(&checks)?)
+    }
+}
+
+/// Reads the reply to an admission.
+fn read_admission(agent_id: &AgentId, reply: Reply) -> Result<AdmittedMessage, Error> {
+    match reply {
+        Reply::Admitted {
+            message_id,
+            message_seq,
+            log_end,
+        } => Ok(AdmittedMessage {
+            agent_id: agent_id.clone(),
+            message_id,
+            message_seq,
+            log_end,
+        }),
+        other => Err(Error::Internal {
+            message: format!("an admission was answered by {other:?}"),
+        }),
     }
 }
 

@@ -77,6 +77,15 @@ pub enum Error {
         /// Directory of the host that conflicts with it.
         reserved: String,
     },
+    /// The task cannot be written to.
+    #[error("the task took no input: {reason}")]
+    TaskInput {
+        /// Description of the state of its command, with the next step.
+        reason: String,
+    },
+    /// The idempotency key of the request was used for another request of the same caller, route and agent.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
     /// The cursor is older than the oldest event kept.
     #[error("events before {oldest_seq} are no longer kept")]
     CursorTooOld { oldest_seq: u64, newest_seq: u64 },
@@ -214,6 +223,16 @@ impl Error {
                 "the workspace holds or lies in the host's own `state` or `run`, where a command that cleans its workspace would remove what proves that it ran",
                 "name a directory beside the host's home, such as the project itself; without one the agent works in its own home",
             ),
+            Self::TaskInput { .. } => RefusalText::without_hint(
+                "task_takes_no_input",
+                "the task is over, was started without an input, or its input is closed or full; nothing was written",
+                "the message says why",
+            ),
+            Self::KeyReused => RefusalText::with_hint(
+                "idempotency_key_reused",
+                "the same `Idempotency-Key` was sent with another body within a day",
+                "send a new key with a new request, and the same key only to repeat the same request",
+            ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",
                 "some of the events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
@@ -287,6 +306,8 @@ impl Error {
             | Self::SkillUnreachable { .. }
             | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
+            | Self::TaskInput { .. }
+            | Self::KeyReused
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
@@ -315,6 +336,8 @@ impl Error {
             | Self::SkillUnreachable { .. }
             | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
+            | Self::TaskInput { .. }
+            | Self::KeyReused
             | Self::CursorTooOld { .. }
             | Self::Overloaded
             | Self::DiskFull
@@ -371,6 +394,10 @@ impl Error {
                 workspace: "/srv".to_owned(),
                 reserved: "/srv/holon/state".to_owned(),
             },
+            Self::TaskInput {
+                reason: "its input is closed".to_owned(),
+            },
+            Self::KeyReused,
             Self::CursorTooOld {
                 oldest_seq: 5,
                 newest_seq: 9,

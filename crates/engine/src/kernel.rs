@@ -17,6 +17,7 @@ use holon_core::{Input, Rejection, Reply, lifecycle};
 use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
 use holon_domain::block::{Block, ToolCall, calls_of};
 use holon_domain::log::{Intents, LogEntry};
+use holon_domain::request_key::RequestKey;
 use holon_domain::{AgentId, Entropy, Timestamp, limits};
 use holon_store::{Error, Ledger};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct HandledInput {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     NotFound,
+    /// The key of the request was used for another request.
+    KeyReused,
     /// A rule of the agent forbids it.
     Rejected(Rejection),
 }
@@ -151,6 +154,42 @@ impl Kernel {
         }
     }
 
+    /// Handles an input of a client whose request has a key. The reply is kept with the decision, in the same commit. A
+    /// repeated request gets the kept reply and changes nothing. A refusal is not kept.
+    ///
+    /// # Errors
+    /// When storage fails or the kept reply cannot be read; a refusal is not an error.
+    pub fn handle_keyed(
+        &self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        key: &RequestKey,
+        input: &Input,
+        now: Timestamp,
+        entropy: &mut dyn Entropy,
+    ) -> HandleResult {
+        if let Some(kept) = ledger.kept_reply(&key.id, now)? {
+            if kept.digest != key.digest {
+                return Ok(Err(Refusal::KeyReused));
+            }
+            // A reply that cannot be read is no reason to decide again.
+            let Some(reply) = read_reply(&kept.reply) else {
+                return Ok(Err(Refusal::KeyReused));
+            };
+            let work = PostCommitWork::default();
+            return Ok(Ok(HandledInput { reply, work }));
+        }
+        let handled = self.handle_for_client(ledger, agent_id, input, now, entropy)?;
+        if let Ok(done) = &handled {
+            let reply = serde_json::to_string(&done.reply);
+            let reply = reply.map_err(|error| Error::Encode {
+                reason: error.to_string(),
+            })?;
+            ledger.keep_reply(key, &reply, now)?;
+        }
+        Ok(handled)
+    }
+
     /// Brings back an agent that was put aside: handles `recovery` as a boot does, and starts the agent. An agent that
     /// is no longer aside is only started.
     ///
@@ -178,6 +217,13 @@ impl Kernel {
         };
         transaction.finish(ledger, reply, self.sends_per_commit)
     }
+}
+
+/// Decodes a kept reply.
+pub(crate) fn read_reply(kept: &str) -> Option<Reply> {
+    serde_json::from_str(kept)
+        .inspect_err(|error| tracing::error!(%error, "a kept reply cannot be read"))
+        .ok()
 }
 
 /// Interprets the calls of a round that an older build stored without their intents.

@@ -14,6 +14,7 @@ pub mod error;
 pub mod finding;
 pub mod host;
 pub mod kernel;
+pub mod meters;
 pub mod model_request;
 mod news;
 pub mod ports;
@@ -35,7 +36,12 @@ pub use error::Error;
 pub use holon_core::Rejection;
 /// The retry rules for failed attempts, for callers that explain them to users.
 pub use holon_core::attempt;
+/// What an agent does after its run was aborted.
+pub use holon_core::input::AfterAbort;
 pub use holon_core::patience;
+/// The result of adding a named token; see [`ControlHandle::add_token`].
+pub use holon_store::TokenAddition;
 pub use host::{Host, HostConfig};
-pub use reads::{EntryFilter, ReadHandle, WorkItemPage};
+pub use meters::HostMeters;
+pub use reads::{EntryFilter, HostFigures, ReadHandle, WorkItemPage};
 pub use run_once::RunNews;

@@ -1,14 +1,17 @@
 //! The interface for reading. Nothing here can write or start work.
 
+mod figures;
 mod prompt;
+mod task;
 mod work;
 
+pub use figures::HostFigures;
 pub use work::{EntryFilter, WorkItemPage};
 
 use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
-use crate::ports::{GuidanceHost, ModelClient, PlanHost, Ports};
+use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports};
 use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
@@ -19,10 +22,11 @@ use holon_domain::guidance::{GuidanceRoots, InstalledSkill, SkillCatalog};
 use holon_domain::message::MessageLabels;
 use holon_domain::needs::Part;
 use holon_domain::queue::{MessageSeq, QueueView};
+use holon_domain::request_key::TokenRecord;
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
-use holon_domain::{AgentId, limits};
+use holon_domain::{AgentId, Timestamp, limits};
 use holon_store::{AgentNo, ListedAgent, Reader, Readers};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -37,6 +41,9 @@ pub struct ReadHandle {
     model: Arc<dyn ModelClient>,
     plans: Arc<dyn PlanHost>,
     guidance: Arc<dyn GuidanceHost>,
+    /// Only the output of commands is read by it.
+    command: Arc<dyn CommandHost>,
+    clock: Arc<dyn Clock>,
     epoch: String,
     stalled: StalledAgents,
     /// Kept only to make new receivers from it.
@@ -65,6 +72,8 @@ impl ReadHandle {
             model: Arc::clone(&ports.model),
             plans: Arc::clone(&ports.plan),
             guidance: Arc::clone(&ports.guidance),
+            command: Arc::clone(&ports.command),
+            clock: Arc::clone(&ports.clock),
             epoch,
             stalled,
             feed: Arc::new(feeds.notices),
@@ -78,38 +87,57 @@ impl ReadHandle {
         &self.epoch
     }
 
+    /// Lists removed agents by name, each with the time of its removal.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn deleted_agents(&self, limit: u64) -> Result<Vec<(String, Timestamp)>, Error> {
+        let read = self
+            .readers
+            .read(move |reader| reader.tombstones(page_size(limit)));
+        Ok(read.await?)
+    }
+
+    /// Lists the named tokens of callers.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn tokens(&self) -> Result<Vec<TokenRecord>, Error> {
+        Ok(self.readers.read(|reader| reader.tokens()).await?)
+    }
+
     /// Lists the public agents.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
         let rows = self.readers.read(|reader| reader.agents()).await?;
-        let facts = self.facts.now();
-        let entry = |listed: ListedAgent| {
-            let ListedAgent {
-                agent_id,
-                pending,
-                record,
-                aside,
-                soonest,
-            } = listed;
-            match (record, aside) {
-                (Ok(agent), None) => {
-                    let mut queue = QueueView::of_length(pending, 0);
-                    queue.soonest = Part::Loaded(soonest);
-                    let mut entry = summary::list_entry(&agent, &queue, &facts);
-                    self.stalled
-                        .explain(&agent_id, &mut entry.scheduling_posture);
-                    entry
-                }
-                (Ok(_), Some(reason)) => summary::aside_entry(&agent_id, pending, &reason),
-                (Err(error), aside) => {
-                    let reason = aside.unwrap_or_else(|| error.to_string());
-                    summary::aside_entry(&agent_id, pending, &reason)
-                }
+        Ok(rows.into_iter().map(|row| self.list_entry(row)).collect())
+    }
+
+    fn list_entry(&self, listed: ListedAgent) -> AgentListEntry {
+        let ListedAgent {
+            agent_id,
+            pending,
+            record,
+            aside,
+            soonest,
+        } = listed;
+        match (record, aside) {
+            (Ok(agent), None) => {
+                let mut queue = QueueView::of_length(pending, 0);
+                queue.soonest = Part::Loaded(soonest);
+                let mut entry = summary::list_entry(&agent, &queue, &self.facts.now());
+                self.stalled
+                    .explain(&agent_id, &mut entry.scheduling_posture);
+                entry
             }
-        };
-        Ok(rows.into_iter().map(entry).collect())
+            (Ok(_), Some(reason)) => summary::aside_entry(&agent_id, pending, &reason),
+            (Err(error), aside) => {
+                let reason = aside.unwrap_or_else(|| error.to_string());
+                summary::aside_entry(&agent_id, pending, &reason)
+            }
+        }
     }
 
     /// Returns the status of one agent.

@@ -2,8 +2,9 @@
 
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
+use holon_domain::task::TaskStatusSnapshot;
 use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
-use holon_domain::{AgentId, MessageId};
+use holon_domain::{AgentId, MessageId, TaskId};
 use std::path::PathBuf;
 
 pub use holon_core::Ingress;
@@ -15,6 +16,38 @@ pub struct AdmittedMessage {
     pub message_id: MessageId,
     /// Position in the agent's queue, counted from 1.
     pub message_seq: u64,
+    /// Length of the agent's log before the message.
+    pub log_end: u64,
+}
+
+/// Input of an operator for a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskInputOrder {
+    pub task_id: TaskId,
+    /// Written as it is. May be empty if the input is closed.
+    pub input: String,
+    /// True if the input is closed after the write.
+    pub close_input: bool,
+}
+
+/// Input that a task has taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenInput {
+    /// The task before the write.
+    pub task: TaskStatusSnapshot,
+    pub bytes_written: u64,
+    /// Reason why the input was written but not closed; absent if all was done.
+    pub not_closed: Option<String>,
+}
+
+/// A task after a request to stop it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskStopped {
+    pub task: TaskStatusSnapshot,
+    /// False if the task was over before.
+    pub stop_requested: bool,
+    /// True if the task is killed.
+    pub force_stop_requested: bool,
 }
 
 /// The workspace a caller chose for an agent.

@@ -95,6 +95,18 @@ async fn run_request(
     let ingress = ingress_of(&request);
     // Judged before anything is created or changed, so that a refused run leaves nothing behind.
     admission::judge(&ingress)?;
+    if let Some(agent_id) = &request.agent_id
+        && let Some(admitted) = control.kept_admission(agent_id).await?
+    {
+        // The request was admitted before, so nothing is prepared again: this caller joins the run.
+        let watch = RunWatch::begin(control, agent_id, news).await;
+        let waits = WaitTerms {
+            for_tasks: false,
+            max_rounds: request.max_rounds,
+        };
+        let answer = watch.beside(await_outcome(control, admitted, waits, abandoned));
+        return Ok(answer.await?.respond());
+    }
     let agent_id = prepare_agent(control, &request).await?;
     let watch = RunWatch::begin(control, &agent_id, news).await;
     let waits = WaitTerms {
@@ -106,12 +118,18 @@ async fn run_request(
             Scope::Run(_) => task_catch_up::wait_for_recorded_ends(control, &agent_id).await?,
             Scope::All => {}
         }
-        let answer = watch.beside(await_answer(control, &agent_id, ingress, waits, abandoned));
+        let admitted = control
+            .admit_from(Sender::Client, &agent_id, ingress)
+            .await?;
+        let answer = watch.beside(await_outcome(control, admitted, waits, abandoned));
         return Ok(answer.await?.respond());
     }
     let answered = async {
         let never = std::future::pending();
-        let mut answer = await_answer(control, &agent_id, ingress, waits, never).await?;
+        let admitted = control
+            .admit_from(Sender::Runtime, &agent_id, ingress)
+            .await?;
+        let mut answer = await_outcome(control, admitted, waits, never).await?;
         if let RunAnswer::Finished(finished) = &mut answer {
             task_stop::stop_tasks(control, finished).await;
         }
@@ -246,26 +264,21 @@ async fn configure(
     sent.await.map(drop)
 }
 
-async fn await_answer(
+/// Waits until the outcome of an admitted message is committed. Each look reads the rows, so no notice before it is
+/// missed.
+async fn await_outcome(
     control: &ControlHandle,
-    agent_id: &AgentId,
-    ingress: Ingress,
+    admitted: AdmittedMessage,
     waits: WaitTerms,
     abandoned: impl Future<Output = ()>,
 ) -> Result<RunAnswer, Error> {
+    let agent_id = &admitted.agent_id;
     let mut news = control.shell().store.subscribe();
-    let log_end = control
-        .find(agent_id)
-        .await?
-        .map_or(0, |agent| agent.counters.log);
-    let admitted = control
-        .admit_from(Sender::Runtime, agent_id, ingress)
-        .await?;
     let mut patience = std::pin::pin!(control.shell().pause(limits::ATTENDED_PATIENCE_MS));
     let mut has_patience = true;
     let mut abandoned = std::pin::pin!(abandoned);
     loop {
-        match read_progress(control, &admitted, log_end, waits).await? {
+        match read_progress(control, &admitted, waits).await? {
             Some(RunAnswer::Waiting(waiting)) if has_patience && !waiting.is_stopped() => {}
             Some(answer @ RunAnswer::Waiting(_)) => {
                 detach_caller(control, &admitted).await;
@@ -306,10 +319,10 @@ async fn detach_caller(control: &ControlHandle, admitted: &AdmittedMessage) {
 async fn read_progress(
     control: &ControlHandle,
     admitted: &AdmittedMessage,
-    log_end: u64,
     waits: WaitTerms,
 ) -> Result<Option<RunAnswer>, Error> {
     let (agent_id, seq) = (admitted.agent_id.clone(), admitted.message_seq);
+    let log_end = admitted.log_end;
     let read = control.readers().read(move |reader| {
         let Some((no, agent)) = reader.agent(&agent_id)? else {
             return Ok(None);

@@ -25,14 +25,15 @@ mod work;
 
 use self::aside::TakeBackCounts;
 pub(crate) use self::clock::ClockWatch;
+pub(crate) use self::command::task_key;
 use self::patch::PatchLocks;
 use self::probe::PROBES_AT_ONCE;
-use self::submit::engine_error;
-pub(crate) use self::submit::{Sender, TouchedAgents};
+pub(crate) use self::submit::{Sender, TouchedAgents, engine_error};
 use self::turn_log::TurnLogs;
 use crate::conduct::Conduct;
 use crate::deltas::Deltas;
 use crate::kernel::Kernel;
+use crate::meters::CommitTimes;
 use crate::ports::Ports;
 use crate::stalled::StalledAgents;
 use holon_core::Input;
@@ -69,6 +70,7 @@ pub(crate) struct Inner {
     /// Agents with an outcome that the full disk cannot take.
     pub(crate) stalled: StalledAgents,
     pub(crate) deltas: Deltas,
+    pub(crate) commit_times: CommitTimes,
     take_backs: TakeBackCounts,
     turn_logs: TurnLogs,
     /// Temporary agents that this process created or found. With `Scope::Run` their work is performed too.
@@ -115,6 +117,7 @@ impl Shell {
             probes: Semaphore::new(PROBES_AT_ONCE),
             stalled: StalledAgents::default(),
             deltas: Deltas::new(),
+            commit_times: CommitTimes::default(),
             take_backs: TakeBackCounts::default(),
             turn_logs: TurnLogs::default(),
             temporary: Mutex::default(),

@@ -55,6 +55,14 @@ pub(crate) enum Request {
     CloseInput {
         number: u64,
     },
+    /// As `Input`, of an operator. Its numbers are counted apart from those of `Input`.
+    OperatorInput {
+        number: u64,
+    },
+    /// As `CloseInput`, of an operator.
+    OperatorCloseInput {
+        number: u64,
+    },
     Resize {
         rows: u16,
         columns: u16,

@@ -72,7 +72,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     })
 }
 
-async fn read_body(request: Request) -> Result<BytesMut, Refusal> {
+pub(crate) async fn read_body(request: Request) -> Result<BytesMut, Refusal> {
     let announced = request
         .headers()
         .get(CONTENT_LENGTH)

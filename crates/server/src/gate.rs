@@ -4,28 +4,101 @@
 //! against commands that an agent runs as the same user.
 
 use crate::hosts::AllowedHosts;
+use crate::named_tokens::{NamedCaller, NamedTokens};
 use crate::refusal::{Refusal, RequestFault};
 use crate::state::Transport;
 use crate::token::Token;
-use axum::body::HttpBody as _;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
 use holon_api::ARCHIVE_MEDIA_TYPE;
+use holon_domain::request_key::TokenScope;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// Routes open to anonymous callers. All others need the token or the socket.
 pub const PUBLIC: [&str; 2] = ["/healthz", "/handshake"];
 
 /// Identity of the caller of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Caller {
     /// No valid token was sent; only public routes are allowed.
     Anonymous,
-    /// The caller sent the token, or is the same user on this machine.
-    Authenticated,
+    /// The same user on this machine, over the socket.
+    Local,
+    /// The caller sent the control token.
+    Control,
+    /// The caller sent a named token.
+    Named(NamedCaller),
+}
+
+impl Caller {
+    /// Returns the rights of the caller; `None` for an anonymous one.
+    pub(crate) const fn scope(&self) -> Option<TokenScope> {
+        match self {
+            Self::Anonymous => None,
+            Self::Local | Self::Control => Some(TokenScope::Control),
+            Self::Named(named) => Some(named.scope),
+        }
+    }
+
+    /// Returns the name that idempotency keys are scoped to. No named token has the form of the other names.
+    pub(crate) fn key_name(&self) -> String {
+        match self {
+            Self::Anonymous => "@anonymous".to_owned(),
+            Self::Local => "@local".to_owned(),
+            Self::Control => "@control".to_owned(),
+            Self::Named(named) => named.name.clone(),
+        }
+    }
+
+    /// Refuses a caller without these rights.
+    pub(crate) fn require(&self, needed: TokenScope) -> Result<(), Refusal> {
+        match self.scope() {
+            Some(scope) if scope >= needed => Ok(()),
+            Some(scope) => {
+                let message = format!(
+                    "this needs a token with the scope {:?}, and this one has {:?}",
+                    needed.as_str(),
+                    scope.as_str()
+                );
+                Err(RequestFault::SCOPE.refuse(message))
+            }
+            None => Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token")),
+        }
+    }
+}
+
+/// Rights that a route needs. Every route of the table declares them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Open to anonymous callers.
+    Public,
+    /// Needs a token with this scope, or the socket.
+    Scope(TokenScope),
+}
+
+/// Middleware of one route that refuses callers without the rights that the route declares. A request without a
+/// caller has not passed the gate and is refused too.
+pub(crate) async fn check_access(
+    State(access): State<Access>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let caller = request.extensions().get::<Caller>();
+    let verdict = match (access, caller) {
+        (Access::Public, _) => Ok(()),
+        (Access::Scope(needed), Some(caller)) => caller.require(needed),
+        (Access::Scope(needed), None) => Caller::Anonymous.require(needed),
+    };
+    match verdict {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
 }
 
 /// Presence of a request body.
@@ -41,6 +114,7 @@ pub(crate) enum Payload {
 pub(crate) struct Gate {
     pub(crate) transport: Transport,
     pub(crate) token: Token,
+    pub(crate) named: Arc<NamedTokens>,
     pub(crate) hosts: AllowedHosts,
 }
 
@@ -51,7 +125,7 @@ impl Gate {
         let caller = match self.transport {
             Transport::Unix => {
                 refuse_origin(headers)?;
-                Caller::Authenticated
+                Caller::Local
             }
             Transport::Tcp => {
                 self.check_host(request)?;
@@ -59,7 +133,7 @@ impl Gate {
                 self.authenticate(headers)
             }
         };
-        if caller == Caller::Anonymous && !PUBLIC.contains(&request.uri().path()) {
+        if caller.scope().is_none() && !PUBLIC.contains(&request.uri().path()) {
             return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
         }
         check_content_type(request.method(), headers, payload_of(request))
@@ -85,8 +159,12 @@ impl Gate {
         let offered = single_header(headers, &AUTHORIZATION)
             .and_then(|value| bearer_secret(value.as_bytes()));
         match offered {
-            Some(secret) if self.token.matches(secret) => Caller::Authenticated,
-            Some(_) | None => Caller::Anonymous,
+            Some(secret) if self.token.matches(secret) => Caller::Control,
+            Some(secret) => match self.named.find(secret) {
+                Some(named) => Caller::Named(named),
+                None => Caller::Anonymous,
+            },
+            None => Caller::Anonymous,
         }
     }
 }
@@ -98,6 +176,11 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     match gate.check(&request) {
+        Ok(Caller::Named(named)) => {
+            let revoked = named.revoked.clone();
+            request.extensions_mut().insert(Caller::Named(named));
+            end_when_revoked(revoked, next.run(request)).await
+        }
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -106,8 +189,30 @@ pub(crate) async fn guard(
     }
 }
 
+/// Ends the response of a request, also one that streams, when the caller's token is revoked.
+async fn end_when_revoked(
+    revoked: CancellationToken,
+    response: impl Future<Output = Response>,
+) -> Response {
+    let response = tokio::select! {
+        biased;
+        () = revoked.cancelled() => {
+            let refusal = RequestFault::UNAUTHORIZED.refuse("the token was revoked");
+            return refusal.into_response();
+        }
+        response = response => response,
+    };
+    response.map(|body| match body.size_hint().exact() {
+        Some(_) => body,
+        None => {
+            let parts = body.into_data_stream();
+            Body::from_stream(parts.take_until(revoked.cancelled_owned()))
+        }
+    })
+}
+
 /// Returns a header's value if the header occurs exactly once; a repeated header is ambiguous.
-fn single_header<'a>(
+pub(crate) fn single_header<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
 ) -> Option<&'a axum::http::HeaderValue> {

@@ -79,6 +79,14 @@ impl From<Error> for Refusal {
                 .with("oldest_seq", oldest_seq)
                 .with("newest_seq", newest_seq);
         }
+        if let Error::Rejected(Rejection::StaleRun {
+            requested, current, ..
+        }) = &error
+        {
+            body = body
+                .with("requested_run_id", requested.as_str())
+                .with("current_run_id", current.as_str());
+        }
         let retry = retry_after(&error).map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds)));
         Self {
             status,
@@ -92,9 +100,10 @@ fn status_of(error: &Error) -> StatusCode {
     match error {
         Error::Rejected(rejection) => status_of_rejection(rejection),
         Error::AgentNotFound { .. } | Error::SkillMissing { .. } => StatusCode::NOT_FOUND,
-        Error::AgentConflict { .. } | Error::AgentAside { .. } | Error::SkillInstalled { .. } => {
-            StatusCode::CONFLICT
-        }
+        Error::AgentConflict { .. }
+        | Error::AgentAside { .. }
+        | Error::SkillInstalled { .. }
+        | Error::TaskInput { .. } => StatusCode::CONFLICT,
         Error::AgentId(_)
         | Error::Workspace { .. }
         | Error::Template { .. }
@@ -103,6 +112,7 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::WorkspaceReserved { .. } => StatusCode::BAD_REQUEST,
         Error::SkillUnreachable { .. } => StatusCode::BAD_GATEWAY,
         Error::SkillTimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
+        Error::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
         Error::CursorTooOld { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
@@ -120,6 +130,9 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::NoHome { .. }
         | Rejection::Deleting { .. }
         | Rejection::WorkItemCompleted { .. }
+        | Rejection::TaskOver
+        | Rejection::NoCurrentRun { .. }
+        | Rejection::StaleRun { .. }
         | Rejection::WorkspaceActive
         | Rejection::WorkspaceIsHome
         | Rejection::TooManyWorkspaces => StatusCode::CONFLICT,
@@ -168,6 +181,8 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::SkillUnreachable { .. }
         | Error::SkillTimedOut { .. }
         | Error::WorkspaceReserved { .. }
+        | Error::TaskInput { .. }
+        | Error::KeyReused
         | Error::CursorTooOld { .. }
         | Error::DiskFull
         | Error::CommitUnknown

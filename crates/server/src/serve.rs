@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::gate::Gate;
 use crate::hosts::AllowedHosts;
 use crate::listen::{self, Listener, ShutdownSignals};
+use crate::named_tokens::NamedTokens;
 use crate::ports::HostPorts;
 use crate::router::router;
 use crate::state::{ActState, Host, ReadState, Transport};
@@ -63,12 +64,20 @@ pub async fn serve(
     }
     let hosts = AllowedHosts::new(bound, &config.allowed_hosts);
     let tasks = TaskTracker::new();
+    let named_tokens = Arc::new(NamedTokens::default());
+    match ports.reads.tokens().await {
+        Ok(stored) => named_tokens.add(stored),
+        // The control token and the socket still work.
+        Err(error) => tracing::error!(%error, "named tokens cannot be read, so none is accepted"),
+    }
     let host = Arc::new(Host {
         default_agent: config.default_agent,
         workspace_dir: config.workspace_dir,
         home_dir: config.home_dir,
         pid: config.pid,
         listen: bound.map(|addr| addr.to_string()),
+        named_tokens: Arc::clone(&named_tokens),
+        served_keys: Arc::default(),
         streams: Arc::new(Semaphore::new(STREAMS)),
         shutdown: shutdown.clone(),
         tasks: tasks.clone(),
@@ -82,12 +91,14 @@ pub async fn serve(
         let gate = Gate {
             transport,
             token: config.token.clone(),
+            named: Arc::clone(&named_tokens),
             hosts: hosts.clone(),
         };
         let read_state = ReadState {
             host: Arc::clone(&host),
             reads: ports.reads.clone(),
             setup: Arc::clone(&ports.setup),
+            meters: ports.control.meters(),
             transport,
         };
         let act_state = ActState {

@@ -1,8 +1,14 @@
 //! State of the handlers: facts about the host, and the handles they may call.
 
+use crate::keyed::ServedKeys;
+use crate::named_tokens::NamedTokens;
 use crate::ports::{SetupManager, SetupReader};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use holon_domain::AgentId;
-use holon_engine::{ControlHandle, ReadHandle};
+use holon_domain::request_key::RequestKey;
+use holon_engine::{ControlHandle, HostMeters, ReadHandle};
+use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +30,8 @@ pub(crate) struct Host {
     pub(crate) home_dir: String,
     pub(crate) pid: u32,
     pub(crate) listen: Option<String>,
+    pub(crate) named_tokens: Arc<NamedTokens>,
+    pub(crate) served_keys: Arc<ServedKeys>,
     /// One permit per open stream.
     pub(crate) streams: Arc<Semaphore>,
     /// Cancelled at shutdown: streams end and connections drain.
@@ -38,6 +46,7 @@ pub(crate) struct ReadState {
     pub(crate) host: Arc<Host>,
     pub(crate) reads: ReadHandle,
     pub(crate) setup: Arc<dyn SetupReader>,
+    pub(crate) meters: HostMeters,
     pub(crate) transport: Transport,
 }
 
@@ -48,6 +57,24 @@ pub(crate) struct ActState {
     pub(crate) control: ControlHandle,
     pub(crate) reads: ReadHandle,
     pub(crate) manage: Arc<dyn SetupManager>,
+}
+
+/// State of a route that changes something, for one request: its decision has the key of the request.
+pub(crate) struct Act(pub(crate) ActState);
+
+impl FromRequestParts<ActState> for Act {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &ActState,
+    ) -> Result<Self, Self::Rejection> {
+        let mut state = state.clone();
+        if let Some(key) = parts.extensions.get::<RequestKey>() {
+            state.control = state.control.for_request(key.clone());
+        }
+        Ok(Self(state))
+    }
 }
 
 /// Connection of a request; its token closes it at once.

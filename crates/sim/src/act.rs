@@ -397,6 +397,8 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Task(_)
+        | Input::Abort { .. }
         | Input::Continue => false,
     }
 }
@@ -408,6 +410,8 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Configure { .. } => "configure",
         Input::Workspace(_) => "workspace",
         Input::Skill(_) => "skill",
+        Input::Task(_) => "task",
+        Input::Abort { .. } => "abort",
         Input::HomePrepared { .. } => "home prepared",
         Input::HomeRemoved { .. } => "home removed",
         Input::RoundAnswered { .. } => "round answered",

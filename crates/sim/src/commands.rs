@@ -250,6 +250,7 @@ mod tests {
             number,
             input: "yes".to_owned(),
             close_input: false,
+            by_operator: false,
         }
     }
 

@@ -190,6 +190,7 @@ impl World {
         if let Reply::Admitted {
             message_id,
             message_seq,
+            ..
         } = &reply
         {
             self.model.acknowledged(id, message_id, *message_seq)?;
@@ -228,6 +229,9 @@ pub(crate) fn describe(reply: &Reply, work: &PostCommitWork) -> String {
         Reply::WorkItem(item) => format!("{} at revision {}", item.id, item.revision),
         Reply::Wait(wait) => format!("{} {:?}", wait.id, wait.status),
         Reply::Timer(timer) => format!("{} {:?}", timer.id, timer.status),
+        Reply::TaskStop { task, .. } => format!("{} {:?}", task.task_id, task.status),
+        Reply::Aborted { run_id } => format!("aborted {run_id}"),
+        Reply::TaskInput { number } => format!("task input {number}"),
     };
     let closed: Vec<String> = work
         .closed

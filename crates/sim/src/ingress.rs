@@ -66,7 +66,7 @@ impl World {
                     Refusal::NotFound => {
                         lifecycle.is_none() || lifecycle == Some(Lifecycle::Deleting)
                     }
-                    Refusal::Rejected(Rejection::NoModel) => false,
+                    Refusal::Rejected(Rejection::NoModel) | Refusal::KeyReused => false,
                     Refusal::Rejected(_) => fate == ExpectedVerdict::Refused,
                 };
                 ensure(fits, "what may enter is not refused", || {

@@ -41,7 +41,10 @@ impl World {
                 | Reply::Woken { .. }
                 | Reply::WorkItem(_)
                 | Reply::Wait(_)
-                | Reply::Timer(_),
+                | Reply::Timer(_)
+                | Reply::Aborted { .. }
+                | Reply::TaskStop { .. }
+                | Reply::TaskInput { .. },
             )
             | None => Ok(()),
         }

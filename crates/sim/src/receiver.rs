@@ -6,8 +6,9 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs};
+use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
 use holon_domain::{AgentId, Timestamp};
-use holon_store::{AgentNo, Error, Hook, Ledger};
+use holon_store::{AgentNo, Error, Hook, Ledger, TokenAddition};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The way in which a receiver's decision fails.
@@ -163,6 +164,26 @@ impl Ledger for FaultyLedger<'_> {
 
     fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error> {
         self.inner.open_effects(no)
+    }
+
+    fn kept_reply(&mut self, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error> {
+        self.inner.kept_reply(id, now)
+    }
+
+    fn keep_reply(&mut self, key: &RequestKey, reply: &str, now: Timestamp) -> Result<(), Error> {
+        self.inner.keep_reply(key, reply, now)
+    }
+
+    fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error> {
+        self.inner.add_tombstone(id, now)
+    }
+
+    fn add_token(&mut self, token: &TokenRecord) -> Result<TokenAddition, Error> {
+        self.inner.add_token(token)
+    }
+
+    fn remove_token(&mut self, name: &str) -> Result<bool, Error> {
+        self.inner.remove_token(name)
     }
 
     fn after_commit(&mut self, hook: Hook) {

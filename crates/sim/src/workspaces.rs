@@ -54,6 +54,7 @@ impl World {
 fn is_known_refusal(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::NotFound => true,
+        Refusal::KeyReused => false,
         Refusal::Rejected(rejection) => matches!(
             rejection,
             Rejection::Deleting { .. }

@@ -1,7 +1,8 @@
 //! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
-//! Invariant: every table except those of the host (`meta`, `model_limits`, `workspaces`) is in the list, and `agents`
-//! is last, so that an interrupted deletion can always be found and resumed.
+//! Invariant: every table except those of the host (`kept_replies`, `meta`, `model_limits`, `tokens`,
+//! `tombstones`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion can always be found
+//! and resumed.
 
 use crate::error::Error;
 use crate::row::{AgentNo, limit, run};

@@ -6,15 +6,17 @@
 use crate::error::Error;
 use crate::member::panic_message;
 use crate::row::AgentNo;
+use crate::tokens::TokenAddition;
 use crate::tx::{Hook, Tx};
 use crate::{
-    agents, aside, attempts, effects, generations, hints, log, queue, tasks, timers, waits,
-    work_items,
+    agents, aside, attempts, effects, generations, hints, kept_replies, log, queue, tasks, timers,
+    tokens, tombstones, waits, work_items,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs, Part};
+use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
 use holon_domain::{AgentId, Timestamp, limits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -79,6 +81,36 @@ pub trait Ledger {
     /// # Errors
     /// When the database fails.
     fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error>;
+
+    /// Reads the reply that is kept for a request, unless it has expired.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn kept_reply(&mut self, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error>;
+
+    /// Keeps the reply to a request, as JSON.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn keep_reply(&mut self, key: &RequestKey, reply: &str, now: Timestamp) -> Result<(), Error>;
+
+    /// Notes that an agent is removed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error>;
+
+    /// Adds a named token.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn add_token(&mut self, token: &TokenRecord) -> Result<TokenAddition, Error>;
+
+    /// Removes a named token. Returns false if there is none of this name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn remove_token(&mut self, name: &str) -> Result<bool, Error>;
 
     /// Runs `hook` once the commit holds, before the callers are answered. It never runs if this transaction is
     /// abandoned.
@@ -193,6 +225,26 @@ impl Ledger for Tx<'_> {
 
     fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error> {
         effects::ids(self.conn(), no)
+    }
+
+    fn kept_reply(&mut self, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error> {
+        kept_replies::one(self.conn(), id, now)
+    }
+
+    fn keep_reply(&mut self, key: &RequestKey, reply: &str, now: Timestamp) -> Result<(), Error> {
+        kept_replies::keep(self.conn(), key, reply, now)
+    }
+
+    fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error> {
+        tombstones::add(self.conn(), id.as_str(), now)
+    }
+
+    fn add_token(&mut self, token: &TokenRecord) -> Result<TokenAddition, Error> {
+        tokens::add(self.conn(), token)
+    }
+
+    fn remove_token(&mut self, name: &str) -> Result<bool, Error> {
+        tokens::remove(self.conn(), name)
     }
 
     fn after_commit(&mut self, hook: Hook) {

@@ -7,8 +7,8 @@ use crate::model_limits::LearnedModel;
 use crate::prompt_rows::{PromptRows, RoundUsage};
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, effects, events, interjections, log, model_limits, prompt_rows,
-    queue, tasks, transcript,
+    agents, aside, blobs, briefs, effects, events, interjections, kept_replies, log, model_limits,
+    prompt_rows, queue, tasks, tokens, tombstones, transcript,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
@@ -20,6 +20,7 @@ use holon_domain::message::{MessageEnvelope, MessageLabels};
 use holon_domain::needs::Needs;
 use holon_domain::provider::StoredLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use holon_domain::request_key::{KeptReply, TokenRecord};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
@@ -324,6 +325,44 @@ impl<'a> Reader<'a> {
     /// When the database fails or a row cannot be read.
     pub fn last_prompt(&self, no: AgentNo) -> Result<(Vec<RoundUsage>, Option<PromptRows>), Error> {
         prompt_rows::read(self, no)
+    }
+
+    /// Reads the reply that is kept for a request, unless it has expired.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn kept_reply(&self, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error> {
+        kept_replies::one(self.conn, id, now)
+    }
+
+    /// Returns the bytes of the database without its log, and the number of open effects.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn figures(&self) -> Result<(u64, u64), Error> {
+        let number = |sql: &str| -> Result<u64, Error> {
+            let found = crate::row::first(self.conn, sql, [], |row| Ok(row.get(0)?))?;
+            Ok(found.unwrap_or(0))
+        };
+        let pages = number("PRAGMA page_count")?;
+        let bytes = pages.saturating_mul(number("PRAGMA page_size")?);
+        Ok((bytes, number("SELECT count(*) FROM effects")?))
+    }
+
+    /// Lists removed agents by name, each with the time of its removal.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn tombstones(&self, limit: usize) -> Result<Vec<(String, Timestamp)>, Error> {
+        tombstones::list(self.conn, limit)
+    }
+
+    /// Lists the named tokens of callers.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn tokens(&self) -> Result<Vec<TokenRecord>, Error> {
+        tokens::list(self.conn)
     }
 
     /// Lists an agent's unfinished tasks in the order they began, at most twice as many as may begin.

@@ -148,6 +148,7 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
         stop: None,
         end: status.is_terminal().then_some(end),
         ends_unread: 0,
+        operator_inputs: 0,
     }
 }
 

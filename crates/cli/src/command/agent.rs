@@ -1,4 +1,4 @@
-//! `holon agent`: creates, lists, starts and stops agents. Models have a file of their own.
+//! `holon agent`: creates, lists, starts, stops, aborts and deletes agents. Models have a file of their own.
 
 use crate::args::{AgentCommand, WorkspaceArgs};
 use crate::exit::{Exit, Failure};
@@ -6,7 +6,7 @@ use crate::host::Host;
 use crate::output::Output;
 use crate::{path, render};
 use holon_api::{ControlAction, CreateAgentRequest};
-use holon_domain::AgentId;
+use holon_domain::{AgentId, RunId};
 use std::path::PathBuf;
 
 /// Runs a subcommand; without one, lists the agents.
@@ -34,6 +34,8 @@ pub(super) async fn run(
         AgentCommand::List => list(home, output).await,
         AgentCommand::Start { id } => control(home, id, ControlAction::Start, output).await,
         AgentCommand::Stop { id } => control(home, id, ControlAction::Stop, output).await,
+        AgentCommand::Abort { id, run } => abort(home, id, run, output).await,
+        AgentCommand::Delete { id, yes } => delete(home, &id, yes, output).await,
         AgentCommand::Model { command } => super::agent_model::run(home, command, output).await,
         AgentCommand::Status { id } => super::view::status(home, id, output).await,
         AgentCommand::Export { id, out, dry_run } => {
@@ -103,6 +105,52 @@ async fn control(
         ControlAction::Stop | ControlAction::Pause => {
             format!("agent {} is stopped", answer.agent_id)
         }
+        ControlAction::Abort => format!("the run of agent {} is aborted", answer.agent_id),
+    });
+    Ok(Exit::Done)
+}
+
+async fn abort(
+    home: Option<PathBuf>,
+    id: Option<String>,
+    run: Option<String>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let host = Host::find(home, id, output)?;
+    let agent_id = host.agent_id().await?;
+    let run_id = run.map(RunId::from_stored);
+    let answer = host.check_answer(host.client().abort_run(&agent_id, run_id).await)?;
+    output.answer(&answer, |answer| {
+        let run = answer.run_id.as_ref().map_or("", |run| run.as_str());
+        format!(
+            "run {run} of agent {} is aborted; it goes on with its queue",
+            answer.agent_id
+        )
+    });
+    Ok(Exit::Done)
+}
+
+async fn delete(
+    home: Option<PathBuf>,
+    id: &str,
+    yes: bool,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let agent_id =
+        AgentId::parse_stored(id).map_err(|error| Failure::usage(format!("{id:?}: {error}")))?;
+    if !yes {
+        let words = format!("this removes agent {agent_id} with its home and its history");
+        return Err(Failure::usage(words).hint(format!(
+            "to keep a copy first: holon agent export {agent_id}; to go on, add --yes"
+        )));
+    }
+    let host = Host::find(home, None, output)?;
+    let answer = host.check_answer(host.client().delete_agent(&agent_id).await)?;
+    output.answer(&answer, |answer| {
+        format!(
+            "agent {} is being removed; its tasks are ended first",
+            answer.agent_id
+        )
     });
     Ok(Exit::Done)
 }

@@ -34,6 +34,7 @@ mod model;
 mod models;
 mod models_faults;
 mod models_secrets;
+mod operators;
 mod outage;
 mod patches;
 mod plans;

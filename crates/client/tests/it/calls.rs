@@ -1,8 +1,9 @@
 //! Single calls to a host that is absent, silent, incomplete or of another protocol.
 
 use crate::canned::{Host, Script, answer, json};
-use holon_api::RunRequest;
+use holon_api::{PromptRequest, RunRequest};
 use holon_client::{Client, Error};
+use holon_domain::AgentId;
 use std::time::Duration;
 
 #[tokio::test]
@@ -95,4 +96,51 @@ async fn fields_a_newer_host_adds_are_ignored() {
         r#"{"ok":true,"status":"live","since":"tomorrow"}"#,
     )]);
     assert_eq!(host.client().health().await.unwrap().status, "live");
+}
+
+const HANDSHAKE: &str = r#"{"ok":true,"protocol":{"name":"holon-control","version":1},
+    "auth":{"mode":"local","required":false},"capabilities":["control.idempotency"]}"#;
+
+fn prompt() -> PromptRequest {
+    PromptRequest {
+        text: "hello".to_owned(),
+        priority: None,
+        max_turns: None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_whose_connection_was_lost_is_sent_again_with_its_key() {
+    let taken = r#"{"ok":true,"agent_id":"main","message_id":"msg_1"}"#;
+    let host = Host::start(vec![
+        Script::HangUp,
+        json(200, HANDSHAKE),
+        Script::HangUp,
+        json(200, HANDSHAKE),
+        json(200, taken),
+    ]);
+    let main = AgentId::parse("main").unwrap();
+    let answer = host.client().prompt(&main, &prompt()).await.unwrap();
+    assert_eq!(answer.message_id.as_str(), "msg_1");
+    let keys = host.keys();
+    assert!(keys[0].is_some() && keys[0] == keys[2] && keys[2] == keys[4]);
+    assert_eq!(keys[1], None, "a read has no key");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_does_not_know_keys_is_not_asked_again() {
+    let old = HANDSHAKE.replace("control.idempotency", "control.run");
+    let host = Host::start(vec![Script::HangUp, json(200, &old)]);
+    let main = AgentId::parse("main").unwrap();
+    let error = host.client().prompt(&main, &prompt()).await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    assert_eq!(host.heard().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_does_not_come_back_leaves_the_outcome_open() {
+    let host = Host::start(vec![Script::HangUp]);
+    let main = AgentId::parse("main").unwrap();
+    let error = host.client().prompt(&main, &prompt()).await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
 }

@@ -52,6 +52,7 @@ pub(crate) fn event(seq: u64) -> String {
 pub(crate) struct Host {
     home: TempDir,
     heard: Arc<Mutex<Vec<String>>>,
+    keys: Arc<Mutex<Vec<Option<String>>>>,
 }
 
 impl Host {
@@ -59,8 +60,14 @@ impl Host {
         let home = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(home.path().join("s")).unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        tokio::spawn(answer_all(listener, scripts, Arc::clone(&heard)));
-        Self { home, heard }
+        let keys = Arc::new(Mutex::new(Vec::new()));
+        tokio::spawn(answer_all(
+            listener,
+            scripts,
+            Arc::clone(&heard),
+            Arc::clone(&keys),
+        ));
+        Self { home, heard, keys }
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -71,14 +78,29 @@ impl Host {
     pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
+
+    /// Returns the idempotency keys of the requests so far.
+    pub(crate) fn keys(&self) -> Vec<Option<String>> {
+        self.keys.lock().unwrap().clone()
+    }
 }
 
-async fn answer_all(listener: UnixListener, scripts: Vec<Script>, heard: Arc<Mutex<Vec<String>>>) {
+async fn answer_all(
+    listener: UnixListener,
+    scripts: Vec<Script>,
+    heard: Arc<Mutex<Vec<String>>>,
+    keys: Arc<Mutex<Vec<Option<String>>>>,
+) {
     let mut silent = Vec::new();
     for script in scripts {
         let (mut stream, _) = listener.accept().await.unwrap();
         let request = read_request(&mut stream).await;
-        heard.lock().unwrap().push(request);
+        let first = request.lines().next().unwrap().to_owned();
+        heard.lock().unwrap().push(first);
+        let key = request
+            .lines()
+            .find_map(|line| line.strip_prefix("idempotency-key: "));
+        keys.lock().unwrap().push(key.map(str::to_owned));
         match script {
             Script::Send(bytes) => stream.write_all(bytes.as_bytes()).await.unwrap(),
             Script::HangUp => {}
@@ -94,7 +116,7 @@ async fn answer_all(listener: UnixListener, scripts: Vec<Script>, heard: Arc<Mut
     }
 }
 
-/// Reads a request with its body and returns its first line.
+/// Reads a request with its body.
 async fn read_request(stream: &mut UnixStream) -> String {
     let mut text = String::new();
     let mut buffer = [0; 4096];
@@ -102,7 +124,7 @@ async fn read_request(stream: &mut UnixStream) -> String {
         let count = stream.read(&mut buffer).await.unwrap();
         text.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
     }
-    text.lines().next().unwrap().to_owned()
+    text
 }
 
 fn is_whole(text: &str) -> bool {

@@ -175,6 +175,7 @@ fn task() -> TaskRecord {
         stop: None,
         end: None,
         ends_unread: 0,
+        operator_inputs: 0,
     }
 }
 

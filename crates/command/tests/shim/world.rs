@@ -301,6 +301,7 @@ pub(crate) fn input(name: &str, number: u64, text: &str) -> TaskInput {
         number,
         input: text.to_owned(),
         close_input: false,
+        by_operator: false,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::policy::{self, ExecutionAct};
 use crate::rest::self_caused_priority;
 use crate::subsystem::TOOL_ENQUEUE;
 use crate::summary;
-use crate::task::{self, StopOutcome};
+use crate::task::{self, StopActor, StopOutcome};
 use crate::work;
 use holon_domain::block::ToolCall;
 use holon_domain::intent::{HostAction, Intent};
@@ -148,7 +148,7 @@ fn task_status(draft: &Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope 
 }
 
 fn task_stop(draft: &mut Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope {
-    let Some(taken) = task::stop(draft, id) else {
+    let Some(taken) = task::stop(draft, id, StopActor::Agent) else {
         return unknown_task(call, id);
     };
     let seconds = limits::TASK_STOP_GRACE_MS / 1_000;

@@ -68,6 +68,9 @@ fn reply_text(reply: &Reply) -> String {
         Reply::WorkItem(item) => format!("work item at revision {}", item.revision),
         Reply::Wait(wait) => format!("wait {}", spelled(wait.status)),
         Reply::Timer(timer) => format!("timer {}", spelled(timer.status)),
+        Reply::TaskStop { task, .. } => format!("task {}", spelled(task.status)),
+        Reply::Aborted { .. } => "aborted".to_owned(),
+        Reply::TaskInput { number } => format!("task input {number}"),
     }
 }
 

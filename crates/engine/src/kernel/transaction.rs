@@ -238,6 +238,9 @@ fn acceptance_of(reply: Reply) -> Verdict {
         | Reply::WorkItem(_)
         | Reply::Wait(_)
         | Reply::Timer(_)
+        | Reply::Aborted { .. }
+        | Reply::TaskStop { .. }
+        | Reply::TaskInput { .. }
         | Reply::Woken { .. } => None,
     };
     Verdict::Accepted { message_id }
@@ -246,6 +249,7 @@ fn acceptance_of(reply: Reply) -> Verdict {
 fn refusal_of(refusal: &Refusal) -> Verdict {
     let (code, reason) = match refusal {
         Refusal::NotFound => ("agent_not_found", "there is no such agent".to_owned()),
+        Refusal::KeyReused => ("idempotency_key_reused", "the key was used".to_owned()),
         Refusal::Rejected(rejection) => (rejection.text().code, rejection.to_string()),
     };
     Verdict::Refused {

@@ -137,7 +137,7 @@ impl Shell {
 }
 
 /// Key by which a task's command is found.
-pub(super) fn task_key(agent_home: &str, task: &TaskRecord) -> Option<CommandKey> {
+pub(crate) fn task_key(agent_home: &str, task: &TaskRecord) -> Option<CommandKey> {
     let spec = task.command()?;
     Some(CommandKey::of_call(agent_home, &spec.call_id))
 }

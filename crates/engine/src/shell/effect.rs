@@ -133,6 +133,8 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Task(_)
+        | Input::Abort { .. }
         | Input::Continue => None,
     }
 }

@@ -4,10 +4,10 @@
 //! effects. An agent that is put aside cannot decide, so it is removed here. Removals are retried until they succeed;
 //! after a restart they begin again.
 
-use super::Shell;
+use super::{Shell, engine_error};
 use crate::error::Error;
 use holon_domain::{AgentId, limits};
-use holon_store::{Removal, WriteError};
+use holon_store::{Removal, WriteError, commit};
 
 /// Rows removed per commit.
 const REMOVAL_STEP: u64 = 1_000;
@@ -18,6 +18,15 @@ impl Shell {
     /// Removes the rows of an agent whose home is gone. Resumable: after a restart it begins again at the home.
     pub(super) async fn remove_rows(&self, agent_id: &AgentId) {
         let mut pause_ms = limits::REMOVAL_PAUSE_MS;
+        while let Err(error) = self.leave_tombstone(agent_id).await {
+            if matches!(error, Error::ShuttingDown | Error::StoreLost { .. }) {
+                return;
+            }
+            tracing::warn!(%agent_id, %error, "the removal of an agent could not be noted yet");
+            if !self.pause_removal(&mut pause_ms).await {
+                return;
+            }
+        }
         loop {
             match self.store.remove_agent_rows(agent_id, REMOVAL_STEP).await {
                 Ok(Removal::Done) => break,
@@ -32,6 +41,19 @@ impl Shell {
             }
         }
         self.removed.send_modify(|count| *count += 1);
+    }
+
+    /// Notes the removal of an agent that callers know. The agent's own row is removed last, so a removal that begins
+    /// again finds it.
+    async fn leave_tombstone(&self, agent_id: &AgentId) -> Result<(), Error> {
+        if !self.store.is_public(agent_id).await? {
+            return Ok(());
+        }
+        let (id, now) = (agent_id.clone(), self.ports.clock.now());
+        let noted = commit(self.store.as_ref(), 0, move |ledger| {
+            ledger.add_tombstone(&id, now)
+        });
+        noted.await.map_err(engine_error)
     }
 
     /// Removes the temporary agents that were put aside. Recovery skips them, and their callers are gone.

@@ -8,6 +8,7 @@ use holon_core::input::NewAgent;
 use holon_core::{Input, Reply};
 use holon_domain::agent::RunEnd;
 use holon_domain::message::Body;
+use holon_domain::request_key::RequestKey;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_store::{Ledger, WriteError, commit};
 use std::collections::BTreeSet;
@@ -28,11 +29,28 @@ impl Shell {
         sender: Sender,
         input: Input,
     ) -> Result<Reply, Error> {
+        self.submit_keyed(agent_id, sender, None, input).await
+    }
+
+    /// Hands one input of a request that may have a key to the writer. Only requests of clients have one.
+    pub(crate) async fn submit_keyed(
+        &self,
+        agent_id: &AgentId,
+        sender: Sender,
+        key: Option<&Arc<RequestKey>>,
+        input: Input,
+    ) -> Result<Reply, Error> {
         let (input, touched) = (Arc::new(input), TouchedAgents::default());
         let seen = self.take_backs.of(agent_id);
-        let mut outcome = self.try_submit(agent_id, sender, &input, &touched).await;
+        let attempt = || async {
+            match key {
+                Some(key) => self.try_submit_keyed(agent_id, key, &input, &touched).await,
+                None => self.try_submit(agent_id, sender, &input, &touched).await,
+            }
+        };
+        let mut outcome = attempt().await;
         if matches!(outcome, Err(Error::Internal { .. })) {
-            outcome = self.try_submit(agent_id, sender, &input, &touched).await;
+            outcome = attempt().await;
         }
         if let Err(Error::Internal { message }) = outcome {
             self.put_aside(agent_id, message.clone(), seen).await;
@@ -72,6 +90,23 @@ impl Shell {
         .await
     }
 
+    /// Hands one input of a client's request with a key to the writer once.
+    async fn try_submit_keyed(
+        &self,
+        agent_id: &AgentId,
+        key: &Arc<RequestKey>,
+        input: &Arc<Input>,
+        touched: &TouchedAgents,
+    ) -> Result<Reply, Error> {
+        let (bytes, input, key) = (input_bytes(input), Arc::clone(input), Arc::clone(key));
+        let (shell, id) = (self.clone(), agent_id.clone());
+        self.decide(agent_id, bytes, touched, move |ledger, now, entropy| {
+            let kernel = &shell.kernel;
+            kernel.handle_keyed(ledger, &id, &key, &input, now, entropy)
+        })
+        .await
+    }
+
     /// Runs the kernel on one agent inside the next commit, and starts the work that the commit asks for.
     pub(super) async fn decide(
         &self,
@@ -84,6 +119,7 @@ impl Shell {
     ) -> Result<Reply, Error> {
         let (shell, touched) = (self.clone(), touched.clone());
         let seen = self.take_backs.of(agent_id);
+        let began = self.ports.clock.elapsed();
         let handled = commit(self.store.as_ref(), bytes, move |ledger| -> HandleResult {
             let mut entropy = shell.ports.entropy.source();
             let now = shell.ports.clock.now();
@@ -94,6 +130,10 @@ impl Shell {
             }))
         })
         .await;
+        if handled.is_ok() {
+            let took = self.ports.clock.elapsed().saturating_sub(began);
+            self.commit_times.count(took);
+        }
         match handled {
             Ok(Ok(handled)) => Ok(handled.reply),
             Ok(Err(refusal)) => Err(refusal_error(agent_id, refusal)),
@@ -223,6 +263,8 @@ fn input_bytes(input: &Input) -> usize {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Task(_)
+        | Input::Abort { .. }
         | Input::Continue => OUTCOME_BYTES,
     }
 }
@@ -232,6 +274,7 @@ fn refusal_error(agent_id: &AgentId, refusal: Refusal) -> Error {
         Refusal::NotFound => Error::AgentNotFound {
             agent_id: agent_id.clone(),
         },
+        Refusal::KeyReused => Error::KeyReused,
         Refusal::Rejected(rejection) => rejection.into(),
     }
 }

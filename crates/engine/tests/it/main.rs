@@ -6,6 +6,7 @@
     reason = "tests"
 )]
 
+mod aborts;
 mod aside;
 mod aside_acts;
 mod clock;
@@ -20,6 +21,7 @@ mod forgetting;
 mod guidance;
 mod house;
 mod kernel;
+mod keys;
 mod lifecycle;
 mod long_turns;
 mod models;
@@ -31,6 +33,7 @@ mod restarts;
 mod runs;
 mod stopping;
 mod talk;
+mod task_acts;
 mod task_calls;
 mod task_catch_up;
 mod task_restarts;

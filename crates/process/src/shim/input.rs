@@ -21,6 +21,13 @@ pub(super) enum CloseMethod {
     Terminal,
 }
 
+/// The source of a piece of input. Each numbers its pieces by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writer {
+    Agent,
+    Operator,
+}
+
 /// The input of a command and the bytes that wait to be written.
 #[derive(Debug)]
 pub(super) struct Input {
@@ -31,8 +38,10 @@ pub(super) struct Input {
     is_closing: bool,
     /// Bytes of the terminal's current line that were accepted so far.
     line_bytes: usize,
-    /// Greatest number accepted so far.
+    /// Greatest number of the agent that was accepted so far.
     last: u64,
+    /// Greatest number of an operator that was accepted so far.
+    last_of_operator: u64,
 }
 
 impl Input {
@@ -45,6 +54,7 @@ impl Input {
             is_closing: false,
             line_bytes: 0,
             last: 0,
+            last_of_operator: 0,
         }
     }
 
@@ -56,8 +66,13 @@ impl Input {
 
     /// Accepts piece `number`, unless it or a later one was accepted before. Numbers only have to grow: a refused
     /// piece may come again with a greater number, or never. A refused piece has no effect.
-    pub(super) fn accept(&mut self, number: u64, bytes: &[u8]) -> Result<(), Refusal> {
-        if self.was_accepted(number)? {
+    pub(super) fn accept(
+        &mut self,
+        writer: Writer,
+        number: u64,
+        bytes: &[u8],
+    ) -> Result<(), Refusal> {
+        if self.was_accepted(writer, number)? {
             return Ok(());
         }
         self.check_space(bytes.len())?;
@@ -71,7 +86,7 @@ impl Input {
             return Err(Refusal::InputClosed);
         }
         self.line_bytes = line_bytes;
-        self.last = number;
+        *self.last_of(writer) = number;
         Ok(())
     }
 
@@ -84,8 +99,8 @@ impl Input {
     }
 
     /// Closes the input after everything accepted so far; numbered like a piece.
-    pub(super) fn close(&mut self, number: u64) -> Result<(), Refusal> {
-        if self.was_accepted(number)? {
+    pub(super) fn close(&mut self, writer: Writer, number: u64) -> Result<(), Refusal> {
+        if self.was_accepted(writer, number)? {
             return Ok(());
         }
         match self.closing {
@@ -100,7 +115,7 @@ impl Input {
                 self.line_bytes = 0;
             }
         }
-        self.last = number;
+        *self.last_of(writer) = number;
         self.flush();
         Ok(())
     }
@@ -114,9 +129,17 @@ impl Input {
         Ok(())
     }
 
+    /// Returns the greatest number of a writer that was accepted so far.
+    const fn last_of(&mut self, writer: Writer) -> &mut u64 {
+        match writer {
+            Writer::Agent => &mut self.last,
+            Writer::Operator => &mut self.last_of_operator,
+        }
+    }
+
     /// Returns true if the number was accepted before; an error if no input can be accepted now.
-    const fn was_accepted(&self, number: u64) -> Result<bool, Refusal> {
-        if number <= self.last {
+    const fn was_accepted(&mut self, writer: Writer, number: u64) -> Result<bool, Refusal> {
+        if number <= *self.last_of(writer) {
             return Ok(true);
         }
         if self.target.is_none() || self.is_closing {
@@ -174,16 +197,31 @@ mod tests {
     fn a_repeated_piece_is_written_once() {
         let (reader, mut input) = input();
         for (number, bytes) in [(1, b"a"), (1, b"a"), (2, b"b"), (1, b"a"), (2, b"b")] {
-            assert_eq!(input.accept(number, bytes), Ok(()));
+            assert_eq!(input.accept(Writer::Agent, number, bytes), Ok(()));
         }
         assert_eq!(read(&reader), b"ab");
+    }
+
+    #[test]
+    fn an_operator_numbers_its_pieces_apart_from_the_agent() {
+        let (reader, mut input) = input();
+        for (writer, number, bytes) in [
+            (Writer::Agent, 900, b"a"),
+            (Writer::Operator, 1, b"b"),
+            (Writer::Operator, 1, b"b"),
+            (Writer::Agent, 901, b"c"),
+            (Writer::Operator, 2, b"d"),
+        ] {
+            assert_eq!(input.accept(writer, number, bytes), Ok(()));
+        }
+        assert_eq!(read(&reader), b"abcd");
     }
 
     #[test]
     fn numbers_may_have_gaps_and_what_lies_before_the_last_is_over() {
         let (reader, mut input) = input();
         for (number, bytes) in [(7, b"a"), (9, b"b"), (8, b"c"), (9, b"b"), (u64::MAX, b"d")] {
-            assert_eq!(input.accept(number, bytes), Ok(()));
+            assert_eq!(input.accept(Writer::Agent, number, bytes), Ok(()));
         }
         assert_eq!(read(&reader), b"abd");
     }
@@ -191,13 +229,16 @@ mod tests {
     #[test]
     fn a_closed_input_takes_nothing_but_still_knows_what_it_took() {
         let (reader, mut input) = input();
-        input.accept(1, b"a").unwrap();
-        input.close(2).unwrap();
-        assert_eq!(input.close(2), Ok(()));
-        assert_eq!(input.accept(1, b"a"), Ok(()));
-        assert_eq!(input.accept(3, b"c"), Err(Refusal::InputClosed));
+        input.accept(Writer::Agent, 1, b"a").unwrap();
+        input.close(Writer::Agent, 2).unwrap();
+        assert_eq!(input.close(Writer::Agent, 2), Ok(()));
+        assert_eq!(input.accept(Writer::Agent, 1, b"a"), Ok(()));
         assert_eq!(
-            input.accept(3, b"c"),
+            input.accept(Writer::Agent, 3, b"c"),
+            Err(Refusal::InputClosed)
+        );
+        assert_eq!(
+            input.accept(Writer::Agent, 3, b"c"),
             Err(Refusal::InputClosed),
             "a refusal is not a number taken"
         );
@@ -208,22 +249,29 @@ mod tests {
     #[test]
     fn a_piece_that_no_reader_can_get_is_refused_and_counts_for_nothing() {
         let (reader, mut input) = input();
-        input.accept(1, b"a").unwrap();
+        input.accept(Writer::Agent, 1, b"a").unwrap();
         drop(reader);
         for _ in 0..2 {
-            assert_eq!(input.accept(2, b"b"), Err(Refusal::InputClosed));
+            assert_eq!(
+                input.accept(Writer::Agent, 2, b"b"),
+                Err(Refusal::InputClosed)
+            );
         }
-        assert_eq!(input.accept(1, b"a"), Ok(()), "what was taken stays taken");
+        assert_eq!(
+            input.accept(Writer::Agent, 1, b"a"),
+            Ok(()),
+            "what was taken stays taken"
+        );
     }
 
     #[test]
     fn what_waits_is_bounded_and_a_refused_piece_counts_for_nothing() {
         let (reader, mut input) = input();
         let piece = vec![b'x'; BODY_BYTES];
-        input.accept(1, &piece).unwrap();
+        input.accept(Writer::Agent, 1, &piece).unwrap();
         for number in [2, 5, 2] {
             assert!(matches!(
-                input.accept(number, &piece),
+                input.accept(Writer::Agent, number, &piece),
                 Err(Refusal::InputFull { pending }) if pending > 0
             ));
         }
@@ -232,7 +280,7 @@ mod tests {
             input.flush();
         }
         while rustix::io::read(&reader, &mut vec![0; BODY_BYTES]).is_ok() {}
-        input.accept(3, b"later").unwrap();
+        input.accept(Writer::Agent, 3, b"later").unwrap();
         assert_eq!(read(&reader), b"later");
     }
 }

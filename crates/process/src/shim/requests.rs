@@ -1,5 +1,6 @@
 //! Handles requests of the host: input, terminal size, signals, stop, and facts about the output.
 
+use super::input::Writer;
 use super::server::ReceivedRequest;
 use super::watch::Watch;
 use crate::record::Stream;
@@ -14,8 +15,24 @@ impl Watch {
         let answer = match received.request.clone() {
             Request::Hello => Answer::Hello(self.identity.clone()),
             Request::Wait => return self.server.wait_for_end(id),
-            Request::Input { number } => answer_of(self.child.input.accept(number, &received.body)),
-            Request::CloseInput { number } => answer_of(self.child.input.close(number)),
+            Request::Input { number } => answer_of(self.child.input.accept(
+                Writer::Agent,
+                number,
+                &received.body,
+            )),
+            Request::CloseInput { number } => {
+                answer_of(self.child.input.close(Writer::Agent, number))
+            }
+            Request::OperatorInput { number } => {
+                let accepted = self
+                    .child
+                    .input
+                    .accept(Writer::Operator, number, &received.body);
+                answer_of(accepted)
+            }
+            Request::OperatorCloseInput { number } => {
+                answer_of(self.child.input.close(Writer::Operator, number))
+            }
             Request::Resize { rows, columns } => self.resize(WindowSize { rows, columns }),
             Request::Signal { signal } => self.forward_signal(signal),
             Request::Stop { grace_ms } => {

@@ -213,6 +213,25 @@ impl ShimmedCommand {
         self.expect_done(Request::CloseInput { number }, &[]).await
     }
 
+    /// Writes a piece of an operator's input, as [`input`](Self::input). Its numbers are counted apart.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub async fn operator_input(&self, number: u64, bytes: &[u8]) -> Result<usize, Error> {
+        self.expect_done(Request::OperatorInput { number }, bytes)
+            .await?;
+        Ok(bytes.len())
+    }
+
+    /// Closes the command's input for an operator, as [`close_input`](Self::close_input).
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub async fn close_operator_input(&self, number: u64) -> Result<(), Error> {
+        self.expect_done(Request::OperatorCloseInput { number }, &[])
+            .await
+    }
+
     /// Changes the size of the command's terminal.
     ///
     /// # Errors

@@ -58,6 +58,7 @@ fn gate(transport: Transport) -> Gate {
     Gate {
         transport,
         token: Token::new(SECRET).unwrap(),
+        named: Arc::default(),
         hosts: AllowedHosts::new(
             Some("127.0.0.1:7878".parse().unwrap()),
             &["box.example".to_owned()],
@@ -84,7 +85,7 @@ fn request(
 
 fn verdict(gate: &Gate, request: &Request) -> (u16, String) {
     match gate.check(request) {
-        Ok(Caller::Authenticated) => (200, "known".into()),
+        Ok(Caller::Local | Caller::Control | Caller::Named(_)) => (200, "known".into()),
         Ok(Caller::Anonymous) => (200, "stranger".into()),
         Err(refusal) => {
             let status = refusal.status.as_u16();

@@ -25,6 +25,70 @@ impl RequestFault {
             "send \"Authorization: Bearer TOKEN\"; the token is in run/control.token under the home, or use the unix socket",
         ),
     );
+    pub(crate) const SCOPE: Self = Self::new(
+        StatusCode::FORBIDDEN,
+        RefusalText::with_hint(
+            "scope_not_sufficient",
+            "the named token does not have the scope that the route needs",
+            "use a token with that scope: holon token create NAME --scope SCOPE",
+        ),
+    );
+    pub(crate) const TOKEN_NAME: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_token_name",
+            "the name of a token is empty, too long or has other characters",
+            "use 1 to 64 letters, digits, `.`, `-` and `_`",
+        ),
+    );
+    pub(crate) const TOKEN_EXISTS: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "token_exists",
+            "a token of this name exists; its secret cannot be shown again",
+            "revoke it first with: holon token revoke NAME; or choose another name",
+        ),
+    );
+    pub(crate) const TOO_MANY_TOKENS: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "too_many_tokens",
+            "the host has as many named tokens as it may",
+            "revoke one that is not used: holon token list",
+        ),
+    );
+    pub(crate) const NO_SUCH_TOKEN: Self = Self::new(
+        StatusCode::NOT_FOUND,
+        RefusalText::with_hint(
+            "token_not_found",
+            "there is no token of this name",
+            "see the tokens with: holon token list",
+        ),
+    );
+    pub(crate) const IDEMPOTENCY_KEY: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_idempotency_key",
+            "the `Idempotency-Key` header is empty, too long, repeated, or not visible ASCII",
+            "send one key of 1 to 255 visible ASCII characters, for example a UUID",
+        ),
+    );
+    pub(crate) const DEFAULT_AGENT: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "default_agent",
+            "the default agent cannot be removed: the host makes it again at every start",
+            "stop it instead, or choose another default agent in the settings first",
+        ),
+    );
+    pub(crate) const NOT_READY: Self = Self::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        RefusalText::with_hint(
+            "not_ready",
+            "the host has not recovered its agents yet, or is shutting down",
+            "try again in a moment",
+        ),
+    );
     pub(crate) const HOST_NOT_ALLOWED: Self = Self::new(
         StatusCode::FORBIDDEN,
         RefusalText::with_hint(
@@ -198,8 +262,16 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 30] = [
         Self::UNAUTHORIZED,
+        Self::SCOPE,
+        Self::TOKEN_NAME,
+        Self::TOKEN_EXISTS,
+        Self::TOO_MANY_TOKENS,
+        Self::NO_SUCH_TOKEN,
+        Self::IDEMPOTENCY_KEY,
+        Self::DEFAULT_AGENT,
+        Self::NOT_READY,
         Self::HOST_NOT_ALLOWED,
         Self::ORIGIN_NOT_ALLOWED,
         Self::MEDIA_TYPE,

@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 49] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 54] = [
     (
         "agent_stopped",
         409,
@@ -60,6 +60,19 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 49] = [
     ),
     ("model_unavailable", 400, None, None),
     ("task_not_found", 404, None, None),
+    (
+        "no_current_run",
+        409,
+        None,
+        Some("see its state with: holon status --agent main"),
+    ),
+    (
+        "stale_run_id",
+        409,
+        None,
+        Some("abort the current one by its id, or leave the id out"),
+    ),
+    ("task_over", 409, None, None),
     (
         "work_item_not_found",
         404,
@@ -203,6 +216,13 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 49] = [
         Some(
             "name a directory beside the host's home, such as the project itself; without one the agent works in its own home",
         ),
+    ),
+    ("task_takes_no_input", 409, None, None),
+    (
+        "idempotency_key_reused",
+        422,
+        None,
+        Some("send a new key with a new request, and the same key only to repeat the same request"),
     ),
     (
         "cursor_too_old",

@@ -1,21 +1,24 @@
-//! Routes that create, start and stop agents.
+//! Routes that create, start, stop, abort and delete agents.
 
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::ActState;
+use crate::state::Act;
 use axum::Json;
-use axum::extract::State;
-use holon_api::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
+use holon_api::{
+    AbortMode, AbortRunRequest, AbortRunResponse, ControlAction, ControlRequest, ControlResponse,
+    CreateAgentRequest, DeleteAgentResponse, EmptyRequest,
+};
 use holon_domain::AgentId;
 use holon_domain::agent::IdentityView;
 use holon_domain::model::ModelRef;
+use holon_engine::AfterAbort;
 use holon_engine::request::{CreateAgent, HomeChoice, WorkspaceChoice};
 use std::path::PathBuf;
 
 /// `POST /control/agents/{id}/create`: creates an agent.
 pub(crate) async fn create(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(request): OptionalJson<CreateAgentRequest>,
@@ -32,20 +35,74 @@ pub(crate) async fn create(
     Ok(Json(state.control.create_agent(request).await?))
 }
 
-/// `POST /control/agents/{id}/control`: starts or stops an agent.
+/// `POST /control/agents/{id}/control`: starts or stops an agent, or aborts its run.
 pub(crate) async fn control(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
-    JsonBody(ControlRequest { action }): JsonBody<ControlRequest>,
+    JsonBody(request): JsonBody<ControlRequest>,
 ) -> Result<Json<ControlResponse>, Refusal> {
+    let ControlRequest { action, run_id, .. } = request;
+    if run_id.is_some() && action != ControlAction::Abort {
+        return Err(RequestFault::REQUEST
+            .refuse("run_id belongs to an abort")
+            .hint("leave run_id out, or send the action \"abort\""));
+    }
     match action {
+        ControlAction::Abort => {
+            let aborted = state.control.abort_run(&agent_id, run_id, AfterAbort::GoOn);
+            let run_id = Some(aborted.await?);
+            let done = ControlResponse::new(agent_id, action);
+            return Ok(Json(ControlResponse { run_id, ..done }));
+        }
         ControlAction::Start | ControlAction::Resume => {
             state.control.start_agent(&agent_id).await?
         }
         ControlAction::Stop | ControlAction::Pause => state.control.stop_agent(&agent_id).await?,
     }
     Ok(Json(ControlResponse::new(agent_id, action)))
+}
+
+/// `POST /control/agents/{id}/current-run/abort`: aborts the current run, and stops the agent unless the mode says
+/// otherwise.
+pub(crate) async fn abort(
+    Act(state): Act,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(request): OptionalJson<AbortRunRequest>,
+) -> Result<Json<AbortRunResponse>, Refusal> {
+    let AbortRunRequest { run_id, mode, .. } = request;
+    let then = match mode {
+        AbortMode::StopAfterAbort => AfterAbort::Stop,
+        AbortMode::ContinueAfterAbort => AfterAbort::GoOn,
+    };
+    let run_id = state.control.abort_run(&agent_id, run_id, then).await?;
+    Ok(Json(AbortRunResponse {
+        ok: true,
+        aborted: true,
+        agent_id,
+        run_id,
+        mode,
+    }))
+}
+
+/// `POST /control/agents/{id}/delete`: removes an agent with its home and its history. The removal goes on after the
+/// response and survives a restart.
+pub(crate) async fn delete(
+    Act(state): Act,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<DeleteAgentResponse>, Refusal> {
+    if agent_id == state.host.default_agent {
+        return Err(RequestFault::DEFAULT_AGENT.refuse("the default agent is not removed"));
+    }
+    state.control.remove_agent(&agent_id).await?;
+    Ok(Json(DeleteAgentResponse {
+        ok: true,
+        agent_id,
+        delete_requested: true,
+    }))
 }
 
 /// Parses a name that an operator may give to a new agent; names of the runtime are refused.

@@ -4,10 +4,10 @@ use super::agent::parse_new_agent_id;
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::ActState;
+use crate::state::Act;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
@@ -30,7 +30,7 @@ const PART: usize = 64 << 10;
 
 /// `POST /control/agents/{id}/export`: answers with the archive, or for a dry run with what would be in it.
 pub(crate) async fn export(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(request): OptionalJson<ExportAgentRequest>,
@@ -65,7 +65,7 @@ fn parts(file: File) -> impl futures_util::Stream<Item = io::Result<Bytes>> {
 
 /// `POST /control/agents/{id}/import`: makes a stopped agent from the archive in the body.
 pub(crate) async fn import(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(query): Params<ImportQuery>,
     request: Request,
@@ -137,7 +137,7 @@ fn refuse_large(bytes: u64) -> Refusal {
 
 /// `POST /control/agents/{id}/clone`: makes a stopped copy of an agent.
 pub(crate) async fn clone(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<CloneAgentRequest>,

@@ -1,6 +1,7 @@
 //! Routes that read an agent's events as pages and as streams.
 
 use crate::extract::{AgentPath, Params, check_limit, clamp_seq};
+use crate::gate::Caller;
 use crate::refusal::{Refusal, RequestFault};
 use crate::sse::{self, StreamRequest};
 use crate::state::{Connection, ReadState};
@@ -12,6 +13,7 @@ use holon_api::event::PageQuery;
 use holon_api::{EventsPage, PageOrder, Projection};
 use holon_domain::feed::EventQuery;
 use holon_domain::limits::{EVENT_PAGE, EVENT_PAGE_MAX};
+use holon_domain::request_key::TokenScope;
 use holon_engine::Error;
 use serde::Deserialize;
 
@@ -41,9 +43,11 @@ pub(crate) struct StreamParams {
 /// `GET /agents/{id}/events`: returns a page of events.
 pub(crate) async fn page(
     State(state): State<ReadState>,
+    Extension(caller): Extension<Caller>,
     AgentPath(agent_id): AgentPath,
     Params(params): Params<PageParams>,
 ) -> Result<Json<EventsPage>, Refusal> {
+    check_projection(params.projection, &caller)?;
     let limit = check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?;
     let order = params.order.unwrap_or_default();
     let query = EventQuery {
@@ -71,11 +75,13 @@ pub(crate) async fn page(
 /// frames without id, which the recorded round replaces.
 pub(crate) async fn stream(
     State(state): State<ReadState>,
+    Extension(caller): Extension<Caller>,
     AgentPath(agent_id): AgentPath,
     Params(params): Params<StreamParams>,
     connection: Option<Extension<Connection>>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
+    check_projection(params.projection, &caller)?;
     let request = StreamRequest {
         agent_id,
         cursor: clamp_seq(cursor(params.after_seq, &headers)?),
@@ -85,6 +91,14 @@ pub(crate) async fn stream(
         connection: connection.map(|Extension(connection)| connection),
     };
     sse::open(&state, request).await
+}
+
+/// Refuses raw diagnostics to a caller without the rights of the control token.
+fn check_projection(asked: Option<Projection>, caller: &Caller) -> Result<(), Refusal> {
+    match asked {
+        Some(Projection::LocalDebug) => caller.require(TokenScope::Control),
+        Some(Projection::Operator) | None => Ok(()),
+    }
 }
 
 /// Returns the cursor of the query, else that of the `Last-Event-ID` header, which some clients repeat from an earlier

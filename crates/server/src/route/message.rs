@@ -6,9 +6,8 @@
 use crate::body::JsonBody;
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::ActState;
+use crate::state::{Act, ActState};
 use axum::Json;
-use axum::extract::State;
 use holon_api::{AdmittedResponse, EnqueueRequest, PromptRequest};
 use holon_domain::AgentId;
 use holon_domain::message::{
@@ -18,7 +17,7 @@ use holon_engine::request::Ingress;
 
 /// `POST /control/agents/{id}/prompt`: queues an operator's message.
 pub(crate) async fn prompt(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<PromptRequest>,
@@ -28,7 +27,7 @@ pub(crate) async fn prompt(
 
 /// `POST /agents/{id}/enqueue`: queues an event from outside.
 pub(crate) async fn enqueue(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<EnqueueRequest>,
@@ -38,7 +37,7 @@ pub(crate) async fn enqueue(
 
 /// `POST /enqueue`: queues an event for the default agent.
 pub(crate) async fn default_enqueue(
-    State(state): State<ActState>,
+    Act(state): Act,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<EnqueueRequest>,
 ) -> Result<Json<AdmittedResponse>, Refusal> {

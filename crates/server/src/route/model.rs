@@ -4,7 +4,7 @@ use super::agent::parse_model;
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::{ActState, ReadState};
+use crate::state::{Act, ActState, ReadState};
 use axum::Json;
 use axum::extract::State;
 use holon_api::{AgentModelResponse, ClearModelRequest, ModelsResponse, SetModelRequest};
@@ -22,7 +22,7 @@ pub(crate) async fn models(
 
 /// `POST /control/agents/{id}/model`: sets an agent's model override.
 pub(crate) async fn set(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<SetModelRequest>,
@@ -68,7 +68,7 @@ fn parse_fallbacks(listed: Option<Vec<String>>) -> Result<Option<Vec<ModelRef>>,
 
 /// `POST /control/agents/{id}/model/clear`: clears an agent's model override.
 pub(crate) async fn clear(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(ClearModelRequest { trust: _ }): OptionalJson<ClearModelRequest>,

@@ -5,13 +5,16 @@ use crate::refusal::Refusal;
 use crate::state::ReadState;
 use axum::Json;
 use axum::extract::State;
-use holon_api::StatusResponse;
+use holon_api::{DeletedAgent, StateResponse, StatusResponse};
 use holon_domain::AgentId;
 use holon_domain::brief::BriefRecord;
 use holon_domain::limits::{BRIEF_PAGE, LIST_PAGE_MAX};
 use holon_domain::summary::AgentListEntry;
 use holon_domain::transcript::TranscriptEntry;
+use holon_engine::Error;
 
+/// Default number of removed agents in a response.
+const DELETED: u64 = 100;
 /// Default number of transcript entries in a response.
 const TRANSCRIPT: u64 = 50;
 
@@ -21,6 +24,20 @@ pub(crate) async fn list(
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<Vec<AgentListEntry>>, Refusal> {
     Ok(Json(state.reads.agents().await?))
+}
+
+/// `GET /agents/deleted`: lists removed agents by name.
+pub(crate) async fn deleted(
+    State(state): State<ReadState>,
+    Params(params): Params<LimitParams>,
+) -> Result<Json<Vec<DeletedAgent>>, Refusal> {
+    let limit = check_limit(params.limit, DELETED, LIST_PAGE_MAX)?;
+    let removed = state.reads.deleted_agents(limit).await?;
+    let view = |(agent_id, deleted_at)| DeletedAgent {
+        agent_id,
+        deleted_at,
+    };
+    Ok(Json(removed.into_iter().map(view).collect()))
 }
 
 /// `GET /agents/{id}/status`: returns an agent's status.
@@ -39,6 +56,33 @@ pub(crate) async fn default_status(
 ) -> Result<Json<StatusResponse>, Refusal> {
     let status = state.reads.status(&state.host.default_agent).await?;
     Ok(Json(status.into()))
+}
+
+/// `GET /agents/{id}/state`: returns a bounded snapshot of an agent, from one read.
+pub(crate) async fn state(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<StateResponse>, Refusal> {
+    state_of(&state, &agent_id).await
+}
+
+/// `GET /state`: returns the snapshot of the default agent.
+pub(crate) async fn default_state(
+    State(state): State<ReadState>,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<StateResponse>, Refusal> {
+    state_of(&state, &state.host.default_agent).await
+}
+
+async fn state_of(state: &ReadState, agent_id: &AgentId) -> Result<Json<StateResponse>, Refusal> {
+    let summary = state.reads.status(agent_id).await?;
+    let snapshot = StateResponse::new(summary, state.reads.epoch());
+    snapshot.map(Json).map_err(|error| {
+        Refusal::from(Error::Internal {
+            message: error.to_string(),
+        })
+    })
 }
 
 /// `GET /agents/{id}/briefs`: returns an agent's newest briefs.

@@ -5,9 +5,8 @@ use crate::body::JsonBody;
 use crate::extract::Params;
 use crate::refusal::{Refusal, RequestFault};
 use crate::run_stream;
-use crate::state::ActState;
+use crate::state::{Act, ActState};
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use holon_domain::message::AdmissionContext;
 use holon_domain::run::RunOnceResponse;
@@ -28,7 +27,7 @@ pub(crate) struct RunParams {
 /// `POST /control/run`: runs one request and returns its outcome. With `deltas=true` the response is an event stream:
 /// deltas and events of the answering agent, and at the end `run_completed` with the outcome, or `error`.
 pub(crate) async fn run(
-    State(state): State<ActState>,
+    Act(state): Act,
     Params(params): Params<RunParams>,
     JsonBody(request): JsonBody<holon_api::RunRequest>,
 ) -> Result<Response, Refusal> {

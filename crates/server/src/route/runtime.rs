@@ -4,7 +4,7 @@ use crate::body::OptionalJson;
 use crate::extract::{NoParams, Params};
 use crate::gate::Caller;
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::{ActState, ReadState, Transport};
+use crate::state::{Act, ReadState, Transport};
 use axum::extract::State;
 use axum::{Extension, Json};
 use holon_api::{
@@ -14,13 +14,14 @@ use holon_api::{
 use serde::Deserialize;
 
 /// Names of the features of this build, for clients that check before they call.
-const CAPABILITIES: [&str; 13] = [
+const CAPABILITIES: [&str; 16] = [
     "agents.list",
     "agents.status",
     "agents.events",
     "agents.control",
     "agents.model",
     "agents.work",
+    "agents.tasks",
     "agents.timers",
     "agents.wake",
     "agents.explain",
@@ -28,6 +29,8 @@ const CAPABILITIES: [&str; 13] = [
     "models.list",
     "control.run",
     "control.reload",
+    "control.tokens",
+    "control.idempotency",
 ];
 
 /// A body without fields.
@@ -61,9 +64,9 @@ pub(crate) async fn handshake(
         Transport::Tcp => AuthMode::Bearer,
         Transport::Unix => AuthMode::Local,
     };
-    let (capabilities, runtime) = match caller {
-        Caller::Anonymous => (None, None),
-        Caller::Authenticated => (
+    let (capabilities, runtime) = match caller.scope() {
+        None => (None, None),
+        Some(_) => (
             Some(CAPABILITIES.map(String::from).to_vec()),
             Some(runtime_info(&state)),
         ),
@@ -90,7 +93,7 @@ fn runtime_info(state: &ReadState) -> RuntimeInfo {
 
 /// `POST /control/runtime/reload`: reads settings and credentials again.
 pub(crate) async fn reload(
-    State(state): State<ActState>,
+    Act(state): Act,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyBody {}): OptionalJson<EmptyBody>,
 ) -> Result<Json<ReloadResponse>, Refusal> {
@@ -102,7 +105,7 @@ pub(crate) async fn reload(
 
 /// `POST /control/runtime/shutdown`. The response is sent while the host drains.
 pub(crate) async fn shutdown(
-    State(state): State<ActState>,
+    Act(state): Act,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyBody {}): OptionalJson<EmptyBody>,
 ) -> Json<ShutdownResponse> {

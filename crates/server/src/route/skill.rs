@@ -3,7 +3,7 @@
 use crate::body::JsonBody;
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::Refusal;
-use crate::state::{ActState, ReadState};
+use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
 use holon_api::{InstallSkillRequest, SkillChangeResponse, SkillsResponse, UninstallSkillRequest};
@@ -25,7 +25,7 @@ pub(crate) async fn list(
 
 /// `POST /control/agents/{id}/skills/install`: installs a skill into an agent's home.
 pub(crate) async fn install(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<InstallSkillRequest>,
@@ -41,7 +41,7 @@ pub(crate) async fn install(
 
 /// `POST /control/agents/{id}/skills/uninstall`: removes a skill from an agent's home.
 pub(crate) async fn uninstall(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<UninstallSkillRequest>,

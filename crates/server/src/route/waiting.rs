@@ -3,7 +3,7 @@
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, MemberPath, NoParams, Params, check_limit};
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::{ActState, ReadState};
+use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
 use holon_api::{
@@ -58,7 +58,7 @@ pub(crate) async fn waits(
 
 /// `POST /control/agents/{id}/waits/{wait}/cancel`: cancels an active wait.
 pub(crate) async fn cancel_wait(
-    State(state): State<ActState>,
+    Act(state): Act,
     MemberPath { agent_id, member }: MemberPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
@@ -80,7 +80,7 @@ pub(crate) async fn timers(
 
 /// `POST /control/agents/{id}/timers`: creates a timer.
 pub(crate) async fn create_timer(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<CreateTimerRequest>,
@@ -91,7 +91,7 @@ pub(crate) async fn create_timer(
 
 /// `POST /control/agents/{id}/timers/{timer}/cancel`: cancels an active timer.
 pub(crate) async fn cancel_timer(
-    State(state): State<ActState>,
+    Act(state): Act,
     MemberPath { agent_id, member }: MemberPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
@@ -102,7 +102,7 @@ pub(crate) async fn cancel_timer(
 
 /// `POST /control/agents/{id}/wake`: wakes an agent with a reason.
 pub(crate) async fn wake(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<WakeRequest>,

@@ -3,7 +3,7 @@
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, MemberPath, NoParams, Params, check_limit};
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::{ActState, ReadState};
+use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
 use holon_api::{
@@ -64,7 +64,7 @@ pub(crate) async fn show(
 
 /// `POST /control/agents/{id}/work-items`: creates a work item.
 pub(crate) async fn create(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<CreateWorkItemRequest>,
@@ -79,7 +79,7 @@ pub(crate) async fn create(
 
 /// `POST /control/agents/{id}/work-items/{item}`: changes an open work item.
 pub(crate) async fn update(
-    State(state): State<ActState>,
+    Act(state): Act,
     MemberPath { agent_id, member }: MemberPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<UpdateWorkItemRequest>,
@@ -93,7 +93,7 @@ pub(crate) async fn update(
 
 /// `POST /control/agents/{id}/work-items/{item}/complete`: completes a work item.
 pub(crate) async fn complete(
-    State(state): State<ActState>,
+    Act(state): Act,
     MemberPath { agent_id, member }: MemberPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
@@ -104,7 +104,7 @@ pub(crate) async fn complete(
 
 /// `POST /control/agents/{id}/work-items/{item}/resume`: clears the stall of a work item.
 pub(crate) async fn resume(
-    State(state): State<ActState>,
+    Act(state): Act,
     MemberPath { agent_id, member }: MemberPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,

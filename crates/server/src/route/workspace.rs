@@ -3,7 +3,7 @@
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::{ActState, ReadState};
+use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
 use holon_api::{
@@ -16,7 +16,7 @@ use holon_domain::{AgentId, WorkspaceId};
 
 /// `POST /control/agents/{id}/workspace/attach`: attaches the workspace of a path.
 pub(crate) async fn attach(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<AttachWorkspaceRequest>,
@@ -34,7 +34,7 @@ pub(crate) async fn attach(
 
 /// `POST /control/agents/{id}/workspace/use`: makes a workspace active, from the next turn on.
 pub(crate) async fn use_workspace(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<UseWorkspaceRequest>,
@@ -66,7 +66,7 @@ pub(crate) async fn use_workspace(
 
 /// `POST /control/agents/{id}/workspace/exit`: leaves the active workspace for the agent's home.
 pub(crate) async fn exit(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
@@ -77,7 +77,7 @@ pub(crate) async fn exit(
 
 /// `POST /control/agents/{id}/workspace/detach`: detaches a workspace that is not active.
 pub(crate) async fn detach(
-    State(state): State<ActState>,
+    Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<DetachWorkspaceRequest>,
@@ -127,7 +127,7 @@ async fn summary_of(
 
 /// `POST /control/worktrees`: lists the worktrees that the runtime made, or cleans them up.
 pub(crate) async fn worktrees(
-    State(state): State<ActState>,
+    Act(state): Act,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(request): OptionalJson<WorktreesRequest>,
 ) -> Result<Json<WorktreeReport>, Refusal> {

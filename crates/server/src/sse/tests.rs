@@ -27,6 +27,8 @@ fn host(streams: usize) -> Arc<Host> {
         home_dir: String::new(),
         pid: 0,
         listen: None,
+        named_tokens: Arc::default(),
+        served_keys: Arc::default(),
         streams: Arc::new(Semaphore::new(streams)),
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
@@ -80,6 +82,7 @@ async fn one_stream_more_than_allowed_is_refused() {
         host: host(0),
         reads: engine.reads(),
         setup: Arc::new(NoSetup),
+        meters: engine.control().meters(),
         transport: Transport::Unix,
     };
     let refusal = open(&state, request("main")).await.unwrap_err();
@@ -97,6 +100,7 @@ async fn a_reader_who_leaves_makes_room_for_another() {
         host: host(1),
         reads: engine.reads(),
         setup: Arc::new(NoSetup),
+        meters: engine.control().meters(),
         transport: Transport::Unix,
     };
     let response = open(&state, request("main")).await.unwrap();

@@ -129,3 +129,72 @@ async fn the_token_is_in_no_answer() {
         );
     }
 }
+
+/// The target of a route for requests of these tests: every name in its path is one that may exist.
+fn target_of(path: &str) -> String {
+    path.replace("{id}", "main").replace(['{', '}'], "")
+}
+
+#[tokio::test]
+async fn every_route_takes_its_own_method_only_and_names_it() {
+    let world = World::start().await;
+    let before = world.engine.commits().await;
+    for (method, path) in routes() {
+        let allowed = if method == "GET" { "GET,HEAD" } else { "POST" };
+        let wrong = if method == "GET" { "POST" } else { "GET" };
+        for wrong in [wrong, "PUT", "DELETE", "PATCH"] {
+            let reply = world.ask(wrong, &target_of(path), "").await;
+            let refused = (405, "method_not_allowed".into());
+            assert_eq!(reply.refusal(), refused, "{wrong} {path}");
+            assert_eq!(reply.header("allow"), Some(allowed), "{wrong} {path}");
+        }
+    }
+    assert_eq!(world.engine.commits().await, before);
+}
+
+#[tokio::test]
+async fn every_route_with_a_body_takes_json_of_a_bounded_size_only() {
+    let world = World::start().await;
+    let before = world.engine.commits().await;
+    for (method, path) in routes().into_iter().filter(|(method, _)| method == "POST") {
+        let target = target_of(path);
+        for kind in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data",
+        ] {
+            let request = format!(
+                "{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: 2\r\n\
+                 Connection: close\r\n\r\n{{}}"
+            );
+            let reply = world.over_unix(request).await;
+            let refused = (415, "unsupported_media_type".into());
+            assert_eq!(reply.refusal(), refused, "{kind} {path}");
+        }
+        // The archive of an import has a limit of its own.
+        if path.ends_with("/import") {
+            continue;
+        }
+        let request = format!(
+            "{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Content-Length: 1000000000\r\nConnection: close\r\n\r\n"
+        );
+        let reply = world.over_unix(request).await;
+        assert_eq!(reply.refusal(), (413, "too_large".into()), "{path}");
+        for body in ["[]", "{\"nonsense\": 1}", "{oops"] {
+            let reply = world.ask("POST", &target, body).await;
+            assert_eq!(reply.status, 400, "{path} {body}: {reply:?}");
+            reply.refusal();
+        }
+    }
+    assert_eq!(world.engine.commits().await, before);
+}
+
+#[tokio::test]
+async fn only_the_public_list_is_open_and_every_other_route_declares_a_scope() {
+    let open = holon_server::route_access()
+        .into_iter()
+        .filter(|(_, _, access)| *access == holon_server::Access::Public)
+        .map(|(_, path, _)| path);
+    assert_eq!(open.collect::<Vec<_>>(), PUBLIC);
+}

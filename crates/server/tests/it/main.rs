@@ -5,11 +5,14 @@
 mod archives;
 mod gate;
 mod host;
+mod keys;
 mod limits;
 mod reference;
 mod refusals;
 mod routes;
 mod streams;
+mod tasks;
+mod tokens;
 mod typed;
 mod work;
 mod workspaces;

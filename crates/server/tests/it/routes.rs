@@ -402,3 +402,67 @@ async fn a_status_has_the_names_of_the_contract() {
     );
     assert_eq!(listed[0]["identity"]["is_default_agent"], false);
 }
+
+#[tokio::test]
+async fn a_snapshot_is_one_read_with_the_position_of_its_newest_event() {
+    let world = World::start().await;
+    world.engine.record_events("main", 3).await;
+    let newest = world.engine.newest("main").await;
+    for target in ["/agents/main/state", "/state"] {
+        let state = world.ask("GET", target, "").await.json();
+        assert_eq!(state["newest_seq"], newest, "{target}");
+        assert_eq!(state["epoch"], world.engine.reads().epoch());
+        assert_eq!(state["agent"]["identity"]["agent_id"], "main");
+        assert_eq!(state["session"]["pending_count"], 0);
+        let found = names(&state);
+        for name in [
+            "agent",
+            "session",
+            "tasks",
+            "timers",
+            "work_items",
+            "waiting_intents",
+            "external_triggers",
+            "operator_notifications",
+            "workspace",
+            "execution",
+        ] {
+            assert!(found.contains(&name), "{name}: {found:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn monitors_read_readiness_metrics_and_the_document() {
+    let world = World::start().await;
+    let ready = world.ask("GET", "/readyz", "").await;
+    assert_eq!(
+        (ready.status, ready.json()),
+        (200, json!({"ok": true, "ready": true}))
+    );
+    let metrics = world.ask("GET", "/metrics", "").await;
+    assert!(
+        metrics
+            .header("content-type")
+            .unwrap()
+            .starts_with("text/plain; version=0.0.4")
+    );
+    let value = |name: &str| -> f64 {
+        let found = metrics
+            .body
+            .lines()
+            .find_map(|line| line.strip_prefix(name));
+        found
+            .unwrap_or_else(|| panic!("{name} in {}", metrics.body))
+            .trim()
+            .parse()
+            .unwrap()
+    };
+    assert_eq!(value("holon_agents{posture=\"idle\"}"), 2.0);
+    assert!(value("holon_commits_total") > 0.0);
+    assert!(value("holon_db_bytes") > 4096.0);
+    assert!(value("holon_commit_seconds_count") > 0.0);
+    let document = world.ask("GET", "/openapi.json", "").await.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert!(document["paths"]["/agents/{id}/status"]["get"].is_object());
+}

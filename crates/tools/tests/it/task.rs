@@ -52,6 +52,7 @@ pub(crate) fn running() -> TaskRecord {
         stop: None,
         end: None,
         ends_unread: 0,
+        operator_inputs: 0,
     }
 }
 
@@ -175,6 +176,7 @@ fn written(close_input: bool) -> TaskInput {
         number: 3,
         input: "1 + 1\n".into(),
         close_input,
+        by_operator: false,
     }
 }
 

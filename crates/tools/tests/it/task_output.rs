@@ -49,6 +49,7 @@ fn ended(status: TaskStatus, result_summary: &str) -> TaskRecord {
         status,
         effect: None,
         ends_unread: 0,
+        operator_inputs: 0,
         end: Some(TaskEnd {
             ended_at: now(),
             exit_status: Some(0),

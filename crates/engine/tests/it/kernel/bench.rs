@@ -13,12 +13,13 @@ use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ReplyBlock, RequestedCall, StopReason};
 use holon_domain::needs::{LoadedRows, Needs};
+use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
 use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_engine::SharedConditions;
 use holon_engine::kernel::{HandleResult, HandledInput, Kernel, PostCommitWork};
-use holon_store::{AgentNo, Db, Error, Hook, Ledger, WriteError};
+use holon_store::{AgentNo, Db, Error, Hook, Ledger, TokenAddition, WriteError};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -303,6 +304,26 @@ impl Ledger for RecordingLedger<'_> {
 
     fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error> {
         self.inner.open_effects(no)
+    }
+
+    fn kept_reply(&mut self, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error> {
+        self.inner.kept_reply(id, now)
+    }
+
+    fn keep_reply(&mut self, key: &RequestKey, reply: &str, now: Timestamp) -> Result<(), Error> {
+        self.inner.keep_reply(key, reply, now)
+    }
+
+    fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error> {
+        self.inner.add_tombstone(id, now)
+    }
+
+    fn add_token(&mut self, token: &TokenRecord) -> Result<TokenAddition, Error> {
+        self.inner.add_token(token)
+    }
+
+    fn remove_token(&mut self, name: &str) -> Result<bool, Error> {
+        self.inner.remove_token(name)
     }
 
     fn after_commit(&mut self, hook: Hook) {

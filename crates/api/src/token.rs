@@ -1,0 +1,53 @@
+//! Requests and responses about named tokens.
+
+use holon_domain::Timestamp;
+use holon_domain::request_key::TokenScope;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Header with the caller's key of a request that may be repeated.
+pub const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
+
+/// Body of `POST /control/tokens`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateTokenRequest {
+    /// 1 to 64 letters, digits, `.`, `-` and `_`.
+    pub name: String,
+    #[schemars(with = "String", extend("enum" = ["read", "prompt", "control"]))]
+    pub scope: TokenScope,
+}
+
+/// A named token in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenView {
+    pub name: String,
+    #[schemars(with = "String", extend("enum" = ["read", "prompt", "control"]))]
+    pub scope: TokenScope,
+    #[schemars(with = "String")]
+    pub created_at: Timestamp,
+}
+
+/// Response to a [`CreateTokenRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CreateTokenResponse {
+    pub ok: bool,
+    #[serde(flatten)]
+    pub view: TokenView,
+    /// The secret. The host keeps its hash only, so it is shown once.
+    pub token: String,
+}
+
+/// Response of `GET /tokens`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokensResponse {
+    /// By name.
+    pub tokens: Vec<TokenView>,
+}
+
+/// Response of `POST /control/tokens/{name}/revoke`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RevokeTokenResponse {
+    pub ok: bool,
+    pub name: String,
+}

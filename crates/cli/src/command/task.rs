@@ -1,0 +1,206 @@
+//! `holon task`: lists, shows, follows, stops and writes to the tasks of an agent.
+
+use super::text;
+use crate::args::{OutputArgs, TaskCommand};
+use crate::exit::{Exit, Failure};
+use crate::host::Host;
+use crate::live::LiveOutput;
+use crate::output::{self, Format, Output};
+use crate::render;
+use holon_api::{ListFilter, TaskInputRequest};
+use holon_client::view::TaskOutput;
+use holon_client::{Answer, TaskOutputQuery};
+use holon_domain::{AgentId, TaskId};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Pause between two looks at a task that has printed nothing new. Output files give no notice.
+const FOLLOW_PAUSE: Duration = Duration::from_millis(250);
+
+/// Runs one subcommand of `task`.
+pub(super) async fn run(
+    home: Option<PathBuf>,
+    command: TaskCommand,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    match command {
+        TaskCommand::List { all, limit, agent } => {
+            let host = Host::find(home, agent.agent, output)?;
+            list(&host, all, limit, output).await
+        }
+        TaskCommand::Show { task, agent } => {
+            let host = Host::find(home, agent.agent, output)?;
+            let (agent_id, id) = (host.agent_id().await?, TaskId::from_stored(task));
+            let found = host.check_answer(host.client().task(&agent_id, &id).await)?;
+            output.answer(&found, |task| render::task::task(task));
+            Ok(Exit::Done)
+        }
+        TaskCommand::Output(args) => print_output(home, args, output).await,
+        TaskCommand::Input {
+            task,
+            text,
+            close,
+            no_newline,
+            agent,
+        } => {
+            let request = TaskInputRequest {
+                input: input_text(text, no_newline)?,
+                close_input: close,
+                ..TaskInputRequest::default()
+            };
+            let host = Host::find(home, agent.agent, output)?;
+            write(&host, &TaskId::from_stored(task), &request, output).await
+        }
+        TaskCommand::Stop { task, agent } => {
+            let host = Host::find(home, agent.agent, output)?;
+            stop(&host, &TaskId::from_stored(task), output).await
+        }
+    }
+}
+
+/// Returns the text to write. Standard input is written as it is.
+fn input_text(text: Option<String>, no_newline: bool) -> Result<String, Failure> {
+    match text {
+        None => Ok(String::new()),
+        Some(typed) if typed == "-" => text::read_argument("text", typed),
+        Some(typed) if no_newline => Ok(typed),
+        Some(typed) => Ok(format!("{typed}\n")),
+    }
+}
+
+async fn list(host: &Host, all: bool, limit: u64, output: &Output) -> Result<Exit, Failure> {
+    let filter = if all {
+        ListFilter::All
+    } else {
+        ListFilter::Active
+    };
+    let agent_id = host.agent_id().await?;
+    let tasks = host.check_answer(host.client().tasks(&agent_id, filter, limit).await)?;
+    output.answer(&tasks, |tasks| render::task::tasks(tasks));
+    Ok(Exit::Done)
+}
+
+async fn print_output(
+    home: Option<PathBuf>,
+    args: OutputArgs,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let host = Host::find(home, args.agent.agent, output)?;
+    let (agent_id, id) = (host.agent_id().await?, TaskId::from_stored(args.task));
+    if args.follow {
+        return follow(&host, &agent_id, &id, args.after, output).await;
+    }
+    let query = TaskOutputQuery {
+        after_byte: args.after,
+        tail_lines: args.tail,
+        ..TaskOutputQuery::default()
+    };
+    let asked = host.client().task_output(&agent_id, &id, query).await;
+    let part = host.check_answer(asked)?;
+    if let Some(reason) = &part.unreadable {
+        output.note(&format!("the output cannot be read: {reason}"));
+    }
+    output.answer(&part, |part| part.task.output_preview.clone());
+    Ok(Exit::Done)
+}
+
+/// Prints the output from an offset on until the task is over. Both streams are read on by their own offsets, so no byte
+/// is printed twice.
+async fn follow(
+    host: &Host,
+    agent_id: &AgentId,
+    id: &TaskId,
+    after: Option<u64>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let mut query = TaskOutputQuery {
+        after_byte: Some(after.unwrap_or_default()),
+        stderr_after_byte: Some(0),
+        ..TaskOutputQuery::default()
+    };
+    let mut reader_gone = std::pin::pin!(output::reader_gone());
+    loop {
+        let asked = host.client().task_output(agent_id, id, query).await;
+        let part = host.check_answer(asked)?;
+        let is_new = has_news(&part);
+        if is_new {
+            print_part(&part, output);
+        }
+        let next = TaskOutputQuery {
+            after_byte: part.task.next_offset.or(query.after_byte),
+            stderr_after_byte: part.task.next_stderr_offset.or(query.stderr_after_byte),
+            ..query
+        };
+        let advanced = next.after_byte != query.after_byte
+            || next.stderr_after_byte != query.stderr_after_byte;
+        query = next;
+        if part.retrieval_status == "success" && !advanced {
+            if let Some(end) = &part.task.result_summary {
+                output.note(end);
+            }
+            return Ok(Exit::Done);
+        }
+        if !advanced {
+            tokio::select! {
+                () = tokio::time::sleep(FOLLOW_PAUSE) => {}
+                () = &mut reader_gone => return Ok(Exit::Done),
+            }
+        }
+    }
+}
+
+fn has_news(part: &TaskOutput) -> bool {
+    let complaints = part.task.stderr_preview.as_deref().unwrap_or_default();
+    !part.task.output_preview.is_empty() || !complaints.is_empty()
+}
+
+fn print_part(part: &Answer<TaskOutput>, output: &Output) {
+    if output.format() == Format::Json {
+        output.item(part, |_| String::new());
+        return;
+    }
+    output.show(&[LiveOutput::Text(part.task.output_preview.clone())]);
+    let complaints = part.task.stderr_preview.as_deref().unwrap_or_default();
+    if !complaints.is_empty() {
+        output.note(complaints.trim_end_matches('\n'));
+    }
+}
+
+async fn write(
+    host: &Host,
+    id: &TaskId,
+    request: &TaskInputRequest,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let agent_id = host.agent_id().await?;
+    let asked = host.client().task_input(&agent_id, id, request).await;
+    let written = host.check_answer(asked)?;
+    output.answer(&written, |written| {
+        let closed = match &written.not_closed {
+            Some(reason) => format!("; it was not closed: {reason}"),
+            None if request.close_input => ", which is closed now".to_owned(),
+            None => String::new(),
+        };
+        format!(
+            "wrote {} bytes to the input of {id}{closed}",
+            written.bytes_written
+        )
+    });
+    Ok(Exit::Done)
+}
+
+async fn stop(host: &Host, id: &TaskId, output: &Output) -> Result<Exit, Failure> {
+    let agent_id = host.agent_id().await?;
+    let stopped = host.check_answer(host.client().stop_task(&agent_id, id).await)?;
+    output.answer(&stopped, |stopped| {
+        let id = &stopped.task.task_id;
+        match (stopped.stop_requested, stopped.force_stop_requested) {
+            (false, _) => format!("{id} was over already: {}", stopped.task.status),
+            (true, true) => format!("{id} is killed with everything it started"),
+            (true, false) => {
+                format!("{id} is asked to end; the same command again kills it")
+            }
+        }
+    });
+    Ok(Exit::Done)
+}

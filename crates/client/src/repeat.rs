@@ -1,0 +1,43 @@
+//! Keys and pauses of requests that are repeated after a lost connection.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::time::Duration;
+
+/// Capability of hosts that keep the reply to a request with a key.
+pub(crate) const CAPABILITY: &str = "control.idempotency";
+
+/// Pauses before the repetitions: about eight seconds, enough for a restart of the host.
+pub(crate) const PAUSES: [Duration; 7] = [
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_millis(1_000),
+    Duration::from_millis(2_000),
+    Duration::from_millis(4_000),
+];
+
+/// Returns true if hosts keep the reply of this route. They do not for changes of the host itself, and for secrets.
+pub(crate) fn is_kept(target: &str) -> bool {
+    !target.starts_with("/control/runtime/")
+        && !target.starts_with("/control/tokens")
+        && !target.ends_with("/export")
+}
+
+/// Returns a key that no other request has: 128 bits of two hash functions with random seeds.
+pub(crate) fn new_key() -> String {
+    let part = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", part(), part())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn keys_differ() {
+        let keys: BTreeSet<String> = (0..1_000).map(|_| new_key()).collect();
+        assert_eq!(keys.len(), 1_000);
+    }
+}

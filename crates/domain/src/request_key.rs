@@ -1,0 +1,158 @@
+//! Idempotency keys of requests, and named tokens of callers.
+
+use crate::text;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A request that its caller may repeat. Equal requests have equal ids and digests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestKey {
+    /// Hexadecimal SHA-256 of caller, route, agent and the caller's key. The key itself is not stored.
+    pub id: String,
+    /// Hexadecimal SHA-256 of path, query and body.
+    pub digest: String,
+}
+
+/// The parts that an idempotency key is scoped to.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyScope<'a> {
+    /// Name of the caller's credential.
+    pub caller: &'a str,
+    /// Method and path pattern.
+    pub route: &'a str,
+    /// Agent in the path; empty for a route of the host.
+    pub agent: &'a str,
+    /// The kind of fact that is kept: `decision` or `response`.
+    pub kind: &'a str,
+}
+
+impl RequestKey {
+    /// Builds the key of a request. `digest` covers what the request asks for.
+    #[must_use]
+    pub fn new(scope: KeyScope<'_>, key: &str, digest: String) -> Self {
+        let parts = [scope.kind, scope.caller, scope.route, scope.agent, key];
+        // JSON separates the parts, so that no part can reach into the next.
+        let id = text::sha256_hex(serde_json::json!(parts).to_string());
+        Self { id, digest }
+    }
+}
+
+/// A reply that is kept for repetitions of its request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptReply {
+    /// Digest of the request that it answered.
+    pub digest: String,
+    /// JSON of the reply.
+    pub reply: String,
+}
+
+/// Rights of a named token. Each includes the ones before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenScope {
+    /// Look at agents, events and the host.
+    Read,
+    /// Also send messages to agents, wake them and run requests.
+    Prompt,
+    /// Everything that the control token may do.
+    Control,
+}
+
+impl TokenScope {
+    /// Returns the published spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Prompt => "prompt",
+            Self::Control => "control",
+        }
+    }
+
+    /// Parses the published spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Read, Self::Prompt, Self::Control]
+            .into_iter()
+            .find(|scope| scope.as_str() == text)
+    }
+}
+
+/// A named token as stored: its secret is known to its holder alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRecord {
+    pub name: String,
+    /// Hexadecimal SHA-256 of the namespace and the secret.
+    pub hash: String,
+    pub scope: TokenScope,
+    pub created_at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_belongs_to_its_caller_route_and_agent() {
+        let scope = KeyScope {
+            caller: "local",
+            route: "POST /enqueue",
+            agent: "main",
+            kind: "decision",
+        };
+        let id = |scope: KeyScope<'_>, key: &str| RequestKey::new(scope, key, String::new()).id;
+        let one = id(scope, "k");
+        assert_eq!(one, id(scope, "k"));
+        for other in [
+            id(scope, "k2"),
+            id(
+                KeyScope {
+                    caller: "ci",
+                    ..scope
+                },
+                "k",
+            ),
+            id(
+                KeyScope {
+                    route: "POST /x",
+                    ..scope
+                },
+                "k",
+            ),
+            id(
+                KeyScope {
+                    agent: "dev",
+                    ..scope
+                },
+                "k",
+            ),
+            id(
+                KeyScope {
+                    kind: "response",
+                    ..scope
+                },
+                "k",
+            ),
+            id(
+                KeyScope {
+                    caller: "localPOST /enqueue",
+                    route: "",
+                    ..scope
+                },
+                "k",
+            ),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+
+    #[test]
+    fn scopes_are_ordered_and_spelled_as_they_are_stored() {
+        assert!(TokenScope::Read < TokenScope::Prompt && TokenScope::Prompt < TokenScope::Control);
+        for scope in [TokenScope::Read, TokenScope::Prompt, TokenScope::Control] {
+            assert_eq!(TokenScope::parse(scope.as_str()), Some(scope));
+            assert_eq!(serde_json::json!(scope), scope.as_str());
+        }
+        assert_eq!(TokenScope::parse("admin"), None);
+    }
+}

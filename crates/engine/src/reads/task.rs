@@ -1,0 +1,123 @@
+//! Reads the tasks of an agent and the output of one.
+
+use super::{EntryFilter, ReadHandle, page_size};
+use crate::error::Error;
+use crate::news::wait_for_news;
+use crate::shell::task_key;
+use holon_core::Rejection;
+use holon_domain::intent::TaskOutput;
+use holon_domain::task::{TaskListEntry, TaskRecord, TaskStatusSnapshot};
+use holon_domain::tool::{ToolOutcome, ToolOutputBudget};
+use holon_domain::{AgentId, TaskId};
+use holon_tools::task_output;
+use serde_json::Value;
+use std::time::Duration;
+
+impl ReadHandle {
+    /// Lists the tasks of an agent: the unfinished ones in the order they began, or the newest ones first.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn tasks(
+        &self,
+        agent_id: &AgentId,
+        filter: EntryFilter,
+        limit: u64,
+    ) -> Result<Vec<TaskListEntry>, Error> {
+        self.read_agent(agent_id, move |reader, no, _| {
+            let mut tasks = match filter {
+                EntryFilter::Active => reader.active_tasks(no)?,
+                EntryFilter::All => reader.tasks(no, page_size(limit))?,
+            };
+            tasks.truncate(page_size(limit));
+            Ok(tasks.iter().map(TaskRecord::list_entry).collect())
+        })
+        .await
+    }
+
+    /// Returns one task without its output.
+    ///
+    /// # Errors
+    /// When there is no such agent or task, or storage fails.
+    pub async fn task(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+    ) -> Result<TaskStatusSnapshot, Error> {
+        let (_, task) = self.task_row(agent_id, task_id).await?;
+        Ok(task.status_snapshot())
+    }
+
+    /// Returns the part of a task's output that the query selects, in the shape that the agent's own tool returns. Waits
+    /// first for the end of the task if the query says so.
+    ///
+    /// # Errors
+    /// When there is no such agent or task, or storage fails.
+    pub async fn task_output(
+        &self,
+        agent_id: &AgentId,
+        mut query: TaskOutput,
+    ) -> Result<Value, Error> {
+        let (agent_home, task) = match query.wait_ms {
+            Some(wait_ms) => {
+                self.wait_for_task(agent_id, &query.task_id, wait_ms)
+                    .await?
+            }
+            None => self.task_row(agent_id, &query.task_id).await?,
+        };
+        let key = task_key(&agent_home, &task).ok_or(Rejection::NoSuchTask)?;
+        query.max_output_tokens = Some(ToolOutputBudget::default().allow(query.max_output_tokens));
+        let max_bytes = task_output::shown_bytes(&query);
+        let printed = self.command.printed(&key, &query, max_bytes).await;
+        let printed = printed.as_ref().map_err(String::as_str);
+        let envelope = task_output::envelope(&task, &query, printed, self.clock.now());
+        match envelope.outcome {
+            ToolOutcome::Success { result } => Ok(result),
+            ToolOutcome::Error { error } => Err(Error::Internal {
+                message: error.to_string(),
+            }),
+        }
+    }
+
+    /// Waits until a task is over or the time is up, and returns its row.
+    async fn wait_for_task(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+        wait_ms: u64,
+    ) -> Result<(String, TaskRecord), Error> {
+        let mut news = self.subscribe();
+        let until = self.clock.elapsed() + Duration::from_millis(wait_ms);
+        let late = self.clock.sleep_until(until);
+        tokio::pin!(late);
+        loop {
+            let found = self.task_row(agent_id, task_id).await?;
+            if found.1.status.is_terminal() {
+                return Ok(found);
+            }
+            tokio::select! {
+                () = &mut late => return self.task_row(agent_id, task_id).await,
+                heard = wait_for_news(&mut news, agent_id) => {
+                    if heard.is_err() {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads a task and the home of its agent.
+    async fn task_row(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+    ) -> Result<(String, TaskRecord), Error> {
+        let id = task_id.clone();
+        let (agent_home, task) = self
+            .read_agent(agent_id, move |reader, no, agent| {
+                Ok((agent.settings.agent_home.clone(), reader.task(no, &id)?))
+            })
+            .await?;
+        Ok((agent_home, task.ok_or(Rejection::NoSuchTask)?))
+    }
+}

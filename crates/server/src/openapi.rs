@@ -1,0 +1,264 @@
+//! The OpenAPI 3.1 document of the control plane, made from the types of `api` and the route table.
+//!
+//! Every route of the table has a row here; a test compares both. Records of `domain` are described as objects: their
+//! fields may grow, and readers must ignore unknown ones.
+
+mod operation;
+mod operations;
+
+use crate::gate::Access;
+use crate::router::route_access;
+use holon_api::{ErrorBody, IDEMPOTENCY_KEY_HEADER};
+use holon_domain::limits::REQUEST_KEY_BYTES;
+use operation::{Operation, ParamKind, QueryParam, Response};
+use operations::OPERATIONS;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+use std::sync::OnceLock;
+
+/// Returns the document as text. It is made once.
+pub(crate) fn document() -> &'static str {
+    static DOCUMENT: OnceLock<String> = OnceLock::new();
+    DOCUMENT.get_or_init(|| build().to_string())
+}
+
+fn build() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.definitions_path = "/components/schemas".into();
+    let mut schemas = settings.into_generator();
+    let error = schemas.subschema_for::<ErrorBody>();
+    let mut paths = Map::new();
+    for (method, path, access) in route_access() {
+        let found = OPERATIONS.iter().find(|row| row.path == path);
+        let Some(operation) = found else { continue };
+        let described = describe(operation, access, &json!(error), &mut schemas);
+        let methods = paths.entry(path).or_insert_with(|| json!({}));
+        methods[method.as_str().to_ascii_lowercase()] = described;
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Holon control plane",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Every error has the body ErrorBody with a stable code.",
+        },
+        "security": [{ "bearer": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.take_definitions(true),
+            "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
+        },
+    })
+}
+
+fn describe(
+    operation: &Operation,
+    access: Access,
+    error: &Value,
+    schemas: &mut SchemaGenerator,
+) -> Value {
+    let mut described = json!({
+        "summary": operation.summary,
+        "operationId": operation_id(operation.path, operation.body.is_some()),
+        "parameters": parameters(operation),
+        "responses": {
+            "200": response(operation, schemas),
+            "default": {
+                "description": "The request was not carried out.",
+                "content": { "application/json": { "schema": error } },
+            },
+        },
+    });
+    match access {
+        Access::Public => described["security"] = json!([]),
+        Access::Scope(scope) => described["x-holon-scope"] = json!(scope),
+    }
+    if let Some(body) = &operation.body {
+        let content = match body.schema {
+            Some(schema) => json!({ "application/json": { "schema": schema(schemas) } }),
+            None => json!({ holon_api::ARCHIVE_MEDIA_TYPE: {} }),
+        };
+        described["requestBody"] = json!({ "required": body.required, "content": content });
+    }
+    described
+}
+
+/// Returns a name that is unique among the routes: the words of the path.
+fn operation_id(path: &str, is_change: bool) -> String {
+    let words = path.split(['/', '{', '}', '.', '-']);
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let prefix = if is_change { "post" } else { "get" };
+    format!("{prefix}_{}", words.join("_"))
+}
+
+fn parameters(operation: &Operation) -> Vec<Value> {
+    let names = operation.path.split('/').filter_map(|segment| {
+        let name = segment.strip_prefix('{')?;
+        name.strip_suffix('}')
+    });
+    let mut all: Vec<Value> = names
+        .map(|name| {
+            json!({
+                "name": name, "in": "path", "required": true,
+                "schema": { "type": "string", "minLength": 1 },
+            })
+        })
+        .collect();
+    all.extend(operation.query.iter().map(query_parameter));
+    if operation.body.is_some() {
+        all.push(json!({
+            "name": IDEMPOTENCY_KEY_HEADER, "in": "header", "required": false,
+            "description": "Key of a request that may be repeated: within a day the same key gets the same answer.",
+            "schema": {
+                "type": "string", "minLength": 1, "maxLength": REQUEST_KEY_BYTES,
+                "pattern": "^[!-~]+$",
+            },
+        }));
+    }
+    all
+}
+
+fn query_parameter(param: &QueryParam) -> Value {
+    let schema = match param.kind {
+        ParamKind::Number { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        ParamKind::Words(words) => json!({ "type": "string", "enum": words }),
+        ParamKind::Truth => json!({ "type": "boolean" }),
+        ParamKind::Text => json!({ "type": "string" }),
+    };
+    json!({ "name": param.name, "in": "query", "required": false, "schema": schema })
+}
+
+fn response(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
+    let (media, schema) = match operation.response {
+        Response::Typed(schema) => ("application/json", json!(schema(schemas))),
+        Response::Object => ("application/json", json!({ "type": "object" })),
+        Response::List => (
+            "application/json",
+            json!({ "type": "array", "items": { "type": "object" } }),
+        ),
+        Response::Stream => (holon_sse::MEDIA_TYPE, json!({ "type": "string" })),
+        Response::Text => ("text/plain", json!({ "type": "string" })),
+    };
+    json!({
+        "description": operation.summary,
+        "content": { media: { "schema": schema } },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::router::routes;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_route_of_the_table_is_described_once_and_nothing_else() {
+        let document = build();
+        let mut described = BTreeSet::new();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for method in methods.as_object().unwrap().keys() {
+                described.insert((method.to_ascii_uppercase(), path.clone()));
+            }
+        }
+        let routes: BTreeSet<(String, String)> = routes()
+            .into_iter()
+            .map(|(method, path)| (method.to_string(), path.to_owned()))
+            .collect();
+        assert_eq!(described, routes);
+        assert_eq!(OPERATIONS.len(), routes.len(), "no row is left over");
+    }
+
+    #[test]
+    fn every_reference_leads_to_a_schema_and_every_operation_has_its_own_name() {
+        let document = build();
+        let text = document.to_string();
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        let references = text.split("\"$ref\":\"").skip(1);
+        let mut count = 0;
+        for reference in references {
+            let target = reference.split('"').next().unwrap();
+            let name = target
+                .strip_prefix("#/components/schemas/")
+                .unwrap_or(target);
+            assert!(schemas.contains_key(name), "{target}");
+            count += 1;
+        }
+        assert!(count > 40, "{count} references");
+        let mut names = BTreeSet::new();
+        for methods in document["paths"].as_object().unwrap().values() {
+            for operation in methods.as_object().unwrap().values() {
+                assert!(
+                    names.insert(operation["operationId"].to_string()),
+                    "{operation}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_schema_are_the_words_that_a_request_takes() {
+        let document = build();
+        let words = |schema: &str, field: &str| -> Vec<String> {
+            let field = &document["components"]["schemas"][schema]["properties"][field];
+            let words = field["enum"]
+                .as_array()
+                .unwrap_or_else(|| panic!("{field}"));
+            words
+                .iter()
+                .filter_map(|word| word.as_str().map(str::to_owned))
+                .collect()
+        };
+        for word in words("PromptRequest", "priority") {
+            let body = json!({ "text": "x", "priority": word });
+            assert!(
+                serde_json::from_value::<holon_api::PromptRequest>(body).is_ok(),
+                "{word}"
+            );
+        }
+        for word in words("EnqueueRequest", "kind") {
+            let body = json!({ "text": "x", "kind": word });
+            assert!(
+                serde_json::from_value::<holon_api::EnqueueRequest>(body).is_ok(),
+                "{word}"
+            );
+        }
+        for word in words("CreateTimerRequest", "missed") {
+            let body = json!({ "missed": word });
+            assert!(
+                serde_json::from_value::<holon_api::CreateTimerRequest>(body).is_ok(),
+                "{word}"
+            );
+        }
+        for word in words("CreateTokenRequest", "scope") {
+            let body = json!({ "name": "x", "scope": word });
+            assert!(
+                serde_json::from_value::<holon_api::CreateTokenRequest>(body).is_ok(),
+                "{word}"
+            );
+        }
+        for word in words("SetModelRequest", "reasoning_effort") {
+            let body = json!({ "model": "a/b", "reasoning_effort": word });
+            assert!(
+                serde_json::from_value::<holon_api::SetModelRequest>(body).is_ok(),
+                "{word}"
+            );
+        }
+        for word in words("UseWorkspaceRequest", "mode") {
+            let body = json!({ "mode": word });
+            assert!(
+                serde_json::from_value::<holon_api::UseWorkspaceRequest>(body).is_ok(),
+                "{word}"
+            );
+        }
+        for word in words("CreateWorkItemRequest", "plan_status") {
+            let body = json!({ "objective": "x", "plan_status": word });
+            assert!(
+                serde_json::from_value::<holon_api::CreateWorkItemRequest>(body).is_ok(),
+                "{word}"
+            );
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The parts of a described route, and the functions that build its row.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// One route of the document.
+pub(super) struct Operation {
+    pub(super) path: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) query: &'static [QueryParam],
+    /// Absent for a read-only route.
+    pub(super) body: Option<RequestBody>,
+    pub(super) response: Response,
+}
+
+/// The body of a request.
+pub(super) struct RequestBody {
+    pub(super) required: bool,
+    /// Absent for an archive.
+    pub(super) schema: Option<SchemaOf>,
+}
+
+/// One parameter of a query.
+pub(super) struct QueryParam {
+    pub(super) name: &'static str,
+    pub(super) kind: ParamKind,
+}
+
+/// The values of a parameter.
+#[derive(Clone, Copy)]
+pub(super) enum ParamKind {
+    Number { min: u64, max: u64 },
+    Words(&'static [&'static str]),
+    Truth,
+    Text,
+}
+
+/// The body of a response.
+#[derive(Clone, Copy)]
+pub(super) enum Response {
+    Typed(SchemaOf),
+    Object,
+    List,
+    Stream,
+    Text,
+}
+
+pub(super) fn schema_of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
+    schemas.subschema_for::<T>()
+}
+
+pub(super) const fn number(name: &'static str, min: u64, max: u64) -> QueryParam {
+    QueryParam {
+        name,
+        kind: ParamKind::Number { min, max },
+    }
+}
+
+pub(super) const fn words(name: &'static str, words: &'static [&'static str]) -> QueryParam {
+    QueryParam {
+        name,
+        kind: ParamKind::Words(words),
+    }
+}
+
+pub(super) const fn truth(name: &'static str) -> QueryParam {
+    QueryParam {
+        name,
+        kind: ParamKind::Truth,
+    }
+}
+
+pub(super) const fn read(
+    path: &'static str,
+    summary: &'static str,
+    query: &'static [QueryParam],
+    response: Response,
+) -> Operation {
+    Operation {
+        path,
+        summary,
+        query,
+        body: None,
+        response,
+    }
+}
+
+pub(super) const fn act(
+    path: &'static str,
+    summary: &'static str,
+    schema: SchemaOf,
+    response: Response,
+) -> Operation {
+    Operation {
+        path,
+        summary,
+        query: &[],
+        body: Some(RequestBody {
+            required: true,
+            schema: Some(schema),
+        }),
+        response,
+    }
+}
+
+/// A change whose body may be absent.
+pub(super) const fn act_on(
+    path: &'static str,
+    summary: &'static str,
+    schema: SchemaOf,
+    response: Response,
+) -> Operation {
+    Operation {
+        path,
+        summary,
+        query: &[],
+        body: Some(RequestBody {
+            required: false,
+            schema: Some(schema),
+        }),
+        response,
+    }
+}

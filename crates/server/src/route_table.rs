@@ -1,0 +1,302 @@
+//! The route table: every path with the rights it needs, the fact that is kept for repetitions, and its handler.
+
+use crate::gate::Access;
+use crate::keyed::Keep;
+use crate::route::{
+    agent, archive, debug, events, message, model, observe, read, run, runtime, skill, task, token,
+    waiting, work, workspace,
+};
+use crate::state::{ActState, ReadState};
+use axum::http::Method;
+use axum::routing::{MethodRouter, get, post};
+use holon_domain::request_key::TokenScope;
+
+/// One row of the table: the path, the rights it needs and its handler.
+pub(crate) struct Route<S> {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) access: Access,
+    /// The fact that is kept for repetitions; `Nothing` for a read-only route.
+    pub(crate) keep: Keep,
+    pub(crate) handler: MethodRouter<S>,
+}
+
+const READ: Access = Access::Scope(TokenScope::Read);
+const PROMPT: Access = Access::Scope(TokenScope::Prompt);
+const CONTROL: Access = Access::Scope(TokenScope::Control);
+
+fn get_route<S: Clone + Send + Sync + 'static>(
+    access: Access,
+    path: &'static str,
+    handler: MethodRouter<S>,
+) -> Route<S> {
+    Route {
+        method: Method::GET,
+        path,
+        access,
+        keep: Keep::Nothing,
+        handler,
+    }
+}
+
+fn post_route<S: Clone + Send + Sync + 'static>(
+    access: Access,
+    keep: Keep,
+    path: &'static str,
+    handler: MethodRouter<S>,
+) -> Route<S> {
+    Route {
+        method: Method::POST,
+        path,
+        access,
+        keep,
+        handler,
+    }
+}
+
+/// Read-only routes. Their state has no handle that can change an agent.
+pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
+    vec![
+        get_route(READ, "/", get(runtime::root)),
+        get_route(Access::Public, "/healthz", get(runtime::health)),
+        get_route(READ, "/readyz", get(observe::ready)),
+        get_route(Access::Public, "/handshake", get(runtime::handshake)),
+        get_route(READ, "/openapi.json", get(observe::openapi)),
+        get_route(READ, "/metrics", get(observe::metrics)),
+        get_route(CONTROL, "/tokens", get(token::list)),
+        get_route(READ, "/models", get(model::models)),
+        get_route(READ, "/agents/list", get(read::list)),
+        get_route(READ, "/agents/deleted", get(read::deleted)),
+        get_route(READ, "/agents/{id}/status", get(read::status)),
+        get_route(READ, "/agents/{id}/state", get(read::state)),
+        get_route(READ, "/agents/{id}/briefs", get(read::briefs)),
+        get_route(READ, "/agents/{id}/transcript", get(read::transcript)),
+        get_route(READ, "/agents/{id}/events", get(events::page)),
+        get_route(READ, "/agents/{id}/events/stream", get(events::stream)),
+        get_route(READ, "/agents/{id}/explain", get(waiting::explain)),
+        get_route(CONTROL, "/agents/{id}/debug/prompt", get(debug::prompt)),
+        get_route(READ, "/agents/{id}/work-items", get(work::list)),
+        get_route(READ, "/agents/{id}/work-items/{item}", get(work::show)),
+        get_route(READ, "/agents/{id}/waits", get(waiting::waits)),
+        get_route(READ, "/agents/{id}/tasks", get(task::list)),
+        get_route(READ, "/agents/{id}/tasks/{task}", get(task::show)),
+        get_route(READ, "/agents/{id}/tasks/{task}/output", get(task::output)),
+        get_route(READ, "/agents/{id}/skills", get(skill::list)),
+        get_route(READ, "/agents/{id}/timers", get(waiting::timers)),
+        get_route(
+            READ,
+            "/agents/{id}/worktree-summary",
+            get(workspace::summary),
+        ),
+        get_route(READ, "/worktree-summary", get(workspace::default_summary)),
+        get_route(READ, "/status", get(read::default_status)),
+        get_route(READ, "/state", get(read::default_state)),
+        get_route(READ, "/briefs", get(read::default_briefs)),
+        get_route(READ, "/transcript", get(read::default_transcript)),
+    ]
+}
+
+/// Routes that change an agent or the host.
+pub(crate) fn act_routes() -> Vec<Route<ActState>> {
+    vec![
+        post_route(
+            PROMPT,
+            Keep::Decision,
+            "/enqueue",
+            post(message::default_enqueue),
+        ),
+        post_route(
+            PROMPT,
+            Keep::Decision,
+            "/agents/{id}/enqueue",
+            post(message::enqueue),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/create",
+            post(agent::create),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/export",
+            post(archive::export),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/import",
+            post(archive::import),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/clone",
+            post(archive::clone),
+        ),
+        post_route(
+            PROMPT,
+            Keep::Decision,
+            "/control/agents/{id}/prompt",
+            post(message::prompt),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/control",
+            post(agent::control),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/current-run/abort",
+            post(agent::abort),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/delete",
+            post(agent::delete),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/model",
+            post(model::set),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/model/clear",
+            post(model::clear),
+        ),
+        post_route(
+            PROMPT,
+            Keep::Decision,
+            "/control/agents/{id}/wake",
+            post(waiting::wake),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/work-items",
+            post(work::create),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/work-items/{item}",
+            post(work::update),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/work-items/{item}/complete",
+            post(work::complete),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/work-items/{item}/resume",
+            post(work::resume),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/waits/{wait}/cancel",
+            post(waiting::cancel_wait),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Both,
+            "/control/agents/{id}/tasks/{task}/input",
+            post(task::input),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/tasks/{task}/stop",
+            post(task::stop),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/timers",
+            post(waiting::create_timer),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/timers/{timer}/cancel",
+            post(waiting::cancel_timer),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/workspace/attach",
+            post(workspace::attach),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/workspace/use",
+            post(workspace::use_workspace),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/workspace/exit",
+            post(workspace::exit),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/workspace/detach",
+            post(workspace::detach),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/worktrees",
+            post(workspace::worktrees),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/skills/install",
+            post(skill::install),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/skills/uninstall",
+            post(skill::uninstall),
+        ),
+        post_route(CONTROL, Keep::Both, "/control/run", post(run::run)),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/tokens",
+            post(token::create),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/tokens/{name}/revoke",
+            post(token::revoke),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/runtime/reload",
+            post(runtime::reload),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/runtime/shutdown",
+            post(runtime::shutdown),
+        ),
+    ]
+}

@@ -1,0 +1,99 @@
+//! Idempotency keys over the wire.
+
+use crate::world::{Reply, SECRET, World};
+use holon_domain::limits::REQUEST_KEY_BYTES;
+use serde_json::json;
+
+async fn send(world: &World, target: &str, key: &str, body: &str) -> Reply {
+    let length = body.len();
+    let request = format!(
+        "POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: {key}\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+    world.over_unix(request).await
+}
+
+const HELLO: &str = r#"{"text":"hello"}"#;
+
+#[tokio::test]
+async fn a_key_makes_a_message_once_for_its_caller_route_and_agent() {
+    let world = World::start().await;
+    let first = send(&world, "/agents/main/enqueue", "k", HELLO).await;
+    assert_eq!(first.status, 200, "{first:?}");
+    let again = send(&world, "/agents/main/enqueue", "k", HELLO).await;
+    assert_eq!(again.json(), first.json());
+    let other = send(&world, "/agents/main/enqueue", "k", r#"{"text":"bye"}"#).await;
+    assert_eq!(other.refusal(), (422, "idempotency_key_reused".into()));
+    for target in ["/agents/dev/enqueue", "/control/agents/main/prompt"] {
+        let elsewhere = send(&world, target, "k", HELLO).await;
+        assert_eq!(elsewhere.status, 200, "{target}");
+        assert_ne!(elsewhere.json()["message_id"], first.json()["message_id"]);
+    }
+    let request = format!(
+        "POST /agents/main/enqueue HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {SECRET}\r\n\
+         Content-Type: application/json\r\nIdempotency-Key: k\r\nContent-Length: 16\r\nConnection: close\r\n\r\n{HELLO}"
+    );
+    let by_another = world.over_tcp(request).await;
+    assert_ne!(by_another.json()["message_id"], first.json()["message_id"]);
+}
+
+#[tokio::test]
+async fn a_repeated_change_is_made_once_and_answered_the_same() {
+    let world = World::start().await;
+    for (target, body) in [
+        ("/control/agents/main/work-items", json!({"objective": "x"})),
+        (
+            "/control/agents/main/timers",
+            json!({"duration_ms": 60_000}),
+        ),
+        ("/control/agents/main/wake", json!({"reason": "look"})),
+        (
+            "/control/agents/main/workspace/attach",
+            json!({"path": "/p"}),
+        ),
+        ("/control/agents/new/create", json!({})),
+        ("/control/agents/main/control", json!({"action": "stop"})),
+    ] {
+        let body = body.to_string();
+        let first = send(&world, target, "once", &body).await;
+        assert_eq!(first.status, 200, "{target}: {first:?}");
+        let again = send(&world, target, "once", &body).await;
+        assert_eq!(again.json(), first.json(), "{target}");
+    }
+    let items = world.ask("GET", "/agents/main/work-items", "").await.json();
+    assert_eq!(items["total_matching"], 1);
+    let timers = world.ask("GET", "/agents/main/timers", "").await.json();
+    assert_eq!(timers.as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_kept_and_a_bad_key_is_refused() {
+    let world = World::start().await;
+    let stop = r#"{"action":"stop"}"#;
+    world
+        .ask("POST", "/control/agents/main/control", stop)
+        .await;
+    let refused = send(&world, "/control/agents/main/prompt", "k", HELLO).await;
+    assert_eq!(refused.refusal(), (409, "agent_stopped".into()));
+    let start = r#"{"action":"start"}"#;
+    world
+        .ask("POST", "/control/agents/main/control", start)
+        .await;
+    let taken = send(&world, "/control/agents/main/prompt", "k", HELLO).await;
+    assert_eq!(taken.status, 200, "{taken:?}");
+    let before = world.engine.commits().await;
+    for key in [
+        "",
+        "a b",
+        &"x".repeat(REQUEST_KEY_BYTES + 1),
+        "k\r\nIdempotency-Key: l",
+    ] {
+        let reply = send(&world, "/agents/main/enqueue", key, HELLO).await;
+        assert_eq!(
+            reply.refusal(),
+            (400, "invalid_idempotency_key".into()),
+            "{key}"
+        );
+    }
+    assert_eq!(world.engine.commits().await, before);
+}

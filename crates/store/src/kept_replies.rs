@@ -1,0 +1,89 @@
+//! The kept_replies table: replies to requests with an idempotency key. Belongs to the host, not to an agent.
+//!
+//! A row is older than its time by at most the pace of new ones: each new row removes a few expired ones.
+
+use crate::error::Error;
+use crate::row::{first, run};
+use holon_domain::Timestamp;
+use holon_domain::limits::KEPT_REPLY_MS;
+use holon_domain::request_key::{KeptReply, RequestKey};
+use rusqlite::{Connection, params};
+
+pub(crate) const ONE: &str =
+    "SELECT digest, reply FROM kept_replies WHERE id = ?1 AND kept_at > ?2";
+/// An expired row of the same key is replaced.
+pub(crate) const KEEP: &str =
+    "INSERT OR REPLACE INTO kept_replies (id, digest, reply, kept_at) VALUES (?1, ?2, ?3, ?4)";
+pub(crate) const FORGET: &str = "DELETE FROM kept_replies WHERE id IN \
+     (SELECT id FROM kept_replies WHERE kept_at <= ?1 ORDER BY kept_at LIMIT 4)";
+
+/// Returns the newest time at which an expired reply was kept.
+fn expired_at(now: Timestamp) -> i64 {
+    let kept_ms = i64::try_from(KEPT_REPLY_MS).unwrap_or(i64::MAX);
+    now.as_millis().saturating_sub(kept_ms)
+}
+
+/// Reads the reply to a request, unless it has expired.
+pub(crate) fn one(conn: &Connection, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error> {
+    first(conn, ONE, params![id, expired_at(now)], |row| {
+        Ok(KeptReply {
+            digest: row.get(0)?,
+            reply: row.get(1)?,
+        })
+    })
+}
+
+/// Keeps the reply to a request, and removes a few expired ones.
+pub(crate) fn keep(
+    conn: &Connection,
+    key: &RequestKey,
+    reply: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    run(conn, FORGET, [expired_at(now)])?;
+    let row = params![key.id, key.digest, reply, now.as_millis()];
+    run(conn, KEEP, row)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+
+    fn key(id: &str) -> RequestKey {
+        RequestKey {
+            id: id.to_owned(),
+            digest: format!("digest of {id}"),
+        }
+    }
+
+    #[test]
+    fn a_reply_is_kept_for_a_day_and_then_removed_by_newer_ones() {
+        let db = Db::in_memory().expect("opens");
+        let conn = &db.conn;
+        let day = i64::try_from(KEPT_REPLY_MS).expect("fits");
+        let at = Timestamp::from_millis;
+        keep(conn, &key("a"), "1", at(1_000)).expect("keeps");
+        let found = |id: &str, now: i64| one(conn, id, at(now)).expect("reads");
+        let kept = found("a", 999 + day).expect("is kept");
+        assert_eq!(
+            (kept.digest.as_str(), kept.reply.as_str()),
+            ("digest of a", "1")
+        );
+        assert_eq!(found("a", 1_000 + day), None);
+        assert_eq!(found("b", 1_000), None);
+        keep(conn, &key("a"), "2", at(1_000 + day)).expect("keeps");
+        assert_eq!(
+            found("a", 1_000 + day).map(|kept| kept.reply),
+            Some("2".to_owned())
+        );
+        for number in 0..3 {
+            keep(conn, &key(&number.to_string()), "x", at(3_000 + 2 * day)).expect("keeps");
+        }
+        let count = first(conn, "SELECT count(*) FROM kept_replies", [], |row| {
+            Ok(row.get(0)?)
+        });
+        assert_eq!(count.expect("reads"), Some(3));
+    }
+}
