@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Visibility {
     /// The agent needs its operator before it can continue.
     ActionRequired,
-    /// A work item is completed and reported on.
+    /// A work item is completed: its report, and the brief of the turn that completed it.
     WorkDone,
     /// Another result or failure of a turn.
     TurnResult,
