@@ -5,6 +5,7 @@ mod solve;
 mod task;
 mod template;
 mod token;
+mod view;
 mod work;
 mod workspace;
 
@@ -16,13 +17,13 @@ pub(crate) use solve::SolveArgs;
 pub(crate) use task::{OutputArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
+pub(crate) use view::{EventsArgs, TailArgs, TranscriptArgs};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
 
 use crate::exit;
 use crate::output::Format;
 use clap::{Parser, Subcommand};
-use holon_domain::limits::LIST_PAGE_MAX;
 use std::path::PathBuf;
 
 /// Run long-lived LLM agents that execute commands, wait, wake up, survive crashes, and report results.
@@ -64,8 +65,10 @@ pub(crate) enum Command {
     Prompt(PromptArgs),
     /// Show an agent's state and what will wake it.
     Status(AgentArg),
-    /// Show the briefs that an agent wrote for its operator.
+    /// Show what an agent does and what came of it.
     Tail(TailArgs),
+    /// Show an agent's raw events, as they are stored.
+    Events(EventsArgs),
     /// Show an agent's messages, model rounds and tool calls.
     Transcript(TranscriptArgs),
     /// Explain why an agent runs or waits, what will wake it, and the last decision of its scheduler.
@@ -211,29 +214,6 @@ pub(crate) struct RunArgs {
 pub(crate) struct PromptArgs {
     /// Text of the message; - reads it from standard input.
     pub(crate) text: String,
-    #[command(flatten)]
-    pub(crate) agent: AgentArg,
-}
-
-/// Options of the `tail` subcommand.
-#[derive(Debug, clap::Args)]
-pub(crate) struct TailArgs {
-    /// Number of briefs to show, newest last.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
-    pub(crate) limit: u64,
-    /// Keep printing new briefs until interrupted.
-    #[arg(long, short)]
-    pub(crate) follow: bool,
-    #[command(flatten)]
-    pub(crate) agent: AgentArg,
-}
-
-/// Options of the `transcript` subcommand.
-#[derive(Debug, clap::Args)]
-pub(crate) struct TranscriptArgs {
-    /// Number of entries to show, newest last.
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
-    pub(crate) limit: u64,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }

@@ -6,12 +6,14 @@ mod archive;
 pub(crate) mod config;
 mod debug;
 mod demo;
+mod events;
 pub(crate) mod init;
 mod prompt;
 mod run;
 mod serve;
 mod skills;
 mod solve;
+mod tail;
 mod task;
 mod template;
 mod text;
@@ -37,7 +39,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Solve(args) => solve::run(home, &args, output),
         Command::Prompt(prompt) => block_on(prompt::run(home, prompt, output)),
         Command::Status(agent) => block_on(view::status(home, agent.agent, output)),
-        Command::Tail(tail) => block_on(view::tail(home, tail, output)),
+        Command::Tail(tail) => block_on(tail::run(home, tail, output)),
+        Command::Events(events) => block_on(events::run(home, events, output)),
         Command::Transcript(transcript) => block_on(view::transcript(home, transcript, output)),
         Command::Work { command } => block_on(work::run(home, command, output)),
         Command::Task { command } => block_on(task::run(home, command, output)),

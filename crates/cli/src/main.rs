@@ -8,6 +8,7 @@ mod exit;
 mod host;
 mod live;
 mod output;
+mod paint;
 mod path;
 mod progress;
 mod reload;

@@ -7,8 +7,11 @@
 
 use crate::exit::{Exit, Failure};
 use crate::live::{LiveOutput, LiveParts};
+use crate::paint;
+use crate::render::row::Row;
 use crate::wrap;
 use holon_domain::text::is_display_control;
+use holon_presentation::text::{char_width, show_controls};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
@@ -16,6 +19,8 @@ use std::sync::OnceLock;
 
 /// Narrowest terminal for which lines are wrapped. A narrower one, or one that states no width, wraps by itself.
 const MIN_COLUMNS: u16 = 40;
+/// Columns of the progress line on a terminal that states no width.
+const PROGRESS_COLUMNS: usize = 80;
 
 /// Format of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +70,36 @@ impl Output {
         self.answer(value, |value| wrap_for_terminal(words(value)));
     }
 
-    /// Prints one of several results like `item`. On a terminal, long lines are wrapped at its width.
-    pub(crate) fn item_wrapped<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
-        self.item(value, |value| wrap_for_terminal(words(value)));
+    /// Prints a result as JSON. For commands whose text is printed row by row.
+    pub(crate) fn json(&self, value: &impl Serialize) {
+        self.put(&json(value, serde_json::to_string_pretty));
+    }
+
+    /// Prints one of several results as a line of JSON.
+    pub(crate) fn json_line(&self, value: &impl Serialize) {
+        self.put(&json(value, serde_json::to_string));
+    }
+
+    /// Prints a row for people: wrapped on a terminal, and coloured if it shows colours.
+    pub(crate) fn row(&self, row: &Row) {
+        let words = wrap_for_terminal(show_controls(&row.text));
+        if paint::is_wanted() {
+            self.put(&paint::paint(row, &words));
+        } else {
+            self.put(&words);
+        }
+    }
+
+    /// Replaces the last line of the terminal by what goes on right now.
+    pub(crate) fn progress(&self, words: &str) {
+        show_progress(&fit(words, columns().unwrap_or(PROGRESS_COLUMNS)));
+    }
+
+    /// Removes the line of `progress`, so that a row can be printed in its place.
+    pub(crate) fn clear_progress(&self) {
+        if self.shows_progress() {
+            show_progress("");
+        }
     }
 
     /// Prints words for people to standard output. A pipe gets them with visible control characters too: its content
@@ -195,14 +227,30 @@ fn parser_failure(words: &str) -> Failure {
 
 /// Wraps long lines at the width of the terminal; a pipe has none.
 fn wrap_for_terminal(words: String) -> String {
+    match columns() {
+        Some(columns) => wrap::wrap(&words, columns),
+        None => words,
+    }
+}
+
+/// Returns the width of the terminal. Absent for a pipe, and for a terminal that is narrow or states no width.
+fn columns() -> Option<usize> {
     let stdout = io::stdout();
     if !stdout.is_terminal() {
-        return words;
+        return None;
     }
-    match rustix::termios::tcgetwinsize(&stdout) {
-        Ok(size) if size.ws_col >= MIN_COLUMNS => wrap::wrap(&words, usize::from(size.ws_col)),
-        Ok(_) | Err(_) => words,
-    }
+    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+    (size.ws_col >= MIN_COLUMNS).then(|| usize::from(size.ws_col))
+}
+
+/// Cuts a line so that it leaves the last column of a terminal free: a full line would begin another one.
+fn fit(words: &str, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += char_width(*c);
+        used < columns
+    };
+    words.chars().take_while(fits).collect()
 }
 
 /// Completes when the reader of standard output is gone, as in `holon tail --follow | head -1`. A command that prints
@@ -292,22 +340,6 @@ pub(crate) fn output_failure(error: &io::Error) -> Failure {
     )
 }
 
-/// Replaces control characters, apart from line ends and tabs, by their pictures, and other steering characters by the
-/// replacement character.
-pub(crate) fn show_controls(words: &str) -> String {
-    words
-        .chars()
-        .map(|c| match c {
-            '\n' | '\t' => c,
-            '\u{7f}' => '\u{2421}',
-            c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
-            // The second set of control characters includes an eight-bit escape.
-            c if is_display_control(c) => '\u{fffd}',
-            c => c,
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,15 +354,10 @@ mod tests {
     }
 
     #[test]
-    fn control_sequences_are_shown_and_not_obeyed() {
-        assert_eq!(
-            show_controls("a\u{1b}[31mred\u{7}\u{9b}2J\r\n\tb"),
-            "a␛[31mred␇\u{fffd}2J␍\n\tb"
-        );
-        assert_eq!(
-            show_controls("user\u{202e}nimda\u{2066}\u{200f}é漢"),
-            "user\u{fffd}nimda\u{fffd}\u{fffd}é漢"
-        );
+    fn a_progress_line_leaves_the_last_column_free_also_with_wide_characters() {
+        assert_eq!(fit("abcdef", 4), "abc");
+        assert_eq!(fit("漢字仮名", 6), "漢字");
+        assert_eq!(fit("ab", 40), "ab");
     }
 
     #[test]

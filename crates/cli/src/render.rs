@@ -11,6 +11,7 @@ mod learned;
 pub(crate) mod model;
 mod pauses;
 pub(crate) mod prompt;
+pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod task;
 pub(crate) mod work;
@@ -83,15 +84,6 @@ pub(crate) fn brief(brief: &Brief) -> String {
 /// Returns true if a message of the operator is the action that is required.
 fn asks_for_answer(action: &Value) -> bool {
     action.get("code").and_then(Value::as_str) == Some("operator_input")
-}
-
-/// Renders briefs, oldest first.
-pub(crate) fn briefs(briefs: &[Answer<Brief>]) -> String {
-    if briefs.is_empty() {
-        return "nothing yet; wait for it with --follow".to_owned();
-    }
-    let lines: Vec<String> = briefs.iter().map(|one| brief(one)).collect();
-    lines.join("\n")
 }
 
 /// Renders agents, one line each.

@@ -1,38 +1,65 @@
-//! Wraps lines of text for people at the width of a terminal.
+//! Wraps lines of text for people at the width of a terminal. Widths are counted in columns: a Chinese, Japanese or
+//! Korean character takes two.
+
+use holon_presentation::text::{char_width, text_width};
 
 /// Indentation of the continuation lines of a line without columns.
 const INDENT: usize = 4;
 /// Largest column that counts as the second one. A gap further right is part of a text.
 const MAX_INDENT: usize = 16;
 
-/// Wraps each line that is longer than `width` characters, between words. Continuation lines begin under the second
-/// column of a line that has one. A word that is longer than a line stays whole, so that it can be copied.
+/// Wraps each line that is wider than `width` columns, between words and between wide characters. Continuation lines
+/// begin under the second column of a line that has one. A word that is longer than a line stays whole, so that it can be
+/// copied.
 pub(crate) fn wrap(words: &str, width: usize) -> String {
     let lines: Vec<String> = words.lines().map(|line| wrap_line(line, width)).collect();
     lines.join("\n")
 }
 
 fn wrap_line(line: &str, width: usize) -> String {
-    if line.chars().count() <= width {
+    if text_width(line) <= width {
         return line.to_owned();
     }
     let column = second_column(line).filter(|column| *column <= MAX_INDENT);
     let indent = " ".repeat(column.unwrap_or(INDENT));
     let (mut wrapped, mut column, mut is_begun) = (String::new(), 0, false);
-    for piece in line.split_inclusive(' ') {
-        let length = piece.trim_end_matches(' ').chars().count();
-        if is_begun && length > 0 && column + length > width {
+    for piece in pieces(line) {
+        let columns = text_width(piece.trim_end_matches(' '));
+        if is_begun && columns > 0 && column + columns > width {
             wrapped.truncate(wrapped.trim_end_matches(' ').len());
             wrapped.push('\n');
             wrapped.push_str(&indent);
             column = indent.len();
         }
-        is_begun |= length > 0;
+        is_begun |= columns > 0;
         wrapped.push_str(piece);
-        column += piece.chars().count();
+        column += text_width(piece);
     }
     wrapped.truncate(wrapped.trim_end_matches(' ').len());
     wrapped
+}
+
+/// Cuts a line where it may be broken: behind spaces, and between a wide character and its neighbours.
+fn pieces(line: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut before: Option<char> = None;
+    for (at, c) in line.char_indices() {
+        let breaks = match before {
+            // A mark without a width belongs to the character before it.
+            Some(_) if char_width(c) == 0 => false,
+            Some(' ') => c != ' ',
+            Some(left) => c != ' ' && (char_width(left) == 2 || char_width(c) == 2),
+            None => false,
+        };
+        if breaks {
+            pieces.extend(line.get(start..at));
+            start = at;
+        }
+        before = Some(c);
+    }
+    pieces.extend(line.get(start..));
+    pieces
 }
 
 /// Returns the column after the first gap of two or more spaces behind a word.
@@ -41,7 +68,7 @@ fn second_column(line: &str) -> Option<usize> {
     let gap = start + line.get(start..)?.find("  ")?;
     let rest = line.get(gap..)?.trim_start_matches(' ');
     let before = line.get(..line.len() - rest.len())?;
-    (!rest.is_empty()).then(|| before.chars().count())
+    (!rest.is_empty()).then(|| text_width(before))
 }
 
 #[cfg(test)]
@@ -64,6 +91,21 @@ mod tests {
         assert_eq!(
             wrap(&format!("see {path} for more of the same thing"), 40),
             format!("see\n    {path}\n    for more of the same thing")
+        );
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns_and_may_be_parted() {
+        let wrapped = wrap(&"漢字仮名交じり文".repeat(4), 41);
+        for line in wrapped.lines() {
+            assert!(text_width(line) <= 41, "{line}");
+        }
+        assert_eq!(wrapped.lines().count(), 2, "{wrapped}");
+        let marked = wrap(&"か\u{3099}".repeat(30), 40);
+        assert!(!marked.contains("\u{20}\u{3099}"), "{marked}");
+        assert!(
+            marked.lines().all(|line| text_width(line) <= 40),
+            "{marked}"
         );
     }
 }

@@ -8,7 +8,8 @@ use crate::client::with_query;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, RequestBody, send_request};
-use crate::stream::StreamItem;
+use crate::retry;
+use crate::stream::{StreamItem, StreamPosition};
 use holon_api::event::{ASSISTANT_DELTA, EPOCH_HEADER, STREAM_ERROR};
 use holon_api::{ErrorBody, EventEnvelope, Gap};
 use holon_domain::AgentId;
@@ -21,10 +22,6 @@ use std::time::Duration;
 
 /// Upper bound on the bytes of one frame; the host's events are far smaller.
 const MAX_FRAME_BYTES: usize = 8 << 20;
-/// First backoff before a reconnect, in milliseconds; doubles with each failure in a row.
-const BACKOFF_BASE_MS: u64 = 250;
-/// Longest backoff in milliseconds.
-const BACKOFF_MAX_MS: u64 = 5_000;
 
 /// Cursor and connection of one agent's event stream.
 #[derive(Debug)]
@@ -65,28 +62,31 @@ pub(crate) enum FrameContent {
 }
 
 impl Reader {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         endpoint: Endpoint,
         agent_id: AgentId,
-        cursor: Option<u64>,
+        position: StreamPosition,
         deltas: bool,
     ) -> Self {
         Self {
             endpoint,
             agent_id,
-            cursor,
+            cursor: position.cursor,
             deltas,
-            epoch: None,
+            epoch: position.epoch,
             failures: 0,
             connection: None,
         }
     }
 
-    /// Opens the stream, so that events committed from now on are read. Returns the cursor at which it begins.
-    pub(crate) async fn open(&mut self) -> Result<u64, Error> {
+    /// Opens the stream, so that events committed from now on are read. Returns the position at which it begins.
+    pub(crate) async fn open(&mut self) -> Result<StreamPosition, Error> {
         loop {
-            if let (Some(_), Some(cursor)) = (&self.connection, self.cursor) {
-                return Ok(cursor);
+            if self.connection.is_some() && self.cursor.is_some() {
+                return Ok(StreamPosition {
+                    cursor: self.cursor,
+                    epoch: self.epoch.clone(),
+                });
             }
             let step = self.advance().await;
             self.retry_or_fail(step).await?;
@@ -213,11 +213,8 @@ impl Reader {
         if !error.is_transient() || self.failures >= STREAM_RETRIES {
             return Err(error);
         }
-        let backoff = BACKOFF_BASE_MS
-            .saturating_mul(1 << self.failures.min(10))
-            .min(BACKOFF_MAX_MS);
+        retry::back_off(self.failures).await;
         self.failures += 1;
-        tokio::time::sleep(Duration::from_millis(backoff)).await;
         Ok(())
     }
 }

@@ -28,9 +28,19 @@ pub enum StreamItem {
 pub struct EventStream {
     endpoint: Endpoint,
     agent_id: AgentId,
-    cursor: Option<u64>,
+    position: StreamPosition,
     deltas: bool,
     task: Option<ReaderTask>,
+}
+
+/// Place in a stream from which a reader resumes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StreamPosition {
+    /// Sequence number of the last event; absent before the stream is open.
+    pub(crate) cursor: Option<u64>,
+    /// Identity of the store that the cursor belongs to; absent before the stream is open. It outlives a reader that gave
+    /// up, so that its successor does not continue in another store.
+    pub(crate) epoch: Option<String>,
 }
 
 /// A running reader task and the queue it fills.
@@ -44,8 +54,8 @@ struct ReaderTask {
 
 #[derive(Debug)]
 enum Signal {
-    /// The stream is open and begins at this cursor.
-    Opened(u64),
+    /// The stream is open and begins here.
+    Opened(StreamPosition),
     Item(StreamItem),
     Failed(Error),
 }
@@ -55,7 +65,10 @@ impl EventStream {
         Self {
             endpoint,
             agent_id,
-            cursor,
+            position: StreamPosition {
+                cursor,
+                epoch: None,
+            },
             deltas: false,
             task: None,
         }
@@ -72,7 +85,7 @@ impl EventStream {
     /// it is open.
     #[must_use]
     pub const fn cursor(&self) -> Option<u64> {
-        self.cursor
+        self.position.cursor
     }
 
     /// Opens the stream, so that events committed from now on are seen. `next` opens it too; this method is for callers
@@ -119,17 +132,22 @@ impl EventStream {
     async fn next_signal(&mut self) -> Result<Option<StreamItem>, Error> {
         let task = self.task.get_or_insert_with(|| {
             let (endpoint, agent_id) = (self.endpoint.clone(), self.agent_id.clone());
-            ReaderTask::start(Reader::new(endpoint, agent_id, self.cursor, self.deltas))
+            ReaderTask::start(Reader::new(
+                endpoint,
+                agent_id,
+                self.position.clone(),
+                self.deltas,
+            ))
         });
         match task.signals.recv().await {
-            Some(Signal::Opened(cursor)) => {
+            Some(Signal::Opened(position)) => {
                 task.opened = true;
-                self.cursor = Some(cursor);
+                self.position = position;
                 Ok(None)
             }
             Some(Signal::Item(item)) => {
                 if let StreamItem::Event(envelope) = &item {
-                    self.cursor = Some(envelope.event_seq);
+                    self.position.cursor = Some(envelope.event_seq);
                 }
                 Ok(Some(item))
             }
@@ -165,7 +183,7 @@ impl ReaderTask {
 /// Runs a reader until the stream is dropped or the reader fails.
 async fn run_reader(mut reader: Reader, sender: mpsc::Sender<Signal>) {
     let mut signal = match reader.open().await {
-        Ok(cursor) => Signal::Opened(cursor),
+        Ok(position) => Signal::Opened(position),
         Err(error) => Signal::Failed(error),
     };
     loop {

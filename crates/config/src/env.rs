@@ -146,6 +146,10 @@ pub const VARIABLES: &[Variable] = &[
         "The user's shell, offered to commands that ask for it. Default: `/bin/sh`.",
     ),
     alone("NO_COLOR", "Any value turns colour off."),
+    alone(
+        "TERM",
+        "Kind of the terminal. Colour is off if it is unset or `dumb`.",
+    ),
 ];
 
 type Lookup = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;

@@ -1,6 +1,7 @@
 //! The resolved settings: one value per question, each with where it came from. Nothing secret is in here.
 
 use crate::catalog::Catalog;
+use crate::env::Env;
 use crate::file::FileSettings;
 use crate::provider::{Explicit, Providers};
 use crate::secret::SECRET_VARIABLES;
@@ -18,6 +19,18 @@ pub enum Color {
     /// Colour only when the output is a terminal.
     Auto,
     Never,
+}
+
+impl Color {
+    /// Resolves the use of colour by a command that prints to a terminal. `NO_COLOR` turns it off, and so does a terminal
+    /// that does not say what it can show, or says `dumb`.
+    #[must_use]
+    pub fn of_terminal(env: &Env) -> Self {
+        match (env.get("NO_COLOR"), env.get("TERM")) {
+            (None, Some(terminal)) if terminal != "dumb" => Self::Auto,
+            (Some(_) | None, Some(_) | None) => Self::Never,
+        }
+    }
 }
 
 /// Time limits for requests to providers.

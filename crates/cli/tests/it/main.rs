@@ -48,6 +48,7 @@ mod runs;
 mod solve;
 mod streaming;
 mod support;
+mod tailing;
 mod templates;
 mod terminal;
 mod waiting;

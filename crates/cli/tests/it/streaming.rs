@@ -49,6 +49,20 @@ fn a_terminal_shows_the_text_while_it_arrives_and_never_twice() {
 }
 
 #[test]
+fn a_terminal_that_follows_shows_the_answer_while_it_arrives_and_then_the_brief() {
+    let (world, provider) = world_with(Protocol::Chat, [held()]);
+    let served = world.serve(&[]);
+    assert_eq!(world.run(&["agent", "create", "main"]).code, Some(0));
+    let mut terminal = Terminal::start(&world, &["tail", "--follow"]);
+    assert_eq!(world.run(&["prompt", "count"]).code, Some(0));
+    terminal.wait_for("Assistant progress: One two ");
+    provider.gate("middle").open();
+    terminal.wait_for(" result: One two three four.");
+    terminal.kill();
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn text_that_arrives_in_pieces_does_not_steer_a_terminal() {
     let steering = "a\u{1b}[2J b\u{9b}2J c\u{202e} d.";
     let (world, _provider) = world_with(Protocol::Messages, [Round::text(steering)]);

@@ -34,7 +34,7 @@ impl Terminal {
     }
 
     /// Starts the program on a terminal of this many columns.
-    fn start_sized(world: &World, args: &[&str], columns: u16) -> Self {
+    pub(crate) fn start_sized(world: &World, args: &[&str], columns: u16) -> Self {
         let mut command = world.command();
         command.args(args);
         Self::run(command, Keyboard::Absent, Some(columns))
@@ -94,6 +94,12 @@ impl Terminal {
         }
     }
 
+    /// Ends the program, which does not end by itself, and returns everything that the terminal received.
+    pub(crate) fn kill(mut self) -> String {
+        self.child.kill().unwrap();
+        self.finish()
+    }
+
     /// Waits for the end of the program and returns everything that the terminal received.
     pub(crate) fn finish(mut self) -> String {
         while self.read() {}
@@ -122,6 +128,9 @@ fn words_from_outside_never_steer_a_terminal() {
     for args in [
         &["run", STEERING, "--agent", "main"] as &[&str],
         &["tail"],
+        &["tail", "--display", "verbose"],
+        &["tail", "--display", "debug"],
+        &["events"],
         &["transcript"],
         &["status"],
         &["agent", "list"],
@@ -150,6 +159,8 @@ fn json_is_the_same_on_a_terminal_and_in_a_pipe_and_steers_neither() {
     );
     for args in [
         &["tail", "--json"] as &[&str],
+        &["tail", "--json", "--display", "debug"],
+        &["events", "--json"],
         &["transcript", "--json"],
         &["agent", "create", STEERING, "--json"],
     ] {

@@ -1,7 +1,7 @@
 //! Event streams that break, repeat events, or resume on another store.
 
 use crate::canned::{Host, Script, event, json, stream};
-use holon_client::{Error, EventStream, StreamItem};
+use holon_client::{Error, EventStream, StreamItem, retry_read};
 use holon_domain::AgentId;
 use holon_domain::limits::STREAM_RETRIES;
 
@@ -120,6 +120,44 @@ async fn a_cursor_is_not_carried_over_to_another_store() {
         events.next().await,
         Err(Error::StoreReplaced { .. })
     ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_gave_up_continues_from_its_cursor_and_in_no_other_store() {
+    let mut scripts = vec![stream("old", &event(5))];
+    // Every reconnect of the first reader fails, and the next call begins with another one.
+    scripts.extend(vec![Script::HangUp; STREAM_RETRIES as usize]);
+    scripts.extend([stream("old", &event(6)), stream("new", &event(7))]);
+    let host = Host::start(scripts);
+    let mut events = events(&host, Some(4));
+    assert_eq!(take(&mut events, 1).await, [5]);
+    assert!(matches!(
+        events.next().await,
+        Err(Error::Interrupted { .. })
+    ));
+    assert_eq!(take(&mut events, 1).await, [6]);
+    assert!(matches!(
+        events.next().await,
+        Err(Error::StoreReplaced { .. })
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_is_repeated_while_the_host_restarts_and_a_refusal_is_not() {
+    let refused = json(404, r#"{"ok":false,"error":"no","code":"agent_not_found"}"#);
+    let host = Host::start(vec![
+        Script::HangUp,
+        json(503, r#"{"ok":false,"error":"busy"}"#),
+        json(200, "[]"),
+        refused,
+    ]);
+    let client = host.client();
+    let briefs = async || client.briefs(None, None).await;
+    assert_eq!(retry_read(briefs).await.unwrap(), []);
+    assert_eq!(host.heard().len(), 3);
+    let error = retry_read(briefs).await.unwrap_err();
+    assert_eq!(error.code(), Some("agent_not_found"));
+    assert_eq!(host.heard().len(), 4);
 }
 
 #[tokio::test(start_paused = true)]

@@ -278,6 +278,25 @@ fn with_fallback_off_only_the_chosen_model_is_asked() {
 }
 
 #[test]
+fn colour_needs_a_terminal_that_shows_it_and_a_user_who_wants_it() {
+    let color = |variables: &'static [(&str, &str)]| {
+        let lookup = move |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.into())
+        };
+        Color::of_terminal(&Env::from_lookup(lookup, None))
+    };
+    assert_eq!(color(&[("TERM", "xterm-256color")]), Color::Auto);
+    for variables in [
+        &[] as &[_],
+        &[("TERM", "dumb")],
+        &[("TERM", "xterm"), ("NO_COLOR", "1")],
+    ] {
+        assert_eq!(color(variables), Color::Never, "{variables:?}");
+    }
+}
+
+#[test]
 fn a_list_of_models_with_one_that_is_none_is_refused() {
     let said = refused(
         &[("HOLON_MODEL_FALLBACKS", "a/b,gpt")],

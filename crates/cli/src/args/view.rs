@@ -1,0 +1,48 @@
+//! Options of the read-only views: `tail`, `events` and `transcript`.
+
+use super::AgentArg;
+use holon_domain::limits::{EVENT_PAGE_MAX, LIST_PAGE_MAX};
+use holon_presentation::DisplayMode;
+
+/// Options of the `tail` subcommand.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TailArgs {
+    /// Number of rows to show, newest last.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
+    pub(crate) limit: u64,
+    /// Keep printing new rows until interrupted; continues after a restart of the host.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// How much to show: info (3) for results, failures and waits, verbose (4) for the activity, debug (5) for details
+    /// [default: info; with --json, the briefs alone].
+    #[arg(long, short, value_name = "MODE")]
+    pub(crate) display: Option<DisplayMode>,
+    #[command(flatten)]
+    pub(crate) agent: AgentArg,
+}
+
+/// Options of the `events` subcommand.
+#[derive(Debug, clap::Args)]
+pub(crate) struct EventsArgs {
+    /// Number of events to show, newest last; with --after, the first ones after that position.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=EVENT_PAGE_MAX))]
+    pub(crate) limit: u64,
+    /// Show only events after this position; with --follow, all of them.
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) after: Option<u64>,
+    /// Keep printing new events until interrupted; continues after a restart of the host.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) agent: AgentArg,
+}
+
+/// Options of the `transcript` subcommand.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TranscriptArgs {
+    /// Number of entries to show, newest last.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
+    pub(crate) limit: u64,
+    #[command(flatten)]
+    pub(crate) agent: AgentArg,
+}

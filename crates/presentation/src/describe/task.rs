@@ -1,0 +1,67 @@
+//! Tasks: commands in the background and child agents.
+
+use super::{Description, Merge, id_text, words};
+use crate::item::Reference;
+use holon_domain::TaskId;
+use holon_domain::event::{Event, TaskCreated, TaskResultReceived, TaskStatusUpdated};
+use holon_domain::task::{TaskKind, TaskStatus};
+
+pub(super) fn describe(event: &Event) -> Option<Description> {
+    Some(match event {
+        Event::TaskCreated(e) => created(e),
+        Event::TaskStatusUpdated(e) => updated(e),
+        Event::TaskResultReceived(e) => result_received(e),
+        _ => return None,
+    })
+}
+
+fn about(described: Description, task_id: &TaskId) -> Description {
+    described
+        .with("task", task_id)
+        .refer(Reference::Task(id_text(task_id)))
+        .merge(Merge::Task(id_text(task_id)))
+}
+
+const fn kind_words(kind: TaskKind) -> &'static str {
+    match kind {
+        TaskKind::CommandTask => "Background command",
+        TaskKind::ChildAgentTask | TaskKind::SubagentTask | TaskKind::WorktreeSubagentTask => {
+            "Child agent"
+        }
+        TaskKind::SleepJob => "Rest",
+    }
+}
+
+fn created(e: &TaskCreated) -> Description {
+    let what = e.summary.clone().unwrap_or_else(|| e.task_id.to_string());
+    let started = Description::step(format!("{} started", kind_words(e.kind))).body(what);
+    about(started, &e.task_id)
+}
+
+fn updated(e: &TaskStatusUpdated) -> Description {
+    let kind = kind_words(e.kind);
+    let title = format!("{kind} {}", words(e.status));
+    let changed = match e.status {
+        TaskStatus::Completed | TaskStatus::Cancelled => Description::outcome(title),
+        TaskStatus::Failed | TaskStatus::Interrupted => Description::failure(title),
+        TaskStatus::Queued | TaskStatus::Running | TaskStatus::Cancelling => {
+            Description::step(title)
+        }
+    };
+    let changed = changed
+        .body(&e.reason)
+        .line(format!("{} ({})", e.reason, e.task_id))
+        .with("before", words(e.previous))
+        .with_some("exit status", e.exit_status.as_ref());
+    about(changed, &e.task_id)
+}
+
+fn result_received(e: &TaskResultReceived) -> Description {
+    let next = if e.terminal_reentry {
+        "the agent is told, and continues with it"
+    } else {
+        "the agent is told with its next turn"
+    };
+    let told = Description::detail(format!("Task {}", words(e.status))).body(next);
+    about(told, &e.task_id).with("message", &e.message_id)
+}

@@ -1,0 +1,7 @@
+//! The presentation of events: the table of rules, the reducer, and what holds for every sequence of events.
+
+mod properties;
+mod reducing;
+mod support;
+mod table;
+mod turns;
