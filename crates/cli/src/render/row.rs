@@ -175,6 +175,7 @@ mod tests {
             kind: "result".into(),
             created_at: "then".into(),
             text: "漢".repeat(20_000),
+            note: None,
             action_required: None,
         };
         let row = brief(&long);
