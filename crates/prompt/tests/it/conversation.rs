@@ -385,8 +385,12 @@ const FLOOR_TOKENS: usize = 1_000;
 /// Largest part of the newest round that cannot be shortened: its own words and call, and a shortened result.
 const NEWEST_TOKENS: usize = 1_000;
 
-/// Number of generated histories: some thousand builds by default.
+/// Number of generated histories: some thousand builds by default, `HOLON_PROMPT_HISTORIES` for long runs.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the size of a long run, read by a test"
+)]
 fn cases() -> u32 {
-    let asked = option_env!("HOLON_HISTORIES").and_then(|number| number.parse().ok());
-    asked.unwrap_or(200)
+    let asked = std::env::var("HOLON_PROMPT_HISTORIES").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(200)
 }
