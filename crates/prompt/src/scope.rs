@@ -57,16 +57,13 @@ pub(crate) fn execution() -> String {
     let policy = ExecutionPolicy::host_local();
     let commands = &policy.process_execution;
     let facts = [
-        ("cwd_rooting", commands.cwd_rooting),
-        ("projection_rooting", commands.projection_rooting),
-        ("path_confinement", commands.path_confinement),
-        ("write_confinement", commands.write_confinement),
-        ("network_confinement", commands.network_confinement),
-        ("secret_isolation", commands.secret_isolation),
-        (
-            "child_process_containment",
-            commands.child_process_containment,
-        ),
+        ("cwd", commands.cwd_rooting),
+        ("projection", commands.projection_rooting),
+        ("paths", commands.path_confinement),
+        ("writes", commands.write_confinement),
+        ("network", commands.network_confinement),
+        ("secrets", commands.secret_isolation),
+        ("child processes", commands.child_process_containment),
     ];
     format!(
         "# Home and execution\n\n\

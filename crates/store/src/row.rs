@@ -35,7 +35,7 @@ pub(crate) fn short_text(value: &impl Serialize) -> Result<String, Error> {
     if plain.len() > PACKED_BYTES {
         return Ok(plain);
     }
-    Ok(packed::pack(&serde_json::from_str(&plain)?))
+    Ok(packed::pack(&serde_json::to_value(value)?))
 }
 
 /// Reads a JSON column, packed or plain. Plain text is not copied.

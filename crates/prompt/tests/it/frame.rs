@@ -161,8 +161,8 @@ fn the_agents_surroundings_are_stated_with_what_is_not_enforced() {
         "agent_home: /srv/op/.holon/agents/main",
         "execution_root: /srv/op/.holon/agents/main",
         "backend host_local",
-        "\nhard_enforced: cwd_rooting, projection_rooting\n",
-        "\nnot_enforced: path_confinement, write_confinement, network_confinement, secret_isolation, ",
+        "\nhard_enforced: cwd, projection\n",
+        "\nnot_enforced: paths, writes, network, secrets, child processes\n",
         "Runtime: active_model=scripted/hello.json",
     ] {
         assert!(text.contains(fact), "{fact} in {text}");

@@ -40,8 +40,8 @@ LINE: /([ @+-][^\n]*|\\ No newline at end of file|(diff --git|rename from|rename
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// `--- a/path`, `+++ b/path`, `@@` hunks; paths from the execution root. `/dev/null` left adds, right deletes a
-    /// file; `diff --git`, `rename from`, `rename to` rename it.
+    /// Paths from the execution root. `/dev/null` left adds, right deletes a file; `diff --git`, `rename from`, `rename
+    /// to` rename it.
     #[schemars(length(min = 1))]
     patch: String,
 }

@@ -30,7 +30,7 @@ enum FilterArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Default all. queued: open, without focus, not blocked; blocked: by blocker or wait.
+    /// queued: open, without focus, not blocked; blocked: by blocker or wait.
     #[serde(default)]
     #[schemars(with = "FilterArg")]
     filter: Option<FilterArg>,

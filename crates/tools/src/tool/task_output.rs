@@ -57,7 +57,7 @@ pub(crate) fn spec() -> ToolSpec {
         name: NAME.into(),
         description: "Read a task's status and output; by default after its end, beginning and end of it. To follow \
                       it, give the offsets of the last answer: shows what is new, and the size of a stream without \
-                      offset. Do not poll: its end reaches you as a message."
+                      offset."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
