@@ -13,6 +13,7 @@ use crate::visibility::Visibility;
 use holon_domain::event::Event;
 use serde::Serialize;
 use serde_json::Value;
+use std::fmt::Display;
 
 pub(crate) use tool::{CommandRequest, executed, failed};
 
@@ -114,7 +115,7 @@ impl Description {
         self
     }
 
-    fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+    fn with(mut self, name: &'static str, value: impl Display) -> Self {
         self.details.push(Detail {
             name,
             value: cut_line(&value.to_string(), DETAIL_BYTES),
@@ -122,9 +123,9 @@ impl Description {
         self
     }
 
-    fn with_some(self, name: &'static str, value: Option<&impl ToString>) -> Self {
+    fn with_some(self, name: &'static str, value: Option<&impl Display>) -> Self {
         match value {
-            Some(value) => self.with(name, value.to_string()),
+            Some(value) => self.with(name, value),
             None => self,
         }
     }

@@ -18,7 +18,7 @@ use crate::rule;
 use crate::shell;
 use crate::visibility::Visibility;
 use calls::OpenCalls;
-use held::{Absorbed, Held};
+use held::Held;
 use holon_domain::brief::BriefKind;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::event::{Event, TurnSuspended};
@@ -264,14 +264,12 @@ impl Reducer {
             importance, merge, ..
         } = description;
         let new = Held::new(item, importance, merge);
-        match self.held.take().map(|held| held.absorb(new.clone())) {
-            Some(Absorbed::Held(held)) => self.held = Some(held),
-            Some(Absorbed::Complete(item)) => rows.push(item),
-            Some(Absorbed::Refused(held)) => {
-                rows.push(held.into_item());
+        match self.held.take() {
+            Some(held) if held.takes(&new) => self.place(held.absorb(new), rows),
+            held => {
+                rows.extend(held.map(Held::into_item));
                 self.place(new, rows);
             }
-            None => self.place(new, rows),
         }
     }
 

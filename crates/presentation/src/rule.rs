@@ -126,7 +126,7 @@ const fn rule(
 /// The table. Columns: kind, category, visibility, then what `info`, `verbose` and `debug` show.
 #[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule("agent_created", C::Configuration, V::Progress, [All, All, All]),
+    rule("agent_created", C::Configuration, V::Progress, [Outcomes, All, All]),
     rule("agent_put_aside", C::Runtime, V::ActionRequired, [All, All, All]),
     rule("message_admitted", C::Message, V::Trace, [Trace, Trace, Trace]),
     rule("message_processing_started", C::Message, V::Trace, [Trace, Trace, Trace]),

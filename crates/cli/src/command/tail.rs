@@ -85,7 +85,7 @@ impl Tail<'_> {
             None
         };
         let until = stream.as_ref().and_then(EventStream::cursor);
-        let history = history::load(self.host, &self.agent_id, self.mode, (until, limit)).await?;
+        let history = history::load(self.host, &self.agent_id, self.mode, until, limit).await?;
         self.texts = BriefTexts::load(self.host, &self.agent_id, limit).await?;
         match stream {
             None => {

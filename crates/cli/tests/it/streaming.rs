@@ -52,10 +52,9 @@ fn a_terminal_shows_the_text_while_it_arrives_and_never_twice() {
 fn a_terminal_that_follows_shows_the_answer_while_it_arrives_and_then_the_brief() {
     let (world, provider) = world_with(Protocol::Chat, [held()]);
     let served = world.serve(&[]);
-    assert_eq!(world.run(&["agent", "create", "main"]).code, Some(0));
     let mut terminal = Terminal::start(&world, &["tail", "--follow"]);
     assert_eq!(world.run(&["prompt", "count"]).code, Some(0));
-    terminal.wait_for("Assistant progress: One two ");
+    terminal.wait_for("Assistant progress: One two");
     provider.gate("middle").open();
     terminal.wait_for(" result: One two three four.");
     terminal.kill();

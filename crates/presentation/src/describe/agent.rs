@@ -44,14 +44,13 @@ fn conversation(event: &Event) -> Option<Description> {
 }
 
 fn created(e: &AgentCreated) -> Description {
-    let made = Description::outcome("Agent created")
-        .with("kind", words(e.kind))
+    let made = match &e.imported_from {
+        Some(_) => Description::outcome("Agent imported").body("from the archive of an agent"),
+        None => Description::step("Agent created"),
+    };
+    made.with("kind", words(e.kind))
         .with("profile", words(e.profile_preset))
-        .with("workspace", &e.workspace_id);
-    match &e.imported_from {
-        Some(_) => made.body("from the archive of another agent"),
-        None => made,
-    }
+        .with("workspace", &e.workspace_id)
 }
 
 fn brief(e: &BriefCreated) -> Description {

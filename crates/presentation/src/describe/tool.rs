@@ -3,6 +3,7 @@
 use super::{Description, Merge, duration};
 use crate::item::Role;
 use crate::shell;
+use crate::text::one_line;
 use holon_domain::event::{
     Event, SkillActivated, SkillChanged, SkillInstalled, SkillUninstalled, ToolExecuted,
     ToolExecutionFailed,
@@ -70,19 +71,7 @@ pub(crate) fn executed(e: &ToolExecuted, requests: &[CommandRequest]) -> Descrip
         ToolUse::Command if commands.is_empty() => {
             Description::step("Ran").line(&e.summary).body(&e.summary)
         }
-        ToolUse::Command => {
-            let line = format!("{} ({}, {took})", commands.join("; "), e.summary);
-            let ran = Description::step("Ran").line(line).body(format!(
-                "{}\n{}, {took}",
-                commands.join("\n"),
-                e.summary
-            ));
-            if commands.iter().all(|command| shell::is_read(command)) {
-                ran.merge(Merge::Read(commands.join("; ")))
-            } else {
-                ran
-            }
-        }
+        ToolUse::Command => ran(&e.summary, &commands, &took),
         ToolUse::Change => Description::step("Changed")
             .body(&e.summary)
             .merge(Merge::Change(e.summary.clone())),
@@ -99,6 +88,42 @@ pub(crate) fn executed(e: &ToolExecuted, requests: &[CommandRequest]) -> Descrip
         .with("call", &e.tool_call_id)
         .with_some("directory", directory.as_ref())
         .with("took", took)
+}
+
+/// Describes commands that ran: one line for one command, and a line each for several.
+fn ran(summary: &str, commands: &[String], took: &str) -> Description {
+    let outcome = match commands {
+        [command] => outcome_before(summary, command),
+        _ => None,
+    };
+    let outcome = outcome.map_or_else(|| format!("{summary}, {took}"), str::to_owned);
+    let line = format!("{} ({outcome})", commands.join("; "));
+    let described = Description::step("Ran");
+    let described = match commands {
+        [_] => described.body(line),
+        many => described
+            .line(line)
+            .body(format!("{}\n{outcome}", many.join("\n"))),
+    };
+    if commands.iter().all(|command| shell::is_read(command)) {
+        described.merge(Merge::Read(commands.join("; ")))
+    } else {
+        described
+    }
+}
+
+/// Returns the outcome in a summary that ends with the command, as `exit 0 after 10 ms: ls` does.
+fn outcome_before<'a>(summary: &'a str, command: &str) -> Option<&'a str> {
+    let command = one_line(command);
+    let repeats = |rest: &str| {
+        let rest = one_line(rest);
+        let rest = rest.trim_end_matches('…');
+        !rest.is_empty() && (command.starts_with(rest) || rest.starts_with(&command))
+    };
+    summary
+        .match_indices(": ")
+        .map(|(at, colon)| (summary.get(..at), summary.get(at + colon.len()..)))
+        .find_map(|(outcome, rest)| rest.filter(|rest| repeats(rest)).and(outcome))
 }
 
 /// Describes a call that failed together with the commands that it asked for.

@@ -27,16 +27,6 @@ pub(super) struct Held {
     calls: u64,
 }
 
-/// Result of an attempt to take a row into another.
-pub(super) enum Absorbed {
-    /// They are one row, which may grow further.
-    Held(Held),
-    /// They are one row, which is complete.
-    Complete(Item),
-    /// They do not belong together; the first one is returned.
-    Refused(Held),
-}
-
 impl Held {
     pub(super) fn new(item: Item, importance: Importance, merge: Option<Merge>) -> Self {
         let lines = match &merge {
@@ -67,21 +57,27 @@ impl Held {
         }
     }
 
-    pub(super) fn absorb(self, new: Self) -> Absorbed {
+    /// Returns true if both are one row.
+    pub(super) fn takes(&self, new: &Self) -> bool {
         match (&self.merge, &new.merge) {
             (Some(Merge::Read(_)), Some(Merge::Read(_)))
-            | (Some(Merge::Change(_)), Some(Merge::Change(_))) => Absorbed::Held(self.grouped(new)),
-            (Some(Merge::Retry), Some(Merge::Retry)) => Absorbed::Held(self.replaced_by(new)),
-            (Some(Merge::Task(a)), Some(Merge::Task(b))) if a == b => {
-                Absorbed::Held(self.updated_by(new))
+            | (Some(Merge::Change(_)), Some(Merge::Change(_)))
+            | (Some(Merge::Retry), Some(Merge::Retry)) => true,
+            (Some(Merge::Task(ours)), Some(Merge::Task(theirs)))
+            | (Some(Merge::WorkItem(ours)), Some(Merge::WorkItem(theirs))) => ours == theirs,
+            (Some(Merge::Answer | Merge::Failure), Some(Merge::Brief)) => self.is_told_by(new),
+            (_, _) => false,
+        }
+    }
+
+    /// Makes one row of two that belong together.
+    pub(super) fn absorb(self, new: Self) -> Self {
+        match new.merge {
+            Some(Merge::Read(_) | Merge::Change(_)) => self.grouped(new),
+            Some(Merge::Task(_) | Merge::WorkItem(_)) => self.updated_by(new),
+            Some(Merge::Answer | Merge::Failure | Merge::Retry | Merge::Brief) | None => {
+                self.replaced_by(new)
             }
-            (Some(Merge::WorkItem(a)), Some(Merge::WorkItem(b))) if a == b => {
-                Absorbed::Held(self.updated_by(new))
-            }
-            (Some(Merge::Answer | Merge::Failure), Some(Merge::Brief)) if self.is_told_by(&new) => {
-                Absorbed::Complete(self.replaced_by(new).into_item())
-            }
-            (_, _) => Absorbed::Refused(self),
         }
     }
 

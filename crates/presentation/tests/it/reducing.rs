@@ -27,6 +27,28 @@ fn a_request_and_its_end_are_one_row() {
 }
 
 #[test]
+fn a_summary_that_repeats_the_command_is_shown_without_it() {
+    let ran = |cmd: &str, summary: &str| {
+        let events = records([
+            started(1),
+            requested(1, "call_1", cmd),
+            executed(1, "call_1", "ExecCommand", summary),
+        ]);
+        let rows = reduce(DEBUG, &events);
+        rows[0].presentation.summary.clone()
+    };
+    assert_eq!(
+        ran("make -C a: b", "exit 2 after 10 ms: make -C a: b"),
+        "Ran: make -C a: b (exit 2 after 10 ms)"
+    );
+    assert_eq!(
+        ran("make all", "goes on as task_1: make a…"),
+        "Ran: make all (goes on as task_1)"
+    );
+    assert_eq!(ran("make", "exit 0: odd"), "Ran: make (exit 0: odd, 1.2 s)");
+}
+
+#[test]
 fn a_failed_call_names_its_command_also_where_requests_are_no_rows() {
     let events = records([
         started(1),

@@ -27,7 +27,8 @@ pub(super) async fn load(
     host: &Host,
     agent_id: &AgentId,
     mode: DisplayMode,
-    (until, limit): (Option<u64>, u64),
+    until: Option<u64>,
+    limit: u64,
 ) -> Result<History, Failure> {
     let mut records: Vec<EventRecord> = Vec::new();
     let mut before_seq = until.map(|until| until.saturating_add(1));
