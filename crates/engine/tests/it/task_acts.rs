@@ -16,7 +16,7 @@ use serde_json::json;
 async fn an_operator_stops_a_task_and_the_second_time_kills_it() {
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
-    task.clings();
+    task.outlives_its_grace();
     let (control, main) = (host.control(), agent("main"));
     let first = control.stop_task(&main, task.task_id()).await.unwrap();
     assert!(first.stop_requested && !first.force_stop_requested);

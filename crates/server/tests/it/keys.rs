@@ -69,18 +69,6 @@ async fn a_repeated_change_is_made_once_and_answered_the_same() {
 #[tokio::test]
 async fn a_refusal_is_not_kept_and_a_bad_key_is_refused() {
     let world = World::start().await;
-    let stop = r#"{"action":"stop"}"#;
-    world
-        .ask("POST", "/control/agents/main/control", stop)
-        .await;
-    let refused = send(&world, "/control/agents/main/prompt", "k", HELLO).await;
-    assert_eq!(refused.refusal(), (409, "agent_stopped".into()));
-    let start = r#"{"action":"start"}"#;
-    world
-        .ask("POST", "/control/agents/main/control", start)
-        .await;
-    let taken = send(&world, "/control/agents/main/prompt", "k", HELLO).await;
-    assert_eq!(taken.status, 200, "{taken:?}");
     let before = world.engine.commits().await;
     for key in [
         "",
@@ -96,4 +84,16 @@ async fn a_refusal_is_not_kept_and_a_bad_key_is_refused() {
         );
     }
     assert_eq!(world.engine.commits().await, before);
+    let stop = r#"{"action":"stop"}"#;
+    world
+        .ask("POST", "/control/agents/main/control", stop)
+        .await;
+    let refused = send(&world, "/control/agents/main/prompt", "k", HELLO).await;
+    assert_eq!(refused.refusal(), (409, "agent_stopped".into()));
+    let start = r#"{"action":"start"}"#;
+    world
+        .ask("POST", "/control/agents/main/control", start)
+        .await;
+    let taken = send(&world, "/control/agents/main/prompt", "k", HELLO).await;
+    assert_eq!(taken.status, 200, "{taken:?}");
 }
