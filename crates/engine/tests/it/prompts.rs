@@ -147,7 +147,7 @@ async fn the_last_prompt_is_shown_as_it_was_sent() {
         sources,
         [
             BlockSource::Policy,
-            BlockSource::AgentScoped,
+            BlockSource::ToolGuidance,
             BlockSource::Surroundings,
             BlockSource::History,
             BlockSource::CurrentInput
