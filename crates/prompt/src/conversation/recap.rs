@@ -56,7 +56,7 @@ const ITEM_HEADING: &str = "Your work when this recap was written:";
 /// Room of a recap, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecapRoom {
-    /// For the rounds.
+    /// For the lines and the sum of the rounds.
     pub(super) rounds: usize,
     /// For the current work item. Its shortest form may take more.
     pub(super) item: usize,
