@@ -5,6 +5,7 @@
 pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod config;
+pub(crate) mod daemon;
 pub(crate) mod explain;
 pub(crate) mod init;
 mod learned;
@@ -12,6 +13,7 @@ pub(crate) mod model;
 mod pauses;
 pub(crate) mod prompt;
 pub(crate) mod run;
+pub(crate) mod service;
 pub(crate) mod work;
 pub(crate) mod workspace;
 

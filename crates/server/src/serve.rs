@@ -36,6 +36,8 @@ pub struct ServerConfig {
     pub token: Token,
     /// Names and addresses that requests may be addressed to, beside loopback and the bound address.
     pub allowed_hosts: Vec<String>,
+    /// URL by which clients of other machines reach the host, for display only.
+    pub advertise_url: Option<String>,
 }
 
 /// Serves until `shutdown` is cancelled. Then it accepts no new request, signals streams, lets running requests finish for
@@ -69,6 +71,7 @@ pub async fn serve(
         home_dir: config.home_dir,
         pid: config.pid,
         listen: bound.map(|addr| addr.to_string()),
+        advertise_url: config.advertise_url,
         streams: Arc::new(Semaphore::new(STREAMS)),
         shutdown: shutdown.clone(),
         tasks: tasks.clone(),

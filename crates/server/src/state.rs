@@ -24,6 +24,7 @@ pub(crate) struct Host {
     pub(crate) home_dir: String,
     pub(crate) pid: u32,
     pub(crate) listen: Option<String>,
+    pub(crate) advertise_url: Option<String>,
     /// One permit per open stream.
     pub(crate) streams: Arc<Semaphore>,
     /// Cancelled at shutdown: streams end and connections drain.

@@ -27,6 +27,7 @@ fn host(streams: usize) -> Arc<Host> {
         home_dir: String::new(),
         pid: 0,
         listen: None,
+        advertise_url: None,
         streams: Arc::new(Semaphore::new(streams)),
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
