@@ -1,6 +1,7 @@
 //! The command line. The doc comments of options and subcommands are their help texts.
 
 mod config;
+mod daemon;
 mod solve;
 mod task;
 mod template;
@@ -12,6 +13,10 @@ mod workspace;
 pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand, SetModelArgs,
+};
+pub(crate) use daemon::{
+    DaemonCommand, HostArgs, InstallArgs, LogsArgs, ManagerArg, ManagerArgs, ServeArgs,
+    ServiceCommand,
 };
 pub(crate) use solve::SolveArgs;
 pub(crate) use task::{OutputArgs, TaskCommand};
@@ -57,6 +62,16 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Run a host in the foreground until it is shut down.
     Serve(ServeArgs),
+    /// Start, stop and inspect the host of this home in the background.
+    Daemon {
+        #[command(subcommand)]
+        command: DaemonCommand,
+    },
+    /// Let the system's service manager run the host of this home.
+    Service {
+        #[command(subcommand)]
+        command: ServiceCommand,
+    },
     /// Send one request and wait for the answer, through the running host if there is one.
     Run(RunArgs),
     /// Let an agent work on a GitHub issue or pull request, and write what came of it to a directory.
@@ -154,20 +169,6 @@ pub(crate) struct AgentArg {
     /// Id of the agent [default: the host's default agent].
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
-}
-
-/// Options of the `serve` subcommand.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ServeArgs {
-    /// Loopback address to listen on [default: HOLON_HTTP_ADDR, or 127.0.0.1:7878].
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with = "port")]
-    pub(crate) listen: Option<String>,
-    /// Port on 127.0.0.1 to listen on; 0 picks any free port.
-    #[arg(long, value_name = "N")]
-    pub(crate) port: Option<u16>,
-    /// Default model of agents without their own, as provider/model [default: HOLON_MODEL, or model.default].
-    #[arg(long, value_name = "REF")]
-    pub(crate) model: Option<String>,
 }
 
 /// Workspace options of a new agent or run.

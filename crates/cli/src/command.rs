@@ -4,6 +4,7 @@ mod agent;
 mod agent_model;
 mod archive;
 pub(crate) mod config;
+mod daemon;
 mod debug;
 mod demo;
 mod events;
@@ -11,6 +12,7 @@ pub(crate) mod init;
 mod prompt;
 mod run;
 mod serve;
+mod service;
 mod skills;
 mod solve;
 mod tail;
@@ -22,6 +24,9 @@ mod view;
 mod waiting;
 mod work;
 mod workspace;
+
+pub(crate) use daemon::view as daemon_view;
+pub(crate) use service::view as service_view;
 
 use crate::args::{Args, Command};
 use crate::exit::{Exit, Failure};
@@ -35,6 +40,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
     match args.command {
         Command::Init(init) => block_on(init::run(home, init, output)),
         Command::Serve(serve) => serve::run(home, serve, output),
+        Command::Daemon { command } => block_on(daemon::run(home, command, output)),
+        Command::Service { command } => block_on(service::run(home, command, output)),
         Command::Run(args) => run::run(home, args, output),
         Command::Solve(args) => solve::run(home, &args, output),
         Command::Prompt(prompt) => block_on(prompt::run(home, prompt, output)),

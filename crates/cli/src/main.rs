@@ -6,6 +6,7 @@ mod args;
 mod command;
 mod exit;
 mod host;
+mod host_plan;
 mod live;
 mod output;
 mod paint;

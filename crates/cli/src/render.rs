@@ -5,6 +5,7 @@
 pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod config;
+pub(crate) mod daemon;
 pub(crate) mod explain;
 pub(crate) mod init;
 mod learned;
@@ -13,6 +14,7 @@ mod pauses;
 pub(crate) mod prompt;
 pub(crate) mod row;
 pub(crate) mod run;
+pub(crate) mod service;
 pub(crate) mod task;
 pub(crate) mod work;
 pub(crate) mod workspace;

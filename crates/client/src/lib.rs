@@ -4,6 +4,7 @@
 //! file and no environment variable: address and token are arguments. A host may be newer than the client, so words of
 //! closed sets are read as text ([`view`]) and responses are kept whole ([`Answer`]).
 
+mod activity;
 mod answer;
 mod archive;
 mod client;

@@ -1,11 +1,13 @@
 //! The parts of responses that this build decodes. Words of closed sets (a status, a kind, a reason) are text, as the
 //! host spells them. Fields that older hosts lack have a default.
 
+mod activity;
 mod prompt;
 mod task;
 mod work;
 mod workspace;
 
+pub use activity::{HostActivity, HostFailure, HostReport};
 pub use prompt::{ExecutionRules, Prompt, PromptBlock, RoundCache, ShownPrompt};
 pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
 pub use work::{

@@ -150,6 +150,22 @@ pub const VARIABLES: &[Variable] = &[
         "TERM",
         "Kind of the terminal. Colour is off if it is unset or `dumb`.",
     ),
+    alone(
+        "XDG_RUNTIME_DIR",
+        "Directory for the control socket of a home whose own path is too long for one.",
+    ),
+    alone(
+        "XDG_CONFIG_HOME",
+        "Directory under which `holon service install` writes its unit. Default: `~/.config`.",
+    ),
+    alone(
+        "NOTIFY_SOCKET",
+        "Set by systemd: where a host reports that it is ready, alive or stopping.",
+    ),
+    alone(
+        "WATCHDOG_USEC",
+        "Set by systemd: microseconds within which a host must report that it is alive.",
+    ),
 ];
 
 type Lookup = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;

@@ -5,6 +5,7 @@
 //! everything after [`Env::from_process`] is a pure function of its arguments, apart from the files of the home
 //! and of the Codex login. It asks no provider anything and runs no command.
 
+mod access;
 mod atomic;
 mod catalog;
 mod client;
@@ -25,11 +26,13 @@ mod provider;
 mod renewal;
 mod resolve;
 mod secret;
+mod service;
 mod settings;
 mod source;
 mod token;
 mod url;
 
+pub use access::{Access, AccessMode, HostOptions, TokenOption};
 pub use catalog::{Catalog, CatalogModel, ModelCapability, Price, UsdPerMillion};
 pub use client::ClientSettings;
 pub use credential::{CredentialState, Found, credential, state};
@@ -48,6 +51,7 @@ pub use provider::{
 pub use renewal::renewal;
 pub use resolve::{Flags, resolve};
 pub use secret::SECRET_VARIABLES;
+pub use service::ServiceEnv;
 pub use settings::{Color, HttpSettings, Settings, StaleReminder};
 pub use source::{Source, Sourced};
 pub use token::Token;

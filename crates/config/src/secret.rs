@@ -9,6 +9,10 @@ pub const SECRET_VARIABLES: &[&str] = &[
     "HOLON_CONTROL_TOKEN",
     "HOLON_CRASH_AT",
     "HOLON_CRASH_LOG",
+    // The service manager's channel to the host.
+    "NOTIFY_SOCKET",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
     // Provider keys.
     "AI_GATEWAY_API_KEY",
     "ANTHROPIC_API_KEY",

@@ -61,6 +61,14 @@ impl Token {
         Self::parse(content.trim()).ok_or_else(|| TokenError::Malformed { path: path.into() })
     }
 
+    /// Takes a token that an operator gave, without the spaces around it.
+    ///
+    /// # Errors
+    /// When it is too short, too long, or holds other characters than a token may. It is not repeated.
+    pub fn given(text: &str, place: &'static str) -> Result<Self, TokenError> {
+        Self::parse(text.trim()).ok_or(TokenError::Given { place })
+    }
+
     /// Reads the token at `path`, or makes one there.
     ///
     /// # Errors

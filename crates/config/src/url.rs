@@ -57,6 +57,47 @@ pub(crate) fn judge(text: &str) -> Result<BaseUrl, String> {
     })
 }
 
+/// Judges the address under which clients reach this host, and returns it with the host it names.
+///
+/// # Errors
+/// What is wrong with it and what would be right.
+pub(crate) fn judge_advertised(text: &str) -> Result<(String, String), String> {
+    let judged = judge(text)?;
+    let rest = judged.text.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or_default();
+    let named = host(authority).unwrap_or_default().to_owned();
+    if is_unspecified(&named) {
+        return Err(format!(
+            "{named} is an address to listen on, and no client can connect to it; name the address or host that clients use"
+        ));
+    }
+    Ok((judged.text, named))
+}
+
+/// Judges a host name or IP address that clients use, and returns it without brackets.
+///
+/// # Errors
+/// What is wrong with it and what would be right.
+pub(crate) fn judge_host(text: &str) -> Result<String, String> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    if bare.parse::<Ipv6Addr>().is_err() && (host(text) != Some(text) || text.is_empty()) {
+        return Err(format!(
+            "{text:?} is not a host; write a name or an IP address, without a port"
+        ));
+    }
+    if is_unspecified(bare) {
+        return Err(format!(
+            "{bare} is an address to listen on, and no client can connect to it; name the address or host that clients use"
+        ));
+    }
+    Ok(bare.to_owned())
+}
+
+fn is_unspecified(host: &str) -> bool {
+    host.parse::<std::net::IpAddr>()
+        .is_ok_and(|address| address.is_unspecified())
+}
+
 /// Judges the address of a host of repositories: as that of a provider, or a directory on this machine.
 ///
 /// # Errors

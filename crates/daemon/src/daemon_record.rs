@@ -1,15 +1,18 @@
 //! `run/daemon.json`: the record by which other processes find a running host. The lock, not this file, proves that
 //! the host runs.
 
-use crate::endpoint::Endpoints;
 use crate::error::Error;
 use crate::files;
+use holon_config::HostOptions;
 use holon_domain::Timestamp;
-use holon_store::Home;
+use holon_store::{Home, HomeOwner};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The record of a running host.
+/// Largest record that is read; a real one has less than a tenth of this.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// The record of a running host. Fields that a host of an earlier build did not write are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DaemonRecord {
     pub pid: u32,
@@ -18,6 +21,26 @@ pub struct DaemonRecord {
     pub http_addr: String,
     /// Time at which the host was ready to answer.
     pub started_at: Timestamp,
+    /// Start time of the process, in clock ticks since the boot; see [`HomeOwner::started`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_started: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_fingerprint: Option<String>,
+    /// Options of the start, without secrets.
+    #[serde(default)]
+    pub options: HostOptions,
+    /// URL by which clients of other machines reach the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advertise_url: Option<String>,
+    /// Log file of a host in the background. Absent if its log goes to a terminal or to a service manager.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_path: Option<PathBuf>,
+    /// Name of the service manager that started the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_manager: Option<String>,
+    /// Version of the host's build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 impl DaemonRecord {
@@ -27,17 +50,27 @@ impl DaemonRecord {
         run_dir.join("daemon.json")
     }
 
-    /// Writes the record of this process atomically.
-    pub(crate) fn write(home: &Home, endpoints: &Endpoints, now: Timestamp) -> Result<(), Error> {
-        let record = Self {
-            pid: std::process::id(),
-            home_dir: home.root().to_owned(),
-            socket_path: endpoints.socket_path.clone(),
-            http_addr: endpoints.http_addr.to_string(),
-            started_at: now,
+    /// Reads the record in a run directory. `None` if there is none, or if it cannot be read.
+    #[must_use]
+    pub fn load(run_dir: &Path) -> Option<Self> {
+        let text = files::read_bounded(&Self::path(run_dir), MAX_BYTES).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Returns true if this is the record of the process that owns the home now.
+    #[must_use]
+    pub fn is_of(&self, owner: &HomeOwner) -> bool {
+        let same_start = match (self.process_started, owner.started) {
+            (Some(own), Some(started)) => own == started,
+            (None, _) | (_, None) => true,
         };
+        self.pid == owner.pid && same_start
+    }
+
+    /// Writes the record atomically.
+    pub(crate) fn write(&self, home: &Home) -> Result<(), Error> {
         let path = Self::path(&home.run_dir());
-        let text = serde_json::to_vec_pretty(&record).map_err(|error| Error::File {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::File {
             path: path.clone(),
             source: error.into(),
         })?;
@@ -47,5 +80,35 @@ impl DaemonRecord {
     /// Removes the record from a home.
     pub(crate) fn remove(home: &Home) {
         files::remove_quietly(&Self::path(&home.run_dir()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(started: Option<u64>) -> HomeOwner {
+        HomeOwner {
+            pid: 7,
+            started,
+            is_host: true,
+            leaving: false,
+        }
+    }
+
+    #[test]
+    fn the_record_of_an_earlier_build_is_read_and_known_by_its_process_id() {
+        let text = r#"{"pid":7,"home_dir":"/h","socket_path":"/h/run/holon.sock",
+            "http_addr":"127.0.0.1:1","started_at":"2026-01-01T00:00:00Z","of_a_later_build":1}"#;
+        let record: DaemonRecord = serde_json::from_str(text).unwrap();
+        assert_eq!(record.config_fingerprint, None);
+        assert_eq!(record.options, HostOptions::default());
+        assert!(record.is_of(&owner(Some(9))) && record.is_of(&owner(None)));
+        let newer = DaemonRecord {
+            process_started: Some(8),
+            ..record
+        };
+        assert!(!newer.is_of(&owner(Some(9))), "the id was used again");
+        assert!(newer.is_of(&owner(Some(8))));
     }
 }

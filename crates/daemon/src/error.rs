@@ -28,9 +28,20 @@ pub enum Error {
         /// Longest path the system accepts.
         max: usize,
     },
-    /// The address is not a loopback address.
-    #[error("cannot listen on {addr}: only loopback binds are supported; use 127.0.0.1:{port}", port = addr.port())]
-    NotLoopback { addr: SocketAddr },
+    /// Another program listens on the socket's path, or something else is there.
+    #[error("the socket path {} is taken by something that is not a host of this home", path.display())]
+    SocketTaken { path: PathBuf },
+    /// Other machines can reach the address, and the operator has named no token.
+    #[error("cannot listen on {addr} without a token: other machines can reach it")]
+    TokenRequired { addr: SocketAddr },
+    /// Another command starts or stops the host of this home and takes too long.
+    #[error("another holon daemon command is at work on {}", home.display())]
+    LifecycleBusy { home: PathBuf },
+    /// The owner of the home cannot be told from another process with the same id.
+    #[error(
+        "process {pid} owns the home, but it is not proven to be the one that took it; it was not signalled"
+    )]
+    OwnerUnproven { pid: u32 },
     #[error("cannot listen on {addr}: {source}")]
     Bind {
         addr: SocketAddr,
@@ -81,7 +92,10 @@ impl Error {
             | Self::StoreLost(_)
             | Self::Token(_)
             | Self::SocketPathTooLong { .. }
-            | Self::NotLoopback { .. }
+            | Self::SocketTaken { .. }
+            | Self::TokenRequired { .. }
+            | Self::LifecycleBusy { .. }
+            | Self::OwnerUnproven { .. }
             | Self::Bind { .. }
             | Self::Server(_)
             | Self::Providers(_)
@@ -106,7 +120,10 @@ impl Error {
             Self::Store(_) => "store_unusable",
             Self::Token(_) => "token_unusable",
             Self::SocketPathTooLong { .. } => "socket_path_too_long",
-            Self::NotLoopback { .. } => "not_loopback",
+            Self::SocketTaken { .. } => "socket_taken",
+            Self::TokenRequired { .. } => "token_required",
+            Self::LifecycleBusy { .. } => "lifecycle_busy",
+            Self::OwnerUnproven { .. } => "owner_unproven",
             Self::Bind { .. } => "address_unavailable",
             Self::Server(_) => "server_failed",
             Self::Engine(error) => error.code(),
@@ -137,6 +154,18 @@ impl Error {
             Self::Store(holon_store::Error::Sqlite { .. }) => {
                 Some("check free space, quota and health of the disk that holds the home".to_owned())
             }
+            Self::SocketTaken { path } => Some(format!(
+                "find the program that listens there and stop it, or move {} away",
+                path.display()
+            )),
+            Self::TokenRequired { addr } => Some(format!(
+                "name the token that clients must send with --token-file FILE, or listen on 127.0.0.1:{}",
+                addr.port()
+            )),
+            Self::LifecycleBusy { .. } => Some("wait until it has ended, and try again".to_owned()),
+            Self::OwnerUnproven { pid } => {
+                Some(format!("look at process {pid}, and end it by hand if it is the host"))
+            }
             Self::Engine(error) => error.hint(),
             Self::Keyring { .. } => Some(
                 "install libsecret-tools and log in to a desktop session, or store it in the file without --keyring".to_owned(),
@@ -149,7 +178,6 @@ impl Error {
             | Self::Store(_)
             | Self::Token(_)
             | Self::SocketPathTooLong { .. }
-            | Self::NotLoopback { .. }
             | Self::Server(_)
             | Self::Providers(_)
             | Self::Model(_)

@@ -1,8 +1,8 @@
-//! Writes small files atomically.
+//! Reads and writes small files; writing is atomic.
 
 use crate::error::Error;
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -27,6 +27,20 @@ pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> Result<(), Error>
         path: path.to_owned(),
         source,
     })
+}
+
+/// Reads a file of at most `max` bytes.
+///
+/// # Errors
+/// When it cannot be read, or is larger.
+pub(crate) fn read_bounded(path: &Path, max: u64) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let file = std::fs::File::open(path)?;
+    let read = file.take(max + 1).read_to_end(&mut content)?;
+    if read as u64 > max {
+        return Err(std::io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(content)
 }
 
 /// Removes a file that may be gone already. A failure is only logged.

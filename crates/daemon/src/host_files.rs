@@ -3,18 +3,24 @@
 use crate::daemon_record::DaemonRecord;
 use crate::files;
 use holon_store::{Home, StoreLost};
+use std::path::PathBuf;
 use tokio::sync::watch;
 
 /// Removes the socket and the record of a host when dropped.
 pub(crate) struct HostFiles<'a> {
     home: &'a Home,
+    socket_path: PathBuf,
     lost: Option<watch::Receiver<Option<StoreLost>>>,
 }
 
 impl<'a> HostFiles<'a> {
     /// Creates the guard for a host of this home.
-    pub(crate) const fn new(home: &'a Home) -> Self {
-        Self { home, lost: None }
+    pub(crate) const fn new(home: &'a Home, socket_path: PathBuf) -> Self {
+        Self {
+            home,
+            socket_path,
+            lost: None,
+        }
     }
 
     /// Keeps the files if the store is lost: another host may have written them by then.
@@ -32,7 +38,7 @@ impl Drop for HostFiles<'_> {
         {
             return;
         }
-        files::remove_quietly(&self.home.socket_path());
+        files::remove_quietly(&self.socket_path);
         DaemonRecord::remove(self.home);
     }
 }

@@ -3,16 +3,23 @@
 //! This crate owns start and end of a host process: locks, listeners, signals, logs, and the record by which other
 //! processes find it. It makes no decision about agents and prints nothing; messages go to a callback or to the log.
 
+mod background;
 pub mod checkout;
 mod compose;
 mod daemon_record;
 mod endpoint;
 mod error;
+mod failure_record;
 mod files;
+mod fingerprint;
 mod host_files;
 pub mod keyring;
+pub mod lifecycle;
 mod log;
+mod log_file;
+mod log_tail;
 mod no_space;
+mod notify;
 mod open;
 mod policy;
 mod port;
@@ -24,21 +31,28 @@ mod serve;
 mod setup;
 mod signal;
 mod socket_keeper;
+mod socket_place;
 mod survey;
 pub mod templates;
 
+pub use background::{detach, release_stdin, release_stdout};
 pub use daemon_record::DaemonRecord;
-pub use endpoint::{Endpoints, socket_path};
+pub use endpoint::{Endpoints, check_exposure};
 pub use error::Error;
+pub use failure_record::{FailureFiles, FailurePhase, FailureRecord};
+pub use fingerprint::fingerprint;
 pub use holon_engine::RunNews;
-pub use log::{LogLevel, start_logging};
+pub use log::{LogLevel, LogTarget, start_logging};
+pub use log_file::{log_path, open_log};
+pub use log_tail::{LogFollower, log_tail};
 pub use policy::{retry_policy, waiting_failure_kinds};
 pub use port::{Commands, wall_clock};
 pub use probe::{Probe, local_models, probe};
 pub use run_local::run_local;
 pub use runtime::{run_runtime, serve_runtime};
-pub use serve::serve;
+pub use serve::{HostStart, serve};
 pub use setup::SettingsReader;
+pub use socket_place::{home_tag, socket_path};
 pub use survey::{learned_limits, survey};
 
-pub use holon_store::{LearnedModel, owner_pid};
+pub use holon_store::{Home, HomeOwner, LearnedModel, home_owner, owner_pid};

@@ -1,12 +1,15 @@
-//! Logging to standard error, filtered by the settings.
+//! Logging to standard error or to a host's log file, filtered by the settings.
 //!
 //! A line that cannot be written is lost; the host continues without its log. Control characters are escaped, so that
 //! a line cannot affect the terminal that shows it.
 
+use crate::log_file::RotatingLog;
 use holon_config::{Settings, Source};
 use holon_domain::text::is_display_control;
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::EnvFilter;
 
 /// The log level used if the settings name none.
@@ -18,8 +21,16 @@ pub enum LogLevel {
     Warn,
 }
 
+/// The place that log lines go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTarget {
+    Stderr,
+    /// A file that is rotated by size. Standard error goes there too.
+    File(PathBuf),
+}
+
 /// Starts logging. A filter that cannot be parsed is reported, and the default level is used instead.
-pub fn start_logging(settings: &Settings, default_level: LogLevel) {
+pub fn start_logging(settings: &Settings, default_level: LogLevel, target: LogTarget) {
     let default_filter = match default_level {
         LogLevel::Info => "info",
         LogLevel::Warn => "warn,holon_daemon::port::model=error",
@@ -34,11 +45,12 @@ pub fn start_logging(settings: &Settings, default_level: LogLevel) {
         Ok(filter) => (filter, None),
         Err(error) => (EnvFilter::new(default_filter), Some(error)),
     };
+    let (log, unopened) = LogWriter::open(target);
     // A second start in one process keeps the first one.
     drop(
         tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_writer(|| EscapingWriter(io::stderr()))
+            .with_writer(move || EscapingWriter(log.clone()))
             // Such an error would be printed to standard error, which is what failed, and panic if that fails too.
             .log_internal_errors(false)
             .with_ansi(false)
@@ -47,6 +59,48 @@ pub fn start_logging(settings: &Settings, default_level: LogLevel) {
     );
     if let Some(error) = unreadable {
         tracing::warn!(%error, "RUST_LOG cannot be read; logging {default_filter} instead");
+    }
+    if let Some(error) = unopened {
+        tracing::warn!(%error, "the log file cannot be used; logging to standard error instead");
+    }
+}
+
+/// The writer of whole lines behind the escaping.
+#[derive(Clone)]
+enum LogWriter {
+    Stderr,
+    File(Arc<Mutex<RotatingLog>>),
+}
+
+impl LogWriter {
+    /// Opens the target. If its file cannot be opened, standard error takes its place, and the reason is returned.
+    fn open(target: LogTarget) -> (Self, Option<io::Error>) {
+        match target {
+            LogTarget::Stderr => (Self::Stderr, None),
+            LogTarget::File(path) => match RotatingLog::of_process(path) {
+                Ok(log) => (Self::File(Arc::new(Mutex::new(log))), None),
+                Err(error) => (Self::Stderr, Some(error)),
+            },
+        }
+    }
+}
+
+impl Write for LogWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stderr => io::stderr().write(line),
+            Self::File(log) => log
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .write(line),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stderr => io::stderr().flush(),
+            Self::File(_) => Ok(()),
+        }
     }
 }
 

@@ -127,7 +127,9 @@ mod tests {
     async fn a_caller_is_told_at_once_that_the_disk_is_full() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(&dir.path().join("home")).unwrap();
-        let bound = crate::endpoint::bind(&home, "127.0.0.1:0".parse().unwrap()).await;
+        let access = holon_config::HostOptions::default().resolve("127.0.0.1:0".parse().unwrap());
+        let dirs = crate::socket_place::ShortDirs::default();
+        let bound = crate::endpoint::bind(&home, &access.unwrap(), &dirs).await;
         let bound = bound.unwrap();
         let ask = async {
             let mut caller = TcpStream::connect(bound.endpoints.http_addr).await.unwrap();

@@ -3,7 +3,6 @@
 //! On a full disk a host answers without them. The files that could not be written are retried.
 
 use crate::daemon_record::DaemonRecord;
-use crate::endpoint::Endpoints;
 use crate::error::Error;
 use crate::port::wall_clock;
 use holon_config::Token;
@@ -17,10 +16,10 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct PendingFiles<'a> {
     home: &'a Home,
-    endpoints: Endpoints,
     /// The token, as long as it is in memory only.
     token: Option<Token>,
-    record: bool,
+    /// The host record, as long as it is not written.
+    record: Option<DaemonRecord>,
 }
 
 /// Loads or creates the token of a home. If there is no space for a new one, it is in memory only and is also
@@ -42,12 +41,11 @@ pub(crate) fn token(home: &Home) -> Result<(Token, Option<Token>), Error> {
 
 impl<'a> PendingFiles<'a> {
     /// Creates the list of pending files. The host record is always pending until the host is up.
-    pub(crate) const fn new(home: &'a Home, endpoints: Endpoints, token: Option<Token>) -> Self {
+    pub(crate) const fn new(home: &'a Home, record: DaemonRecord, token: Option<Token>) -> Self {
         Self {
             home,
-            endpoints,
             token,
-            record: true,
+            record: Some(record),
         }
     }
 
@@ -56,9 +54,11 @@ impl<'a> PendingFiles<'a> {
     /// # Errors
     /// Fails if a file cannot be written for another reason.
     pub(crate) fn write(&mut self) -> Result<(), Error> {
-        if self.record {
-            let written = DaemonRecord::write(self.home, &self.endpoints, wall_clock());
-            self.record = !is_written(written, "run/daemon.json")?;
+        if let Some(record) = &mut self.record {
+            record.started_at = wall_clock();
+            if is_written(record.write(self.home), "run/daemon.json")? {
+                self.record = None;
+            }
         }
         if let Some(token) = &self.token {
             let saved = token.save(&self.home.token_path()).map_err(Error::from);
@@ -74,7 +74,7 @@ impl<'a> PendingFiles<'a> {
     /// # Errors
     /// As for [`PendingFiles::write`].
     pub(crate) async fn write_all(&mut self) -> Result<(), Error> {
-        while self.record || self.token.is_some() {
+        while self.record.is_some() || self.token.is_some() {
             tokio::time::sleep(RETRY_INTERVAL).await;
             self.write()?;
         }

@@ -4,23 +4,30 @@
 //! bound, and the host is announced only when it answers. On a full disk the host starts as far as it can and
 //! continues when there is space. A lost store ends it at once.
 
+use crate::daemon_record::DaemonRecord;
 use crate::endpoint::{self, BoundListeners, Endpoints};
 use crate::error::Error;
+use crate::failure_record::FailureFiles;
+use crate::fingerprint::fingerprint;
 use crate::host_files::HostFiles;
-use crate::port::ReloadableAdapters;
+use crate::notify::{self, ServiceManager};
+use crate::port::{ReloadableAdapters, wall_clock};
 use crate::run_files::{self, PendingFiles};
 use crate::setup::{HostSetup, SettingsReader};
 use crate::signal::{EndSignals, Hangup, Hangups};
 use crate::socket_keeper::SocketKeeper;
+use crate::socket_place::ShortDirs;
 use crate::{compose, no_space, open};
-use holon_config::Settings;
+use holon_config::{Access, HostOptions, ServiceEnv, Settings};
 use holon_domain::AgentId;
 use holon_domain::limits::OPEN_FILES;
 use holon_engine::{Host, Scope};
 use holon_server::{HostPorts, ServerConfig, SetupManager, SetupReader, Token};
 use holon_store::Home;
 use holon_workspace::{SeedReport, TemplateStore};
+use std::cell::Cell;
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -29,13 +36,48 @@ use tokio_util::sync::CancellationToken;
 /// Interval of the retries to create the default agent on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
+/// What a host is started with, beside its settings.
+#[derive(Debug, Clone)]
+pub struct HostStart {
+    /// Options of the start, for the record.
+    pub options: HostOptions,
+    pub access: Access,
+    /// Control token of the operator; the home's own if absent.
+    pub token: Option<holon_config::Token>,
+    pub service: ServiceEnv,
+    /// Log file of a host in the background, for the record.
+    pub log_path: Option<PathBuf>,
+}
+
 /// Serves the home of `settings` until a signal or a client shuts the host down. `reread` reads the settings again on
-/// request. `ready` is called once, when requests are answered.
+/// request. `ready` is called once, when requests are answered. A failure is kept in `run/` until a later start
+/// succeeds.
 ///
 /// # Errors
-/// Fails if the host cannot start, and then leaves nothing behind, or if its store is lost.
+/// Fails if the host cannot start, and then leaves nothing else behind, or if its store is lost.
 pub async fn serve(
     settings: &Settings,
+    start: &HostStart,
+    reread: SettingsReader,
+    ready: impl FnOnce(&Endpoints),
+) -> Result<(), Error> {
+    let failures = FailureFiles::of(&settings.home.value);
+    let was_ready = Cell::new(false);
+    let announce = |endpoints: &Endpoints| {
+        was_ready.set(true);
+        failures.clear();
+        ready(endpoints);
+    };
+    let served = Box::pin(serve_home(settings, start, reread, announce)).await;
+    if let Err(error) = &served {
+        failures.record_end(error, was_ready.get());
+    }
+    served
+}
+
+async fn serve_home(
+    settings: &Settings,
+    start: &HostStart,
     reread: SettingsReader,
     ready: impl FnOnce(&Endpoints),
 ) -> Result<(), Error> {
@@ -52,11 +94,20 @@ pub async fn serve(
             return Ok(());
         }
     };
-    let (token, unsaved) = run_files::token(&home)?;
+    home.note_host();
+    let manager = ServiceManager::of(&start.service);
+    let (token, unsaved) = match &start.token {
+        Some(given) => (given.clone(), None),
+        None => run_files::token(&home)?,
+    };
     live.models.secrets().keep(token.expose().into());
     let token = Token::new(token.expose())?;
-    let bound = endpoint::bind(&home, settings.http_addr.value).await?;
-    let mut host_files = HostFiles::new(&home);
+    let dirs = ShortDirs {
+        runtime: start.service.runtime_dir.clone(),
+        user: settings.user_home.clone(),
+    };
+    let bound = endpoint::bind(&home, &start.access, &dirs).await?;
+    let mut host_files = HostFiles::new(&home, bound.endpoints.socket_path.clone());
     // The open may have to wait for disk space, and must be interruptible meanwhile.
     let db = tokio::select! {
         db = no_space::open_store(&home, &bound) => db?,
@@ -73,14 +124,18 @@ pub async fn serve(
     let setup = Arc::new(setup);
     let endpoints = bound.endpoints.clone();
     let (later, unix_later) = mpsc::channel(1);
-    let socket = SocketKeeper::new(&home, bound.unix.is_some(), later);
+    let socket_path = endpoints.socket_path.clone();
+    let socket = SocketKeeper::new(&home, socket_path, bound.unix.is_some(), later);
     let config = ServerConfig {
         unix_later: Some(unix_later),
+        allowed_hosts: start.access.allowed_hosts.clone(),
+        advertise_url: start.access.advertise_url.clone(),
         ..config(settings, &home, bound, token)
     };
     let server = holon_server::serve(config, doors(&host, &setup), shutdown.clone());
     let (up, is_up) = watch::channel(false);
-    let pending = PendingFiles::new(&home, endpoints.clone(), unsaved);
+    let record = record(settings, start, &home, &endpoints);
+    let pending = PendingFiles::new(&home, record, unsaved);
     let coming_up = async {
         seed_templates(settings).await;
         come_up(&host, settings.default_agent.value.clone()).await?;
@@ -89,6 +144,9 @@ pub async fn serve(
         let announced = || {
             tracing::info!(%http, %socket, "host is up");
             ready(&endpoints);
+            if let Some(manager) = &manager {
+                manager.report(notify::READY);
+            }
         };
         announce(pending, announced).await
     };
@@ -104,6 +162,47 @@ pub async fn serve(
         never = note_leaving(&home, &host, &shutdown) => match never {},
         never = end_with_store(&host, &shutdown) => match never {},
         never = socket.keep(&shutdown) => match never {},
+        never = report_to_manager(manager.as_ref(), &shutdown) => match never {},
+    }
+}
+
+/// Reports to the service manager: signs of life, and the end.
+async fn report_to_manager(
+    manager: Option<&ServiceManager>,
+    shutdown: &CancellationToken,
+) -> Infallible {
+    let Some(manager) = manager else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        never = manager.keep_alive() => match never {},
+        () = shutdown.cancelled() => manager.report(notify::STOPPING),
+    }
+    manager.keep_alive().await
+}
+
+/// Returns the record of this process. Its time is set when it is written.
+fn record(
+    settings: &Settings,
+    start: &HostStart,
+    home: &Home,
+    endpoints: &Endpoints,
+) -> DaemonRecord {
+    let pid = std::process::id();
+    let has_manager = start.service.notify_socket.is_some();
+    DaemonRecord {
+        pid,
+        home_dir: home.root().to_owned(),
+        socket_path: endpoints.socket_path.clone(),
+        http_addr: endpoints.http_addr.to_string(),
+        started_at: wall_clock(),
+        process_started: holon_store::start_time(pid),
+        config_fingerprint: Some(fingerprint(settings, &start.options, &start.access)),
+        options: start.options.clone(),
+        advertise_url: start.access.advertise_url.clone(),
+        log_path: start.log_path.clone(),
+        service_manager: has_manager.then(|| "systemd".to_owned()),
+        version: Some(env!("CARGO_PKG_VERSION").to_owned()),
     }
 }
 
@@ -119,6 +218,7 @@ fn config(settings: &Settings, home: &Home, bound: BoundListeners, token: Token)
         unix_later: None,
         token,
         allowed_hosts: Vec::new(),
+        advertise_url: None,
     }
 }
 

@@ -4,7 +4,7 @@
 use holon_store::Home;
 use std::convert::Infallible;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
@@ -17,6 +17,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct SocketKeeper<'a> {
     home: &'a Home,
+    path: PathBuf,
     /// Device and inode number of the bound socket; absent if none could be bound yet.
     bound: Option<(u64, u64)>,
     /// The server, which accepts on the newest listener.
@@ -27,10 +28,16 @@ pub(crate) struct SocketKeeper<'a> {
 
 impl<'a> SocketKeeper<'a> {
     /// Creates the keeper of the socket that is in its place now, if `is_bound`.
-    pub(crate) fn new(home: &'a Home, is_bound: bool, server: mpsc::Sender<UnixListener>) -> Self {
-        let bound = is_bound.then(|| file_at(&home.socket_path())).flatten();
+    pub(crate) fn new(
+        home: &'a Home,
+        path: PathBuf,
+        is_bound: bool,
+        server: mpsc::Sender<UnixListener>,
+    ) -> Self {
+        let bound = is_bound.then(|| file_at(&path)).flatten();
         Self {
             home,
+            path,
             bound,
             server,
             is_failing: false,
@@ -52,15 +59,15 @@ impl<'a> SocketKeeper<'a> {
     /// Binds the socket if it is not in its place. A home that is no longer this process's is left alone: the path may
     /// belong to another host.
     fn bind_if_missing(&mut self) -> Option<UnixListener> {
-        let path = self.home.socket_path();
-        let is_there = self.bound.is_some() && file_at(&path) == self.bound;
+        let path = &self.path;
+        let is_there = self.bound.is_some() && file_at(path) == self.bound;
         if is_there || !self.home.is_in_place() {
             return None;
         }
-        match holon_server::bind_unix(&path) {
+        match holon_server::bind_unix(path) {
             Ok(listener) => {
                 tracing::warn!(socket = %path.display(), "the control socket was missing and is created again");
-                self.bound = file_at(&path);
+                self.bound = file_at(path);
                 self.is_failing = false;
                 Some(listener)
             }
@@ -92,7 +99,7 @@ mod tests {
         let path = dir.path().join("home");
         let home = Home::open(&path).unwrap();
         let first = holon_server::bind_unix(&home.socket_path()).unwrap();
-        let mut keeper = SocketKeeper::new(&home, true, mpsc::channel(1).0);
+        let mut keeper = SocketKeeper::new(&home, home.socket_path(), true, mpsc::channel(1).0);
         assert!(keeper.bind_if_missing().is_none(), "it is there");
         std::fs::rename(home.socket_path(), path.join("away")).unwrap();
         let second = keeper.bind_if_missing().expect("it was moved");

@@ -37,6 +37,8 @@ pub struct ServerConfig {
     pub token: Token,
     /// Names and addresses that requests may be addressed to, beside loopback and the bound address.
     pub allowed_hosts: Vec<String>,
+    /// URL by which clients of other machines reach the host, for display only.
+    pub advertise_url: Option<String>,
 }
 
 /// Serves until `shutdown` is cancelled. Then it accepts no new request, signals streams, lets running requests finish for
@@ -78,6 +80,7 @@ pub async fn serve(
         listen: bound.map(|addr| addr.to_string()),
         named_tokens: Arc::clone(&named_tokens),
         served_keys: Arc::default(),
+        advertise_url: config.advertise_url,
         streams: Arc::new(Semaphore::new(STREAMS)),
         shutdown: shutdown.clone(),
         tasks: tasks.clone(),

@@ -32,6 +32,7 @@ pub(crate) struct Host {
     pub(crate) listen: Option<String>,
     pub(crate) named_tokens: Arc<NamedTokens>,
     pub(crate) served_keys: Arc<ServedKeys>,
+    pub(crate) advertise_url: Option<String>,
     /// One permit per open stream.
     pub(crate) streams: Arc<Semaphore>,
     /// Cancelled at shutdown: streams end and connections drain.

@@ -5,8 +5,9 @@
 //! deletes it, the lock on the store's directory still keeps a second owner out.
 
 use crate::held_files::FileId;
+use crate::owner::{self, OwnerNote};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
@@ -14,8 +15,6 @@ use std::path::{Path, PathBuf};
 
 const PRIVATE: u32 = 0o700;
 const OTHERS: u32 = 0o077;
-/// Second line of the lock file of an owner that is about to exit.
-const LEAVING: &str = "leaving";
 
 /// The reason why a home cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -91,11 +90,7 @@ impl Home {
     /// # Errors
     /// When the home belongs to another user, is open to others, cannot be written, is in use, or has lost its store.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
-        make_private(path)?;
-        check(path)?;
-        for part in ["state", "run", "agents"] {
-            make_private(&path.join(part))?;
-        }
+        Self::prepare(path)?;
         let guard = guard(path)?;
         let lock = lock(path)?;
         let home = Self {
@@ -107,12 +102,34 @@ impl Home {
         Ok(home)
     }
 
+    /// Creates the directories of a home that are missing and checks that it is private, without owning it.
+    ///
+    /// # Errors
+    /// When the home belongs to another user, is open to others, or cannot be written.
+    pub fn prepare(path: &Path) -> Result<(), HomeError> {
+        make_private(path)?;
+        check(path)?;
+        for part in ["state", "run", "agents"] {
+            make_private(&path.join(part))?;
+        }
+        Ok(())
+    }
+
     /// Writes to the lock file that this process is about to release the home, so that a start that finds it owned
     /// waits. If that fails, such a start gives up at once.
     pub fn note_leaving(&self) {
-        let said = writeln!(&self.lock, "{LEAVING}");
-        if let Err(error) = said {
-            tracing::debug!(%error, "the lock file does not say that the home is let go");
+        self.note(owner::LEAVING);
+    }
+
+    /// Writes to the lock file that this process is a host, and not a single run. A process that wants to stop hosts
+    /// signals no other owner.
+    pub fn note_host(&self) {
+        self.note(owner::HOST);
+    }
+
+    fn note(&self, word: &str) {
+        if let Err(error) = writeln!(&self.lock, "{word}") {
+            tracing::debug!(%error, word, "the lock file does not say so");
         }
     }
 
@@ -246,9 +263,8 @@ fn guard(home: &Path) -> Result<Option<File>, HomeError> {
         Ok(()) => Ok(Some(directory)),
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let owner = File::open(lock_path(home)).ok();
-            let (pid, leaving) = owner.map_or((None, false), |mut file| owner_named_in(&mut file));
-            let path = home.to_owned();
-            Err(HomeError::Owned { path, pid, leaving })
+            let note = owner.map_or_else(OwnerNote::default, |mut file| OwnerNote::read(&mut file));
+            Err(owned(home, &note))
         }
         Err(error) => {
             tracing::debug!(%error, "the directory of the store cannot be locked as well");
@@ -272,16 +288,15 @@ fn lock(home: &Path) -> Result<File, HomeError> {
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
-            let (pid, leaving) = owner_named_in(&mut file);
-            let path = home.to_owned();
-            return Err(HomeError::Owned { path, pid, leaving });
+            let note = OwnerNote::read(&mut file);
+            return Err(owned(home, &note));
         }
         Err(error) => return Err(io_error(&path, error.into())),
     }
-    let pid = format!("{}\n", std::process::id());
+    let note = OwnerNote::of_this_process().to_string();
     let named = file
         .set_len(0)
-        .and_then(|()| file.write_all(pid.as_bytes()));
+        .and_then(|()| file.write_all(note.as_bytes()));
     if let Err(error) = named {
         // The name is for people only. The lock is held without it, also on a full disk.
         tracing::debug!(%error, "the lock file does not name its owner");
@@ -289,15 +304,12 @@ fn lock(home: &Path) -> Result<File, HomeError> {
     Ok(file)
 }
 
-/// Reads the owner's pid from the lock file, and if it is about to exit. The pid is for people only; the lock decides.
-pub(crate) fn owner_named_in(file: &mut File) -> (Option<u32>, bool) {
-    let mut text = String::new();
-    if file.read_to_string(&mut text).is_err() {
-        return (None, false);
+fn owned(home: &Path, note: &OwnerNote) -> HomeError {
+    HomeError::Owned {
+        path: home.to_owned(),
+        pid: note.pid,
+        leaving: note.leaving,
     }
-    let mut lines = text.lines();
-    let pid = lines.next().and_then(|line| line.trim().parse().ok());
-    (pid, lines.any(|line| line == LEAVING))
 }
 
 fn io_error(path: &Path, source: std::io::Error) -> HomeError {

@@ -79,7 +79,7 @@ pub use held_files::{FileFate, StoreLost};
 pub use home::{Home, HomeError};
 pub use ledger::Ledger;
 pub use model_limits::LearnedModel;
-pub use owner::owner_pid;
+pub use owner::{HomeOwner, home_owner, owner_pid, start_time};
 pub use prompt_rows::{PromptRows, RoundUsage};
 pub use reader::{HistoryItem, Reader};
 pub use readers::Readers;

@@ -12,7 +12,7 @@ use holon_api::RunRequest;
 use holon_client::view::Run;
 use holon_client::{Answer, Client, StreamItem};
 use holon_config::{Flags, Settings, Source};
-use holon_daemon::{LogLevel, RunNews};
+use holon_daemon::{LogLevel, LogTarget, RunNews};
 use holon_domain::AgentId;
 use holon_domain::run::RunOnceResponse;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub(super) fn perform(
         ..Flags::default()
     };
     let (settings, problem) = settings::load_for_client(&flags)?;
-    holon_daemon::start_logging(&settings, LogLevel::Warn);
+    holon_daemon::start_logging(&settings, LogLevel::Warn, LogTarget::Stderr);
     let live = Live {
         answer: Mutex::new(LiveAnswer::new(output.live_parts())),
         parts: output.live_parts(),

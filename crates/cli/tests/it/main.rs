@@ -15,6 +15,9 @@ mod commands;
 mod config;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
+mod daemon;
+mod daemon_places;
+mod daemon_race;
 mod demo;
 mod disk;
 mod fallback;
@@ -45,6 +48,7 @@ mod refusals;
 mod reload;
 mod remote;
 mod runs;
+mod service;
 mod solve;
 mod streaming;
 mod support;

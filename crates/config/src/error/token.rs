@@ -25,6 +25,16 @@ pub enum TokenError {
         max = crate::Token::MAX_LEN
     )]
     Malformed { path: PathBuf },
+    /// A token that was given is no token.
+    #[error(
+        "{place} does not hold a token of {min} to {max} letters, digits, '-' or '_'; make one, for example with: openssl rand -hex 32",
+        min = crate::Token::MIN_LEN,
+        max = crate::Token::MAX_LEN
+    )]
+    Given {
+        /// The flag or stream it came from.
+        place: &'static str,
+    },
     /// The file system said no.
     #[error("cannot use {path} for the control token: {source}", path = path.display())]
     Io {

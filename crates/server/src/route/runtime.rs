@@ -86,7 +86,7 @@ fn runtime_info(state: &ReadState) -> RuntimeInfo {
         workspace_dir: state.host.workspace_dir.clone(),
         home_dir: state.host.home_dir.clone(),
         listen: state.host.listen.clone(),
-        advertise_url: None,
+        advertise_url: state.host.advertise_url.clone(),
         epoch: state.reads.epoch().to_owned(),
     }
 }

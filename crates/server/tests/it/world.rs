@@ -55,6 +55,7 @@ impl World {
             unix: Some(bind_unix(&socket).unwrap()),
             token: Token::new(SECRET).unwrap(),
             allowed_hosts: Vec::new(),
+            advertise_url: None,
         };
         let serving = tokio::spawn(serve(config, doors, shutdown.clone()));
         Self {

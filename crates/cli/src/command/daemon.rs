@@ -1,0 +1,125 @@
+//! `holon daemon`: the host of a home in the background.
+
+mod activity;
+mod launch;
+mod logs;
+mod start;
+mod status;
+mod stop;
+pub(crate) mod view;
+
+use crate::args::{DaemonCommand, HostArgs};
+use crate::exit::{Exit, Failure};
+use crate::host_plan::HostPlan;
+use crate::output::Output;
+use crate::{host, render, settings};
+use holon_daemon::lifecycle::{ControlAnswer, Found, LifecycleLock, SocketFound, look};
+use holon_domain::limits::LIFECYCLE_WAIT_MS;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use view::{Action, LifecycleResult};
+
+/// Runs a subcommand of `holon daemon`.
+pub(super) async fn run(
+    home: Option<PathBuf>,
+    command: DaemonCommand,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    match command {
+        DaemonCommand::Start(args) => start(home, args, output).await,
+        DaemonCommand::Stop => stop(home, output).await,
+        DaemonCommand::Status => status(home, output).await,
+        DaemonCommand::Restart(args) => restart(home, args, output).await,
+        DaemonCommand::Logs(args) => logs::run(&settings::home_dir(home)?, &args, output).await,
+    }
+}
+
+async fn start(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result<Exit, Failure> {
+    let plan = HostPlan::load(home, args, output)?;
+    let _turn = take_turn(plan.home()).await?;
+    let action = start::start(&plan).await?;
+    if action == Action::AlreadyRunning && plan.token.is_some() {
+        output.note("note: the running host keeps the token that it was started with");
+    }
+    print(plan.home(), action, output).await;
+    Ok(Exit::Done)
+}
+
+async fn stop(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
+    let home = settings::home_dir(home)?;
+    let action = if home.join("run").is_dir() {
+        let _turn = take_turn(&home).await?;
+        stop::stop(&home).await?
+    } else {
+        Action::NotRunning
+    };
+    print(&home, action, output).await;
+    Ok(Exit::Done)
+}
+
+async fn restart(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result<Exit, Failure> {
+    let plan = HostPlan::load(home, args, output)?;
+    let _turn = take_turn(plan.home()).await?;
+    refuse_service(plan.home()).await?;
+    stop::stop(plan.home()).await?;
+    start::start(&plan).await?;
+    print(plan.home(), Action::Restarted, output).await;
+    Ok(Exit::Done)
+}
+
+/// A host of a service manager is restarted by that manager: a host in the background would take its place and the
+/// manager would not know of it.
+async fn refuse_service(home: &Path) -> Result<(), Failure> {
+    let found = look(home).await;
+    let manager = found
+        .current_record()
+        .and_then(|record| record.service_manager.clone());
+    match manager {
+        None => Ok(()),
+        Some(manager) => Err(Failure::new(
+            Exit::Failed,
+            "managed_by_service",
+            format!("the host of this home is run by {manager}"),
+        )
+        .hint("restart it there; holon service status shows how")),
+    }
+}
+
+async fn status(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
+    let home = settings::home_dir(home)?;
+    let view = status::view(&home).await;
+    output.answer(&view, render::daemon::status);
+    Ok(if view.healthy {
+        Exit::Done
+    } else {
+        Exit::Unreachable
+    })
+}
+
+async fn print(home: &Path, action: Action, output: &Output) {
+    let result = LifecycleResult {
+        action,
+        status: status::view(home).await,
+    };
+    output.answer(&result, render::daemon::result);
+}
+
+/// Creates the home if it is missing, and waits for the turn of this command on it.
+async fn take_turn(home: &Path) -> Result<LifecycleLock, Failure> {
+    holon_daemon::Home::prepare(home).map_err(holon_daemon::Error::from)?;
+    let patience = Duration::from_millis(LIFECYCLE_WAIT_MS);
+    Ok(LifecycleLock::take(home, patience).await?)
+}
+
+/// Looks at a home, and asks its host if one listens. A host that is starting answers when it is ready.
+async fn inspect(home: &Path, patience: Duration) -> Found {
+    let mut found = look(home).await;
+    if found.owner.is_some() && found.socket == SocketFound::Listening {
+        let asked = tokio::time::timeout(patience, host::client(home).health()).await;
+        found.control = match asked {
+            Ok(Ok(_)) => ControlAnswer::Answered,
+            Ok(Err(_)) | Err(_) => ControlAnswer::Silent,
+        };
+    }
+    found
+}

@@ -1,0 +1,114 @@
+//! The settings, options and token of a host that is about to be started.
+
+use crate::args::HostArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::{path, settings};
+use holon_config::{Access, Flags, HostOptions, Settings, Token, TokenOption};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Name of the file that stands for standard input.
+const STDIN: &str = "-";
+/// Bytes of standard input that are read for a token.
+const TOKEN_BYTES: u64 = 4 << 10;
+
+/// Everything that a host is started with.
+#[derive(Debug)]
+pub(crate) struct HostPlan {
+    pub(crate) settings: Settings,
+    pub(crate) flags: Flags,
+    pub(crate) options: HostOptions,
+    pub(crate) access: Access,
+    /// Token of the operator; absent if the host uses its own.
+    pub(crate) token: Option<Token>,
+}
+
+impl HostPlan {
+    /// Loads the settings and judges the options. A token on the command line is taken with a warning.
+    pub(crate) fn load(
+        home: Option<PathBuf>,
+        args: HostArgs,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        if args.token.is_some() {
+            output.note(
+                "warning: other processes can read --token in the list of processes; use --token-file FILE",
+            );
+        }
+        let token = read_token(args.token.as_deref(), args.token_file.as_deref())?;
+        let options = options(args)?;
+        let flags = flags(home, &options);
+        let (settings, access) = load(&flags, &options)?;
+        holon_daemon::check_exposure(&access)?;
+        Ok(Self {
+            settings,
+            flags,
+            options,
+            access,
+            token,
+        })
+    }
+
+    /// Directory of the host.
+    pub(crate) fn home(&self) -> &Path {
+        &self.settings.home.value
+    }
+
+    /// Fingerprint of the effective configuration.
+    pub(crate) fn fingerprint(&self) -> String {
+        holon_daemon::fingerprint(&self.settings, &self.options, &self.access)
+    }
+}
+
+/// Loads the settings with the address that the options lead to.
+pub(crate) fn load(flags: &Flags, options: &HostOptions) -> Result<(Settings, Access), Failure> {
+    Ok(settings::load(flags)?.with_access(options)?)
+}
+
+/// Returns the flags that the settings are loaded with.
+pub(crate) fn flags(home: Option<PathBuf>, options: &HostOptions) -> Flags {
+    Flags {
+        home,
+        agent: None,
+        listen: options.listen_flag(),
+        model: options.model.clone(),
+    }
+}
+
+/// Converts the options of the command line, with absolute paths.
+fn options(args: HostArgs) -> Result<HostOptions, Failure> {
+    let token = match (&args.token, &args.token_file) {
+        (None, None) => TokenOption::Generated,
+        (None, Some(file)) if file != Path::new(STDIN) => {
+            TokenOption::File(path::absolute("--token-file", file)?.into())
+        }
+        (Some(_), _) | (None, Some(_)) => TokenOption::Given,
+    };
+    let model = args.model.map(|model| path::model("--model", &model));
+    Ok(HostOptions {
+        access: args.access.into(),
+        host: args.host,
+        listen: args.listen,
+        port: args.port,
+        advertise: args.advertise,
+        token,
+        model: model.transpose()?,
+    })
+}
+
+fn read_token(given: Option<&str>, file: Option<&Path>) -> Result<Option<Token>, Failure> {
+    let read = match (given, file) {
+        (Some(text), _) => Token::given(text, "--token"),
+        (None, Some(file)) if file == Path::new(STDIN) => {
+            let mut text = String::new();
+            let read = std::io::stdin().take(TOKEN_BYTES).read_to_string(&mut text);
+            read.map_err(|error| Failure::usage(format!("--token-file -: {error}")))?;
+            Token::given(&text, "standard input")
+        }
+        (None, Some(file)) => Token::load(file),
+        (None, None) => return Ok(None),
+    };
+    read.map(Some)
+        .map_err(|error| Failure::new(Exit::Failed, "token_unusable", error.to_string()))
+}

@@ -1,0 +1,123 @@
+//! Renders the results of `holon daemon` and `holon service` as text for people.
+
+use super::join_lines;
+use crate::command::daemon_view::{Action, DaemonLogs, DaemonStatus, LifecycleResult, State};
+use holon_client::view::{HostActivity, HostFailure};
+use holon_daemon::FailureRecord;
+
+/// Renders the status of a host.
+pub(crate) fn status(status: &DaemonStatus) -> String {
+    let mut lines = vec![status.message.clone()];
+    lines.extend(places(status));
+    if let Some(matches) = status.config_fingerprint_match
+        && !matches
+    {
+        lines.push(
+            "settings: changed since the host started; holon daemon restart uses them".to_owned(),
+        );
+    }
+    lines.extend(status.activity.as_ref().map(activity));
+    lines.extend(status.last_failure.iter().flat_map(failure));
+    let stale = status.stale_files.iter();
+    lines.extend(stale.map(|path| format!("left behind: {}", path.display())));
+    join_lines(lines)
+}
+
+/// Renders what a command has done, and where the host is.
+pub(crate) fn result(result: &LifecycleResult) -> String {
+    let status = &result.status;
+    let pid = status
+        .pid
+        .map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    let done = match result.action {
+        Action::Started => format!("started{pid}"),
+        Action::AlreadyRunning => format!("already running{pid}"),
+        Action::Restarted => format!("restarted{pid}"),
+        Action::Stopped => "stopped; its agents continue at the next start".to_owned(),
+        Action::Terminated => {
+            "stopped with SIGTERM, because it did not answer over its socket".to_owned()
+        }
+        Action::Killed => {
+            "killed, because it did not end in time; the next start takes up what is unfinished"
+                .to_owned()
+        }
+        Action::NotRunning => "no host runs".to_owned(),
+        Action::Cleaned => "no host ran; the files that one had left were removed".to_owned(),
+    };
+    let mut lines = vec![done];
+    if status.state == State::Running {
+        lines.extend(places(status));
+    }
+    join_lines(lines)
+}
+
+/// The facts that every start prints: address, socket and log.
+fn places(status: &DaemonStatus) -> Vec<String> {
+    let mut lines = vec![format!("home: {}", status.home_dir.display())];
+    let is_running = status.state == State::Running;
+    if let Some(addr) = status.http_addr.as_ref().filter(|_| is_running) {
+        lines.push(format!("listening on http://{addr}"));
+    }
+    if let Some(url) = &status.advertise_url {
+        lines.push(format!("advertised as {url}"));
+    }
+    if is_running {
+        lines.push(format!("socket {}", status.socket_path.display()));
+    }
+    if let Some(pid) = status.pid {
+        let since = status
+            .started_at
+            .map_or_else(String::new, |at| format!(", since {at}"));
+        lines.push(format!("process {pid}{since}"));
+    }
+    match (&status.service_manager, &status.log_path) {
+        (Some(manager), _) => lines.push(format!("logs: kept by {manager}")),
+        (None, Some(path)) => lines.push(format!("logs: {}", path.display())),
+        (None, None) => {}
+    }
+    lines
+}
+
+fn activity(activity: &HostActivity) -> String {
+    format!(
+        "{}: {} agents, {} working, {} waiting; {} tasks",
+        activity.state,
+        activity.active_agent_count,
+        activity.processing_agent_count,
+        activity.waiting_agent_count,
+        activity.active_task_count
+    )
+}
+
+fn failure(failure: &HostFailure) -> Vec<String> {
+    let HostFailure {
+        occurred_at,
+        summary,
+        phase,
+        ..
+    } = failure;
+    let mut lines = vec![format!("last failure ({phase}, {occurred_at}): {summary}")];
+    lines.extend(
+        failure
+            .detail_hint
+            .as_ref()
+            .map(|hint| format!("    more: {hint}")),
+    );
+    lines
+}
+
+/// Renders the end of a log and the last failures.
+pub(crate) fn logs(logs: &DaemonLogs) -> String {
+    let failed = |name: &str, failure: &Option<FailureRecord>| {
+        let failure = failure.as_ref()?;
+        Some(format!(
+            "last failed {name} ({}): {}",
+            failure.occurred_at, failure.summary
+        ))
+    };
+    let mut lines = logs.tail.clone();
+    lines.push(format!("-- {}", logs.message));
+    lines.extend(failed("start", &logs.startup_failure).map(|line| format!("-- {line}")));
+    lines.extend(failed("stop", &logs.shutdown_failure).map(|line| format!("-- {line}")));
+    join_lines(lines)
+}
