@@ -303,6 +303,7 @@ fn git(error: &GitError) -> WorkspaceFailure {
         | GitError::TimedOut { .. }
         | GitError::TooMuchOutput { .. }
         | GitError::Failed { .. }
+        | GitError::OtherOwner { .. }
         | GitError::InvalidName { .. }
         | GitError::Io { .. } => WorkspaceErrorKind::Git,
     };
