@@ -114,22 +114,23 @@ async fn a_named_agent_is_made_when_asked_for_and_stays() {
 async fn a_run_that_may_create_its_agent_uses_an_existing_one_and_notes_the_template() {
     let house = House::new();
     let host = house.start().await;
-    let from_template = |create_agent| RunRequest {
+    let template = HomeChoice {
+        template: Some("holon-developer".to_owned()),
+        seed: None,
+    };
+    let named = |create_agent, home| RunRequest {
         agent_id: Some(agent("helper")),
         create_agent,
-        home: HomeChoice {
-            template: Some("holon-developer".to_owned()),
-            seed: None,
-        },
+        home,
         ..request("hello")
     };
-    for notes in [0, 1] {
+    for (home, notes) in [(HomeChoice::default(), 0), (template.clone(), 1)] {
         let answer = async { house.model.next().await.answer(says("hi")) };
-        let ran = run(&host, from_template(true), answer).await;
+        let ran = run(&host, named(true, home), answer).await;
         let response = ran.expect("a response");
         assert_eq!(response.notes.len(), notes, "{:?}", response.notes);
     }
-    let refused = run(&host, from_template(false), async {}).await;
+    let refused = run(&host, named(false, template), async {}).await;
     assert!(matches!(refused, Err(Error::AgentConflict { .. })));
 }
 
