@@ -1,7 +1,8 @@
 //! Removes a managed worktree that nothing speaks against.
 //!
-//! Steps: rescue ref, refs of abandoned commits, record `removing`, worktree by git without force, branch by its expected commit, record. A crash
-//! after any step leaves a record, and the next clean-up goes on. git looks again for changes before it removes.
+//! Steps: rescue ref, refs of abandoned commits, record `removing`, worktree by git without force, branch by its expected
+//! commit, record. A crash after any step leaves a record, and the next clean-up goes on. git looks again for changes
+//! before it removes.
 
 use super::abandoned::rescue_abandoned;
 use super::create::{admin_dir, named_directory};
