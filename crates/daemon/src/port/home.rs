@@ -215,7 +215,9 @@ impl HomeHost for Homes {
             let home = Path::new(&home);
             let chosen = holon_workspace::choose(root, cwd, home, &reserved)
                 .map_err(|error| error.to_string())?;
-            if !chosen.is_agent_home() {
+            // The caller refuses the host's own directories by itself, but not for an agent that works there already.
+            let is_reserved = reserved.find_overlap(&chosen).is_some();
+            if !chosen.is_agent_home() && !is_reserved {
                 for root in [&chosen.execution_root, &chosen.workspace_anchor] {
                     holon_workspace::check_homes(&agents_dir, home, Path::new(root))?;
                 }
