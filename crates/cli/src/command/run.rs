@@ -270,6 +270,9 @@ fn print_answer(
     if let Some(note) = &response.note {
         output.note(&format!("note: {note}"));
     }
+    for line in &response.notes {
+        output.note(&format!("note: {line}"));
+    }
     if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));
     }

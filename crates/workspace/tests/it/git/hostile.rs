@@ -126,6 +126,26 @@ fn programs() -> Vec<Fixture> {
             let hooks = w.repo().join(".git/hooks").display().to_string();
             set(w, "core.hooksPath", &hooks);
         }),
+        // Only git 2.54 and newer run these. The arguments test looks at the overrides under any version.
+        works("hooks of the configuration", &[], |w| {
+            for event in [
+                "post-checkout",
+                "reference-transaction",
+                "post-index-change",
+            ] {
+                set(w, &format!("hook.evil-{event}.event"), event);
+                set_evil(w, &format!("hook.evil-{event}.command"));
+            }
+        }),
+        works("hook of a file included by branch", &[], |w| {
+            let file = w.base().join("hook.config");
+            let evil = w.evil().display().to_string();
+            let text =
+                format!("[hook \"evil\"]\n\tevent = post-index-change\n\tcommand = {evil}\n");
+            fs::write(&file, text).unwrap();
+            let key = "includeIf.onbranch:holon/**.path";
+            set(w, key, &file.display().to_string());
+        }),
         works("fsmonitor", STATUS, |w| set_evil(w, "core.fsmonitor")),
         works("fsmonitor with a version", STATUS, |w| {
             set_evil(w, "core.fsmonitor");
@@ -526,5 +546,6 @@ fn a_repository_of_another_user_is_not_isolated() {
         .select(&world.by_path(&world.repo(), UseMode::Isolated));
     let message = selected.unwrap_err().message;
     assert!(message.contains("dubious ownership"), "{message}");
+    assert!(message.contains("direct mode"), "{message}");
     fs::set_permissions(world.repo(), fs::Permissions::from_mode(0o755)).unwrap();
 }
