@@ -407,6 +407,8 @@ pub const WORKSPACES_REGISTERED: usize = 4_096;
 pub const OCCUPANTS_LISTED: usize = 16;
 /// Largest record of a managed worktree, in bytes. A larger file is no record.
 pub const WORKTREE_RECORD_BYTES: u64 = 64 << 10;
+/// Largest reflog of a managed worktree that a clean-up reads, in bytes. A worktree with a larger one is kept.
+pub const WORKTREE_REFLOG_BYTES: u64 = 1 << 20;
 /// Most managed worktrees that one clean-up or list looks at, of one host. Further ones are left for the next call,
 /// and the answer says so.
 pub const WORKTREES_LISTED: usize = 1_000;
@@ -419,6 +421,11 @@ pub const INSTRUCTION_BUDGET_SHARE: u32 = 4;
 /// Most instruction files whose content is kept in memory, so that an unchanged file is not read again. Beyond it the
 /// kept contents are dropped and read again.
 pub const INSTRUCTION_FILES_KEPT: usize = 256;
+/// Most tokens of a workspace's instruction file below the result of the call that enters the workspace. A longer one is
+/// cut, and the text names the file in which the rest is; the next turn's prompt shows it by its own bounds.
+pub const ENTERED_INSTRUCTION_TOKENS: usize = 8_000;
+/// Most tokens of the lines of a workspace's skills below that result. The rest is counted, and the text names the root.
+pub const ENTERED_SKILL_TOKENS: usize = 2_000;
 /// Largest frontmatter of a `SKILL.md`, in bytes. A skill with a larger one is not listed, and a note says why.
 pub const SKILL_FRONTMATTER_BYTES: u64 = 64 << 10;
 /// Largest `SKILL.md`, in bytes. A larger one is not listed: an agent opens the whole file.

@@ -219,7 +219,8 @@ pub(crate) fn sync(directory: &Path) -> Result<(), Error> {
         .map_err(at("sync", directory))
 }
 
-fn put_in_place(new: &Path, home: &Path) -> io::Result<()> {
+/// Renames a directory to a place where nothing is.
+pub(crate) fn put_in_place(new: &Path, home: &Path) -> io::Result<()> {
     match renameat_with(CWD, new, CWD, home, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
         // Some filesystems do not support the flag. A plain rename replaces at most an empty directory.

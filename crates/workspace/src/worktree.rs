@@ -4,6 +4,7 @@
 //! the step that it names. So an interrupted creation is finished by the next attempt under the same name, and a
 //! worktree without a record is not a managed one.
 
+mod abandoned;
 mod create;
 mod look;
 mod record;

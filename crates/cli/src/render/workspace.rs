@@ -42,8 +42,22 @@ fn worktree(found: &Worktree) -> String {
     }
     for reason in &found.reasons {
         line.push_str(&format!("\n  {}", words(reason)));
+        if reason.get("reason").and_then(Value::as_str) == Some("ignored_files") {
+            let path = quote_word(&found.path);
+            line.push_str(&format!("; delete them with: git -C {path} clean -fdX"));
+        }
     }
     line
+}
+
+/// Quotes a path for a shell.
+fn quote_word(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
+    if path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
 }
 
 /// Spells a reason: its name, and what else it says.
@@ -65,5 +79,23 @@ fn words(reason: &Value) -> String {
         name
     } else {
         format!("{name}: {}", rest.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn ignored_files_come_with_the_command_that_deletes_them() {
+        let found = json!({ "worktrees": [{
+            "path": "/w/it's here", "branch": "holon/x", "verdict": "kept",
+            "reasons": [{ "reason": "ignored_files", "files": 2, "bytes": 9 }, { "reason": "locked" }],
+        }] });
+        let found: Worktrees = serde_json::from_value(found).expect("worktrees");
+        let text = worktrees(&found);
+        let command = r"delete them with: git -C '/w/it'\''s here' clean -fdX";
+        assert_eq!(text.matches(command).count(), 1, "{text}");
     }
 }

@@ -46,6 +46,11 @@ const BEGINNINGS: [&str; 16] = [
     "/callbacks/wake/",
     "/callbacks/enqueue/",
 ];
+/// Beginnings of tokens that also occur inside words and names. They count at the beginning of a word, and only if a
+/// digit follows in the token.
+const SHORT_BEGINNINGS: [&str; 6] = ["sk-", "sk_live_", "sk_test_", "rk_live_", "hf_", "npm_"];
+/// Files that hold credentials in directories that hold other files too.
+const FILES_IN: [(&str, &str); 2] = [(".docker", "config.json"), (".kube", "config")];
 /// Characters that must follow a beginning. Shorter texts are examples or names.
 const TOKEN_CHARS: usize = 16;
 /// First line of a private key in PEM form.
@@ -55,11 +60,13 @@ const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 pub(super) fn is_credential_file(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or(path);
+    let parent = parts.clone().next().unwrap_or_default();
     let is_env = name
         .strip_prefix(".env.")
         .is_some_and(|rest| rest != "example");
     FILES.contains(&name)
         || is_env
+        || FILES_IN.contains(&(parent, name))
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || parts.any(|directory| DIRECTORIES.contains(&directory))
 }
@@ -105,6 +112,24 @@ fn first_token(text: &str) -> Option<(usize, usize)> {
             (length >= TOKEN_CHARS).then_some((from, body + length))
         });
         long.next()
+    });
+    tokens.chain(first_short_token(text)).min()
+}
+
+/// Finds the first token with one of the short beginnings.
+fn first_short_token(text: &str) -> Option<(usize, usize)> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let tokens = SHORT_BEGINNINGS.iter().filter_map(|beginning| {
+        let mut found = text.match_indices(beginning).filter_map(|(at, _)| {
+            let body = at + beginning.len();
+            let token = text.get(body..)?;
+            let token = token.get(..token_length(token))?;
+            let begins_word = !text.get(..at)?.ends_with(is_word);
+            let has_digit = token.bytes().any(|byte| byte.is_ascii_digit());
+            (begins_word && has_digit && token.len() >= TOKEN_CHARS)
+                .then_some((at, body + token.len()))
+        });
+        found.next()
     });
     tokens.min()
 }
@@ -171,5 +196,32 @@ mod tests {
             "x\n-----BEGIN OPENSSH PRIVATE KEY-----\n"
         ));
         assert!(!holds_private_key("-----BEGIN CERTIFICATE-----"));
+    }
+
+    #[test]
+    fn short_beginnings_count_at_the_beginning_of_a_word_with_a_digit() {
+        for token in [
+            "sk-0123456789abcdefghij",
+            "sk_live_0123456789abcdef",
+            "hf_abcdefghijklmnop1234",
+            "npm_abcdefghijklmnop1234",
+        ] {
+            let text = format!("KEY={token} end");
+            assert_eq!(redact_tokens(&text), "KEY=[secret] end", "{token}");
+        }
+        for text in [
+            "task-0123456789abcdefghij",
+            "sk-folding-cube-container-item",
+            "npm_install_dependencies_now",
+            "risk-0123456789abcdefghij",
+        ] {
+            assert_eq!(redact_tokens(text), text);
+        }
+        for path in [".docker/config.json", "x/.kube/config"] {
+            assert!(is_credential_file(path), "{path}");
+        }
+        for path in ["config.json", "kube/config", ".docker/notes"] {
+            assert!(!is_credential_file(path), "{path}");
+        }
     }
 }

@@ -38,6 +38,11 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
 const SETTINGS: &[(&str, &str)] = &[
     // Programs that a repository can name.
     ("core.hooksPath", "/dev/null"),
+    // Since git 2.54 the configuration names hooks too. Each name that was found is switched off by itself; these switch
+    // off the events of the runtime's commands as a whole, for versions of git that know such a switch.
+    ("hook.post-checkout.enabled", "false"),
+    ("hook.post-index-change.enabled", "false"),
+    ("hook.reference-transaction.enabled", "false"),
     ("core.fsmonitor", "false"),
     ("core.sshCommand", "false"),
     ("core.gitProxy", "false"),
@@ -87,6 +92,8 @@ pub(super) struct RepositoryKeys {
     pub(super) filters: BTreeSet<String>,
     /// Keys that name programs of diff and merge drivers.
     drivers: BTreeSet<String>,
+    /// Names of the hooks that are configured, as git 2.54 and newer run them besides those of the hooks directory.
+    hooks: BTreeSet<String>,
     /// First key with which the runtime's git does not work.
     pub(super) refused: Option<String>,
 }
@@ -121,6 +128,9 @@ impl RepositoryKeys {
             ("filter", _) => {
                 self.filters.insert(name.to_owned());
             }
+            ("hook", _) => {
+                self.hooks.insert(name.to_owned());
+            }
             ("diff" | "merge", "command" | "textconv" | "driver") => {
                 self.drivers.insert(key.to_owned());
             }
@@ -132,6 +142,7 @@ impl RepositoryKeys {
     pub(super) fn extend(&mut self, other: &Self) {
         self.filters.extend(other.filters.iter().cloned());
         self.drivers.extend(other.drivers.iter().cloned());
+        self.hooks.extend(other.hooks.iter().cloned());
     }
 
     fn refuse(&mut self, key: &str) {
@@ -152,6 +163,9 @@ impl RepositoryKeys {
         }
         for key in &self.drivers {
             settings.push((key.clone(), ""));
+        }
+        for name in &self.hooks {
+            settings.push((format!("hook.{name}.enabled"), "false"));
         }
         let mut variables = vec![("GIT_CONFIG_COUNT".into(), settings.len().to_string().into())];
         for (number, (key, value)) in settings.into_iter().enumerate() {
@@ -190,6 +204,23 @@ mod tests {
             assert!(has(key), "{key}");
         }
         assert!(!has("diff.renames"));
+    }
+
+    #[test]
+    fn configured_hooks_of_any_name_are_switched_off() {
+        let mut keys = RepositoryKeys::read(b"hook.lint.event\0hook.a.b c.command\0hook.jobs\0");
+        let worktree = RepositoryKeys::read(b"hook.only-here.event\0");
+        keys.extend(&worktree);
+        let variables = keys.variables();
+        let value_of = |key: &str| {
+            let at = variables.iter().position(|(_, value)| value == key)?;
+            variables.get(at + 1).map(|(_, value)| value.clone())
+        };
+        for name in ["lint", "a.b c", "only-here", "post-checkout"] {
+            let value = value_of(&format!("hook.{name}.enabled"));
+            assert_eq!(value, Some("false".into()), "{name}");
+        }
+        assert_eq!(value_of("hook.jobs.enabled"), None);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Directories in which git is searched if the host names none.
-const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin:\
+                           /run/current-system/sw/bin:/nix/var/nix/profiles/default/bin";
 /// Characters of git's own message that an error shows.
 const STDERR_CHARS: usize = 600;
 

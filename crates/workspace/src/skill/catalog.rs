@@ -148,10 +148,20 @@ impl SkillReader {
             path: path.to_string_lossy().into_owned(),
             note,
         };
-        let names = match list(root) {
+        let Names {
+            skills: names,
+            misnamed,
+        } = match list(root) {
             Ok(names) => names,
             Err(errno) => return catalog.notes.push(note(words(errno))),
         };
+        catalog.notes.extend(misnamed.iter().map(|name| {
+            SkillNote {
+                path: path.join(name).to_string_lossy().into_owned(),
+                note: "its directory must have a name of lower-case letters, digits and hyphens"
+                    .to_owned(),
+            }
+        }));
         if names.len() > SKILLS_PER_ROOT {
             catalog.notes.push(note(format!(
                 "{} entries; only the first {SKILLS_PER_ROOT} are looked at",
@@ -267,17 +277,32 @@ fn open_dir(dir: impl AsFd, name: &str, links: Links) -> Result<OwnedFd, Errno> 
     retry_on_intr(|| openat(&dir, name, flags, Mode::empty()))
 }
 
-/// Lists the entries whose names can be those of skills, sorted. Other entries belong to the author of the root.
-fn list(root: &OwnedFd) -> Result<Vec<String>, Errno> {
-    let mut names = Vec::new();
+/// Names in a skill root, sorted.
+#[derive(Debug, Default)]
+struct Names {
+    /// Names that a skill can have.
+    skills: Vec<String>,
+    /// Other names of entries that have a `SKILL.md`. The rest belongs to the author of the root.
+    misnamed: Vec<String>,
+}
+
+fn list(root: &OwnedFd) -> Result<Names, Errno> {
+    let mut names = Names::default();
     for entry in Dir::read_from(root)? {
         let entry = entry?;
         let name = entry.file_name().to_str().unwrap_or_default();
         if is_skill_name(name) {
-            names.push(name.to_owned());
+            names.skills.push(name.to_owned());
+        } else if !name.starts_with('.') && names.misnamed.len() < SKILLS_PER_ROOT {
+            let file = format!("{name}/{SKILL_MD}");
+            let found = statat(root, file.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+            names
+                .misnamed
+                .extend(found.is_ok().then(|| name.to_owned()));
         }
     }
-    names.sort_unstable();
+    names.skills.sort_unstable();
+    names.misnamed.sort_unstable();
     Ok(names)
 }
 

@@ -20,6 +20,26 @@ use std::path::{Path, PathBuf};
 
 /// Directories that are never part of a skill.
 const LEFT_OUT: [&str; 1] = [".git"];
+/// Directory in which Python keeps the compiled form of scripts that ran.
+const PYTHON_CACHE: &str = "__pycache__";
+/// End of the names of such files elsewhere.
+const PYTHON_CACHE_FILE: &str = ".pyc";
+
+/// Treatment of the caches that running a script leaves in its directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Caches {
+    /// They are no part of the skill: running it is no change of it.
+    #[default]
+    LeftOut,
+    /// As older builds did, which copied those of the source.
+    Counted,
+}
+
+impl Caches {
+    fn leave_out(self, name: &str) -> bool {
+        self == Self::LeftOut && (name == PYTHON_CACHE || name.ends_with(PYTHON_CACHE_FILE))
+    }
+}
 
 /// A copy in progress.
 #[derive(Debug, Default)]
@@ -28,6 +48,7 @@ struct Copy {
     bytes: u64,
     /// Over the relative path, the execute bit and the content of every file, in the order of paths.
     hash: Sha256,
+    caches: Caches,
 }
 
 /// Copies `from` into the directory `to`, which must not exist, and syncs it. Returns the SHA-256 of the tree in hex.
@@ -39,9 +60,12 @@ pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<String, SkillError> {
 }
 
 /// Computes the hash that a copy of this tree would have.
-pub(super) fn hash_tree(from: &Path) -> Result<String, SkillError> {
+pub(super) fn hash_tree(from: &Path, caches: Caches) -> Result<String, SkillError> {
     let source = open_root(from).map_err(io_at("open", from))?;
-    let mut copy = Copy::default();
+    let mut copy = Copy {
+        caches,
+        ..Copy::default()
+    };
     copy.directory(&source, from, None, &Place::root(from))?;
     Ok(copy.finish())
 }
@@ -121,6 +145,9 @@ impl Copy {
         place: &Place,
     ) -> Result<(), SkillError> {
         for name in names(source, from, place.depth)? {
+            if self.caches.leave_out(&name) {
+                continue;
+            }
             let (from, child) = (from.join(&name), place.child(&name));
             match self.enter(source, &name, &from)? {
                 Entry::Directory(inner) => {

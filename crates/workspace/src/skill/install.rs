@@ -4,19 +4,19 @@
 //! names the source and the hash of the tree. A local skill may be linked instead, so that its author's changes show.
 //! Nothing of a skill is run.
 
-use super::copy::{copy_tree, hash_tree};
+use super::copy::{Caches, copy_tree, hash_tree};
 use super::error::SkillError;
 use super::frontmatter::parse_skill;
 use super::ready::{ReadySkill, SkillContent};
 use super::record::InstallRecord;
 use super::{RECORD, SKILL_MD};
 use crate::error::{Error, at};
+use crate::home::put_in_place;
 use crate::plain_file::{PlainFile, ReadFailure};
 use crate::scratch;
 use holon_domain::guidance::{InstallMode, InstalledSkill, SkillSourceKind};
 use holon_domain::limits::{SKILL_FILE_BYTES, SKILL_FRONTMATTER_BYTES};
 use holon_domain::template::is_skill_name;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
@@ -211,8 +211,7 @@ fn put(
         holon_fault::hit("skill.copied");
         write_record(&new, &InstallRecord::of(skill, sha256, &new))?;
         let place = root.join(name);
-        let renamed = renameat_with(CWD, &new, CWD, &place, RenameFlags::NOREPLACE);
-        renamed.map_err(|errno| at("create", &place)(errno.into()))?;
+        put_in_place(&new, &place).map_err(at("create", &place))?;
         holon_fault::hit("skill.placed");
         Ok(())
     });
@@ -232,7 +231,7 @@ fn write_builtin(new: &Path, skill_md: &str) -> Result<String, SkillError> {
     private_dir(new)?;
     write(&new.join(SKILL_MD), skill_md.as_bytes())?;
     sync(new)?;
-    hash_tree(new)
+    hash_tree(new, Caches::LeftOut)
 }
 
 fn write_record(dir: &Path, record: &InstallRecord) -> Result<(), SkillError> {

@@ -1,6 +1,6 @@
 //! Record of an installation, in the directory of the copy. It pins the content: a change since then is told.
 
-use super::copy::hash_tree;
+use super::copy::{Caches, hash_tree};
 use super::ready::ReadySkill;
 use super::{RECORD, SKILL_MD};
 use crate::plain_file::{self, ReadFailure};
@@ -59,8 +59,9 @@ impl InstallRecord {
 
     /// Says in which way the directory differs from what was installed; `None` if it does not.
     pub(super) fn change(&self, dir: &Path) -> Option<String> {
-        match hash_tree(dir) {
+        match hash_tree(dir, Caches::LeftOut) {
             Ok(now) if now == self.sha256 => None,
+            Ok(_) if hash_tree(dir, Caches::Counted).is_ok_and(|now| now == self.sha256) => None,
             Ok(_) => Some("its files were changed since it was installed".to_owned()),
             Err(error) => Some(error.to_string()),
         }

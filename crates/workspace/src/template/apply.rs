@@ -10,6 +10,7 @@ use super::skills::TemplateSkill;
 use crate::error::{Error, at};
 use crate::home::{build, exists, initial_agents_md, lock_home, make_dir, place_home, sync, write};
 use crate::scratch;
+use holon_domain::limits::INSTRUCTION_FILE_BYTES;
 use holon_domain::time::Timestamp;
 use serde::Serialize;
 use std::fs;
@@ -110,6 +111,15 @@ pub fn is_unconfirmed(home: &Path) -> bool {
 
 fn fill(new: &Path, template: &Template, order: &TemplateOrder) -> Result<(), TemplateError> {
     let agents_md = initial_agents_md(&template.agents_md, order.seed.as_deref());
+    if agents_md.len() as u64 > INSTRUCTION_FILE_BYTES {
+        return Err(TemplateError::Invalid {
+            shown: template.id.clone(),
+            reason: format!(
+                "the AGENTS.md of the new agent would have {} bytes, and at most {INSTRUCTION_FILE_BYTES} are loaded;                  shorten the template or the seed",
+                agents_md.len()
+            ),
+        });
+    }
     build(new, &agents_md)?;
     holon_fault::hit("template.built");
     for folder in FOLDERS {

@@ -8,10 +8,11 @@ use super::SKILLS_JSON;
 use super::builtin::{BUILTIN_TEMPLATES, BuiltinTemplate};
 use super::read::{digest, digest_on_disk, entry_names};
 use crate::error::{Error, at};
-use crate::home::{AGENTS_MD, make_dir, sync, write};
+use crate::home::{AGENTS_MD, make_dir, put_in_place, sync, write};
 use crate::plain_file;
 use crate::scratch::{self, Purpose};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
@@ -56,12 +57,12 @@ pub(super) fn seed(dir: &Path) -> Result<SeedReport, Error> {
             Err(error) => return Err(at("look at", &place)(error)),
         };
         if is_missing {
-            put(dir, template, &current, RenameFlags::NOREPLACE)?;
+            put(dir, template, &current, Put::Fresh)?;
             report.written.push(template.id);
         } else if !is_unchanged(&place)? {
             report.left.push(template.id);
         } else if digest_on_disk(&place).as_ref() != Some(&current) {
-            put(dir, template, &current, RenameFlags::EXCHANGE)?;
+            put(dir, template, &current, Put::Exchange)?;
             report.refreshed.push(template.id);
         }
     }
@@ -84,13 +85,31 @@ fn is_unchanged(place: &Path) -> Result<bool, Error> {
     Ok(marker.is_some_and(|marker| digest_on_disk(place) == Some(marker.sha256)))
 }
 
+/// How a template is put in place.
+#[derive(Debug, Clone, Copy)]
+enum Put {
+    Fresh,
+    /// In the place of an older one.
+    Exchange,
+}
+
+/// Exchanges two directories. Where the filesystem cannot, the old one is moved away first; a crash in between leaves
+/// none, and the next seeding writes it.
+fn exchange(dir: &Path, id: &str, new: &Path, place: &Path) -> io::Result<()> {
+    match renameat_with(CWD, new, CWD, place, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(()),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            let gone = scratch::path(dir, id, Purpose::Gone).map_err(io::Error::other)?;
+            fs::rename(place, &gone)?;
+            fs::rename(new, place)?;
+            scratch::remove_tree(&gone).map_err(io::Error::other)
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// Builds a template under a temporary name and puts it in place. After an exchange the old one has that name.
-fn put(
-    dir: &Path,
-    template: &BuiltinTemplate,
-    sha256: &str,
-    how: RenameFlags,
-) -> Result<(), Error> {
+fn put(dir: &Path, template: &BuiltinTemplate, sha256: &str, how: Put) -> Result<(), Error> {
     let place = dir.join(template.id);
     scratch::sweep(dir, template.id)?;
     let new = scratch::path(dir, template.id, Purpose::New)?;
@@ -108,8 +127,11 @@ fn put(
         .and_then(|()| write(&new.join(MARKER), &marker))
         .and_then(|()| sync(&new))
         .and_then(|()| {
-            let renamed = renameat_with(CWD, &new, CWD, &place, how);
-            renamed.map_err(|errno| at("create", &place)(errno.into()))
+            let renamed = match how {
+                Put::Fresh => put_in_place(&new, &place),
+                Put::Exchange => exchange(dir, template.id, &new, &place),
+            };
+            renamed.map_err(at("create", &place))
         })
         .and_then(|()| sync(dir));
     scratch::remove_tree(&new)?;

@@ -65,7 +65,7 @@ impl ManagedWorktrees {
         if inside.current_branch()?.as_deref() != Some(&record.branch) {
             reasons.push(other_branch(record));
         }
-        reasons.extend(status::find_changes(&inside)?);
+        reasons.extend(status::find_changes(&inside, record.stage)?);
         reasons.extend(self.look_at_branch(record)?);
         Ok(reasons)
     }

@@ -1,8 +1,9 @@
 //! Removes a managed worktree that nothing speaks against.
 //!
-//! Steps: rescue ref, record `removing`, worktree by git without force, branch by its expected commit, record. A crash
+//! Steps: rescue ref, refs of abandoned commits, record `removing`, worktree by git without force, branch by its expected commit, record. A crash
 //! after any step leaves a record, and the next clean-up goes on. git looks again for changes before it removes.
 
+use super::abandoned::rescue_abandoned;
 use super::create::{admin_dir, named_directory};
 use super::{ManagedWorktrees, record};
 use crate::git::{BranchName, CommitId, GitError, Repository, at};
@@ -23,6 +24,13 @@ impl ManagedWorktrees {
         users: &[WorktreeUser],
         dry_run: bool,
     ) -> CleanVerdict {
+        if !dry_run && let Err(error) = restore_pointer(record) {
+            return CleanVerdict::Kept {
+                reasons: vec![KeepReason::Unknown {
+                    detail: error.to_string(),
+                }],
+            };
+        }
         let reasons = self.keep_reasons(record, users);
         if !reasons.is_empty() {
             return CleanVerdict::Kept { reasons };
@@ -49,6 +57,7 @@ impl ManagedWorktrees {
             None => None,
         };
         holon_fault::hit("worktree.rescued");
+        rescue_abandoned(&repository, record, &branch)?;
         record::save(&WorktreeRecord {
             stage: WorktreeStage::Removing,
             ..record.clone()
@@ -57,6 +66,7 @@ impl ManagedWorktrees {
         let path = Path::new(&record.path);
         if path.symlink_metadata().is_ok() {
             let inside = self.git.open(path)?;
+            restore_files(&inside, record)?;
             repository.clone().with_settings_of(&inside).write(&[
                 "worktree".as_ref(),
                 "remove".as_ref(),
@@ -74,6 +84,35 @@ impl ManagedWorktrees {
         record::remove(record)?;
         holon_fault::hit("worktree.forgotten");
         Ok(rescue)
+    }
+}
+
+/// Writes the pointer of a worktree again that git deleted before its removal was interrupted. Without it the directory
+/// belongs to no repository, and nothing can be said about its files.
+fn restore_pointer(record: &WorktreeRecord) -> Result<(), GitError> {
+    let path = Path::new(&record.path);
+    let (pointer, admin) = (path.join(".git"), admin_dir(record));
+    let is_missing = matches!(
+        pointer.symlink_metadata(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound
+    );
+    let is_interrupted = record.stage == WorktreeStage::Removing && path.is_dir() && is_missing;
+    if !is_interrupted || named_directory(record)?.as_ref() != Some(&pointer) {
+        return Ok(());
+    }
+    let text = format!("gitdir: {}\n", admin.display());
+    std::fs::write(&pointer, text).map_err(at("write", &pointer))
+}
+
+/// Writes the files again that git deleted before its removal was interrupted, because git removes a worktree with
+/// missing files only by force.
+fn restore_files(inside: &Repository, record: &WorktreeRecord) -> Result<(), GitError> {
+    match record.stage {
+        WorktreeStage::Removing => {
+            let args = ["checkout-index", "--all", "--quiet"].map(OsStr::new);
+            inside.write(&args).map(drop)
+        }
+        WorktreeStage::Creating | WorktreeStage::Ready => Ok(()),
     }
 }
 

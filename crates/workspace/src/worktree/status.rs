@@ -1,7 +1,7 @@
 //! Finds the files of a worktree that its branch does not hold: changed, untracked, ignored, and those git hides.
 
 use crate::git::{CommitId, GitError, Repository};
-use holon_domain::workspace::KeepReason;
+use holon_domain::workspace::{KeepReason, WorktreeStage};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,19 @@ const GITLINK: &[u8] = b"160000";
 #[derive(Debug, Default)]
 struct Counts {
     tracked: u64,
+    /// Tracked files among them that are only missing in the directory.
+    deleted: u64,
     untracked: u64,
     ignored: u64,
     ignored_bytes: u64,
 }
 
-/// Returns the reasons to keep the files of a worktree.
-pub(super) fn find_changes(inside: &Repository) -> Result<Vec<KeepReason>, GitError> {
+/// Returns the reasons to keep the files of a worktree. Missing files are none if a removal was interrupted: git deleted
+/// them, and its branch holds them.
+pub(super) fn find_changes(
+    inside: &Repository,
+    stage: WorktreeStage,
+) -> Result<Vec<KeepReason>, GitError> {
     let printed = inside.read(&[
         "status",
         "--porcelain=v2",
@@ -32,6 +38,10 @@ pub(super) fn find_changes(inside: &Repository) -> Result<Vec<KeepReason>, GitEr
     let index = inside.read(&["ls-files", "-z", "-v", "-s"])?;
     let (hidden, has_submodule) = read_index(inside.root(), &index);
     counts.tracked += hidden;
+    match stage {
+        WorktreeStage::Removing => counts.tracked -= counts.deleted,
+        WorktreeStage::Creating | WorktreeStage::Ready => {}
+    }
     let mut reasons = Vec::new();
     if counts.tracked > 0 {
         reasons.push(KeepReason::TrackedChanges {
@@ -88,6 +98,10 @@ fn count(root: &Path, printed: &[u8]) -> Counts {
             Some((b"! ", path)) => {
                 counts.ignored += 1;
                 counts.ignored_bytes += size(&join(root, path));
+            }
+            Some((b"1 ", rest)) if rest.starts_with(b".D ") => {
+                counts.tracked += 1;
+                counts.deleted += 1;
             }
             // Changed and unmerged entries. An entry of an unknown kind counts as a change.
             Some(_) | None => counts.tracked += 1,

@@ -4,7 +4,9 @@ use crate::hub::install;
 use holon_domain::agent::AgentKind;
 use holon_domain::guidance::{GuidanceRoots, InstallMode, SkillCatalog, SkillScope, SkillSource};
 use holon_domain::time::Timestamp;
-use holon_workspace::{BUILTIN_SKILLS, SkillError, SkillReader, installed_skills, uninstall_skill};
+use holon_workspace::{
+    BUILTIN_SKILLS, SkillError, SkillReader, installed_skills, skill_change, uninstall_skill,
+};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -229,7 +231,16 @@ fn a_local_skill_is_linked_or_copied_and_a_changed_copy_is_told() {
         ["one", "two"],
         "a link shows changes of its source"
     );
+    // Python leaves its cache beside a script that ran. That is no change.
+    let cache = home.join("skills/copied/scripts/__pycache__");
+    fs::create_dir_all(&cache).expect("a directory");
+    fs::write(cache.join("run.cpython-312.pyc"), "x").expect("a file");
+    fs::write(home.join("skills/copied/scripts/old.pyc"), "x").expect("a file");
+    let entrypoint = home.join("skills/copied/SKILL.md");
+    assert_eq!(skill_change(&entrypoint), None);
+    assert_eq!(installed_skills(&home).expect("a list")[0].warning, None);
     fs::write(home.join("skills/copied/added"), "x").expect("a file");
+    assert!(skill_change(&entrypoint).is_some());
     fs::remove_dir_all(&linked).expect("removed");
     let list = installed_skills(&home).expect("a list");
     assert!(
@@ -247,4 +258,24 @@ fn a_local_skill_is_linked_or_copied_and_a_changed_copy_is_told() {
         fs::read_dir(home.join("skills")).expect("a root").count(),
         0
     );
+}
+
+#[test]
+fn a_skill_in_a_directory_with_another_name_is_noted() {
+    let roots = Roots::new();
+    let root = roots.path("home/skills");
+    skill(&root, "good", "d");
+    for name in ["My_Skill", ".hidden", "Docs"] {
+        fs::create_dir_all(root.join(name)).expect("a directory");
+    }
+    for name in ["My_Skill", ".hidden"] {
+        fs::write(root.join(name).join("SKILL.md"), "x").expect("a file");
+    }
+    let catalog = roots.read_as(AgentKind::Named);
+    assert_eq!(catalog.discoverable_skills.len(), 1);
+    let [note] = catalog.notes.as_slice() else {
+        panic!("{:?}", catalog.notes);
+    };
+    assert!(note.path.ends_with("skills/My_Skill"), "{}", note.path);
+    assert!(note.note.contains("lower-case"), "{}", note.note);
 }

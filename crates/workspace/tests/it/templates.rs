@@ -225,3 +225,24 @@ fn a_missing_guide_is_written_and_an_existing_one_is_not_changed() {
         first
     );
 }
+
+#[test]
+fn a_guide_that_would_be_too_large_to_load_is_refused_and_nothing_is_left() {
+    let user = TempDir::new().expect("a directory");
+    let (store, dir) = store(&user);
+    let template = dir.join("long");
+    fs::create_dir_all(&template).expect("a directory");
+    let text = format!("# Role\n\n{}\n", "word ".repeat(11 << 10));
+    fs::write(template.join("AGENTS.md"), text).expect("a file");
+    let template = store.resolve(&id("long")).expect("a template");
+    let home = user.path().join("home");
+    let seed = "seed ".repeat(3 << 10);
+    let refused = apply_template(&home, &template, &order(Some(&seed))).expect_err("refused");
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("shorten the template or the seed"),
+        "{refused}"
+    );
+    assert!(!home.exists());
+    apply_template(&home, &template, &order(None)).expect("made");
+}

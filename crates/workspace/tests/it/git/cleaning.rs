@@ -2,7 +2,7 @@
 
 use super::fixture::{World, commit, git};
 use holon_domain::workspace::{
-    CleanVerdict, KeepReason, UseMode, WorktreeRecord, WorktreeTask, WorktreeUser,
+    CleanVerdict, KeepReason, UseMode, WorktreeRecord, WorktreeStage, WorktreeTask, WorktreeUser,
 };
 use holon_domain::{AgentId, TaskId};
 use std::fs;
@@ -440,4 +440,80 @@ pub(super) fn set_removing(made: &Made) {
     let file = made.root.with_extension("json");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("\"ready\"", "\"removing\"")).unwrap();
+}
+
+#[test]
+fn commits_that_a_reset_or_an_amend_left_behind_are_kept_by_refs() {
+    let made = Made::new();
+    let inside = |args: &[&str]| git(&made.root, args);
+    fs::write(made.root.join("a.txt"), "lost\n").unwrap();
+    commit(&made.root, "first try");
+    commit(&made.root, "second try");
+    let reset = inside(&["rev-parse", "HEAD"]);
+    inside(&["reset", "--quiet", "--hard", &made.record.base_commit]);
+    commit(&made.root, "draft");
+    let amended = inside(&["rev-parse", "HEAD"]);
+    inside(&[
+        "commit",
+        "--quiet",
+        "--amend",
+        "--allow-empty",
+        "-m",
+        "done",
+    ]);
+    git(&made.repo(), &["merge", "--quiet", &made.record.branch]);
+
+    let cleaned = made.clean();
+    let is_removed = matches!(cleaned, CleanVerdict::Removed { .. });
+    assert!(is_removed, "{cleaned:?}");
+    let format = "--format=%(objectname)";
+    let kept = git(
+        &made.repo(),
+        &["for-each-ref", format, "refs/holon/abandoned"],
+    );
+    let mut kept: Vec<&str> = kept.lines().collect();
+    kept.sort_unstable();
+    let mut expected = [reset.as_str(), amended.as_str()];
+    expected.sort_unstable();
+    assert_eq!(
+        kept, expected,
+        "the ends of both lines, and no commit between"
+    );
+    git(&made.repo(), &["gc", "--quiet", "--prune=now"]);
+    let text = git(&made.repo(), &["show", &format!("{reset}:a.txt")]);
+    assert_eq!(text, "lost");
+}
+
+/// The record as an interrupted removal leaves it.
+fn removing(made: &Made) -> WorktreeRecord {
+    WorktreeRecord {
+        stage: WorktreeStage::Removing,
+        ..made.record.clone()
+    }
+}
+
+#[test]
+fn a_removal_that_was_killed_while_git_deleted_files_goes_on() {
+    for with_pointer in [true, false] {
+        let made = Made::new();
+        fs::remove_file(made.root.join("a.txt")).unwrap();
+        if !with_pointer {
+            fs::remove_file(made.root.join(".git")).unwrap();
+        }
+        let record = removing(&made);
+        let cleaned = made.world.worktrees().clean(&record, &[], false);
+        let is_removed = matches!(cleaned, CleanVerdict::Removed { .. });
+        assert!(is_removed, "pointer {with_pointer}: {cleaned:?}");
+        assert!(!made.root.exists() && !made.has_branch());
+    }
+    // A file that came since is kept with everything else.
+    let made = Made::new();
+    fs::remove_file(made.root.join("a.txt")).unwrap();
+    fs::write(made.root.join("mine.txt"), "mine\n").unwrap();
+    let kept = made.world.worktrees().clean(&removing(&made), &[], false);
+    let reasons = vec![KeepReason::UntrackedFiles { files: 1 }];
+    assert_eq!(kept, CleanVerdict::Kept { reasons });
+    // A worktree that was not being removed lost a file by its user.
+    fs::remove_file(made.root.join("mine.txt")).unwrap();
+    assert_eq!(made.kept(), [KeepReason::TrackedChanges { files: 1 }]);
 }

@@ -126,6 +126,26 @@ fn programs() -> Vec<Fixture> {
             let hooks = w.repo().join(".git/hooks").display().to_string();
             set(w, "core.hooksPath", &hooks);
         }),
+        // Only git 2.54 and newer run these. The arguments test looks at the overrides under any version.
+        works("hooks of the configuration", &[], |w| {
+            for event in [
+                "post-checkout",
+                "reference-transaction",
+                "post-index-change",
+            ] {
+                set(w, &format!("hook.evil-{event}.event"), event);
+                set_evil(w, &format!("hook.evil-{event}.command"));
+            }
+        }),
+        works("hook of a file included by branch", &[], |w| {
+            let file = w.base().join("hook.config");
+            let evil = w.evil().display().to_string();
+            let text =
+                format!("[hook \"evil\"]\n\tevent = post-index-change\n\tcommand = {evil}\n");
+            fs::write(&file, text).unwrap();
+            let key = "includeIf.onbranch:holon/**.path";
+            set(w, key, &file.display().to_string());
+        }),
         works("fsmonitor", STATUS, |w| set_evil(w, "core.fsmonitor")),
         works("fsmonitor with a version", STATUS, |w| {
             set_evil(w, "core.fsmonitor");
