@@ -34,9 +34,6 @@ pub struct ControlHandle {
     default_agent: AgentId,
     /// Held while an agent is created from a template or an archive, so that its home and its row are made together.
     creating: Arc<Mutex<()>>,
-    /// Held from the look at a workspace that an operator names to the commit that makes it active, and during a
-    /// clean-up of worktrees.
-    entering: Arc<Mutex<()>>,
 }
 
 impl ControlHandle {
@@ -52,7 +49,6 @@ impl ControlHandle {
             agents_dir,
             default_agent,
             creating: Arc::default(),
-            entering: Arc::default(),
         }
     }
 

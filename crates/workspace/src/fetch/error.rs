@@ -67,6 +67,7 @@ impl FetchError {
             }
             other @ (GitError::NotStarted(_)
             | GitError::InvalidName { .. }
+            | GitError::InUse { .. }
             | GitError::RefusedConfig { .. }
             | GitError::Unverified { .. }
             | GitError::UnreadableRecord { .. }
