@@ -371,6 +371,9 @@ pub struct Run {
     pub model_rounds: u64,
     #[serde(default)]
     pub tool_calls: u64,
+    /// Parts of the request that were not done.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Every attempt of every round.
     #[serde(default)]
     pub provider_attempt_timeline: Timeline,

@@ -7,7 +7,7 @@ pub(crate) use round::{CallIntent, CurrentRound};
 pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
-use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
+use holon_domain::agent::{AgentIdentity, AgentKind, AgentRecord, RunTerms};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::guidance::{SkillInstallation, SkillSourceKind};
@@ -41,9 +41,24 @@ pub struct HostConditions {
     pub reserved: ReservedDirs,
     /// Abilities of the backend that runs commands. The execution policy reads them.
     pub execution: ExecutionProfile,
+    /// Agent for requests without an agent name, by the host's settings. Absent if the stored kind of agents counts.
+    pub default_agent: Option<AgentId>,
 }
 
 impl HostConditions {
+    /// Returns the kind of an agent under the settings of this host. The stored one is of the settings under which the
+    /// agent was created.
+    #[must_use]
+    pub fn kind_of(&self, agent_id: &AgentId, stored: AgentKind) -> AgentKind {
+        match (&self.default_agent, stored) {
+            (None, _) | (Some(_), AgentKind::Child) => stored,
+            (Some(default), AgentKind::Default | AgentKind::Named) if default == agent_id => {
+                AgentKind::Default
+            }
+            (Some(_), AgentKind::Default | AgentKind::Named) => AgentKind::Named,
+        }
+    }
+
     /// Builds the facts of a host with these models and defaults for everything else.
     #[must_use]
     pub fn new(models: ModelChain) -> Self {
@@ -53,6 +68,7 @@ impl HostConditions {
             provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
             started_at: Timestamp::from_millis(0),
             reserved: ReservedDirs::none(),
+            default_agent: None,
         }
     }
 }

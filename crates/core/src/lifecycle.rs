@@ -126,7 +126,7 @@ pub(crate) fn configure(
         Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(workspace) = workspace.filter(|workspace| *workspace != draft.agent.workspace) {
-        workspace::activate(draft, workspace, None);
+        workspace::enter_configured(draft, workspace)?;
     }
     if let Some(choice) = model {
         let before = draft.agent.model_override.clone();

@@ -7,7 +7,9 @@ use crate::input::{Reply, SkillCommand};
 use crate::rejection::Rejection;
 use holon_domain::agent::Lifecycle;
 use holon_domain::event::{Event, SkillActivated, SkillChanged, SkillInstalled, SkillUninstalled};
-use holon_domain::guidance::{ActivationSource, ActivationState, ActiveSkill, SkillUse};
+use holon_domain::guidance::{
+    ActivationSource, ActivationState, ActiveSkill, SkillScope, SkillUse,
+};
 use holon_domain::limits::ACTIVE_SKILLS;
 use holon_domain::turn::{OpenTurn, TerminalKind};
 
@@ -18,6 +20,10 @@ pub(crate) fn handle(draft: &mut Draft<'_>, command: &SkillCommand) -> Result<Re
         Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     let target_agent_id = draft.agent.identity.agent_id.clone();
+    if let SkillCommand::Uninstalled { name, .. } = command {
+        let is_gone = |skill: &ActiveSkill| skill.scope == SkillScope::Agent && skill.name == *name;
+        draft.agent.active_skills.retain(|skill| !is_gone(skill));
+    }
     let event = match command.clone() {
         SkillCommand::Installed(skill) => Event::SkillInstalled(SkillInstalled {
             target_agent_id,

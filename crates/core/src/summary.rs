@@ -33,7 +33,7 @@ pub fn summarise(
 ) -> AgentSummary {
     let standing = assess(AssessmentInput::new(agent, queue));
     AgentSummary {
-        identity: agent.identity_view(),
+        identity: identity_view(agent, host),
         agent: state_view(agent, queue, &standing, &active_tasks, host),
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),
@@ -121,12 +121,21 @@ pub fn work_item_view(agent: &AgentRecord, item: &WorkItemRecord) -> WorkItemVie
     })
 }
 
+/// Returns the identity of an agent as clients see it. The default agent is the one that the host's settings name now.
+fn identity_view(agent: &AgentRecord, host: &HostConditions) -> IdentityView {
+    let kind = host.kind_of(&agent.identity.agent_id, agent.identity.kind);
+    IdentityView {
+        is_default_agent: kind == AgentKind::Default,
+        ..agent.identity_view()
+    }
+}
+
 /// Builds the list entry of one agent.
 #[must_use]
 pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostConditions) -> AgentListEntry {
     let standing = assess(AssessmentInput::new(agent, queue));
     AgentListEntry {
-        identity: agent.identity_view(),
+        identity: identity_view(agent, host),
         status: standing.status,
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),

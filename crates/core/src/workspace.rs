@@ -17,7 +17,7 @@ use holon_domain::event::{
 };
 use holon_domain::summary::ExecutionProfile;
 use holon_domain::workspace::{
-    AGENT_HOME, AttachedWorkspace, DetachRefusal, SelectedWorkspace, WorkspaceEntry,
+    AGENT_HOME, AttachedWorkspace, DetachRefusal, SelectedWorkspace, UseMode, WorkspaceEntry,
     WorktreeSession,
 };
 
@@ -94,6 +94,23 @@ pub(crate) fn enter(
     ask_policy(draft, authority, ExecutionAct::UseWorkspace(selected.mode))?;
     attach(draft, selected.attached(), authority)?;
     activate(draft, selected.entry.clone(), selected.worktree.clone());
+    Ok(())
+}
+
+/// Makes the entry of an operator's run active, by the same rules as a request to use it: the policy is asked, and a
+/// workspace that is not attached yet needs room.
+pub(crate) fn enter_configured(
+    draft: &mut Draft<'_>,
+    entry: WorkspaceEntry,
+) -> Result<(), Rejection> {
+    let authority = AttachAuthority::Operator;
+    ask_policy(
+        draft,
+        authority,
+        ExecutionAct::UseWorkspace(UseMode::Direct),
+    )?;
+    attach(draft, AttachedWorkspace::of(&entry), authority)?;
+    activate(draft, entry, None);
     Ok(())
 }
 

@@ -10,7 +10,7 @@ mod report;
 pub mod ustar;
 
 pub use manifest::{
-    ArchiveCounts, ArchiveManifest, ArchivedAgent, ArchivedFile, EntryDigest, LeftOut,
+    ArchiveCounts, ArchiveManifest, ArchivedAgent, ArchivedFile, EntryDigest, LeftOut, LinkedSkill,
 };
 pub use record::{
     ArchiveRecord, ArchivedModel, ArchivedRecheck, ArchivedTimer, ArchivedWorkItem, ImportOrigin,

@@ -34,12 +34,26 @@ impl GuidanceRoots {
     /// Returns the roots of an agent that works in this workspace.
     #[must_use]
     pub fn of(agent: &AgentSettings, workspace: &WorkspaceEntry) -> Self {
-        let is_home = workspace.workspace_id.as_str() == AGENT_HOME
-            || workspace.workspace_anchor == agent.agent_home;
         Self {
             kind: agent.identity.kind,
             agent_home: agent.agent_home.clone(),
-            workspace_anchor: (!is_home).then(|| workspace.workspace_anchor.clone()),
+            workspace_anchor: anchor_of(&agent.agent_home, workspace),
+        }
+    }
+
+    /// Replaces the stored kind of the agent with that under the host's settings.
+    #[must_use]
+    pub const fn with_kind(mut self, kind: AgentKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Returns the roots of the same agent in another workspace.
+    #[must_use]
+    pub fn in_workspace(&self, workspace: &WorkspaceEntry) -> Self {
+        Self {
+            workspace_anchor: anchor_of(&self.agent_home, workspace),
+            ..self.clone()
         }
     }
 
@@ -61,6 +75,13 @@ impl GuidanceRoots {
             AgentKind::Named | AgentKind::Child => false,
         }
     }
+}
+
+/// Returns the anchor of a workspace; `None` if it is the agent's home.
+fn anchor_of(agent_home: &str, workspace: &WorkspaceEntry) -> Option<String> {
+    let is_home =
+        workspace.workspace_id.as_str() == AGENT_HOME || workspace.workspace_anchor == agent_home;
+    (!is_home).then(|| workspace.workspace_anchor.clone())
 }
 
 /// Guidance of one agent as it is on disk now.

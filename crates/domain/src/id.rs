@@ -210,6 +210,19 @@ impl From<AgentId> for String {
     }
 }
 
+/// Hexadecimal characters of the digest in a workspace's id.
+const WORKSPACE_DIGEST_CHARS: usize = 20;
+
+impl WorkspaceId {
+    /// Returns the id of the workspace with this anchor.
+    #[must_use]
+    pub fn of_anchor(anchor: &str) -> Self {
+        let digest = crate::text::sha256_hex(anchor);
+        let short = crate::text::prefix(&digest, WORKSPACE_DIGEST_CHARS);
+        Self::from_stored(format!("ws-{short}"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

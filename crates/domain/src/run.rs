@@ -84,4 +84,7 @@ pub struct RunOnceResponse {
     pub batched_exec_command_items: u64,
     /// Every request of every round.
     pub provider_attempt_timeline: AttemptTimeline,
+    /// Parts of the request that were not done, in words. Left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }

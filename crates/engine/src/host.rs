@@ -66,6 +66,7 @@ impl Host {
             started_at: ports.clock.now(),
             reserved: config.conduct.reserved.clone(),
             execution: ExecutionProfile::default(),
+            default_agent: Some(config.default_agent.clone()),
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -149,7 +149,7 @@ impl ReadHandle {
         summary.model.resolved_policy = policy;
         summary::add_work(&mut summary, work, hints);
         summary::warn_of_occupants(&mut summary, &occupants);
-        let roots = GuidanceRoots::of(&agent, &agent.workspace);
+        let roots = self.guidance_roots(&agent);
         let guidance = self.guidance.read(roots).await;
         summary.loaded_agents_md = guidance.instructions.sources();
         summary.skills = guidance.skills;
@@ -159,6 +159,13 @@ impl ReadHandle {
             summary::put_aside(&mut summary, &reason);
         }
         Ok(summary)
+    }
+
+    /// Returns the roots of an agent's guidance, with the kind that it has under the host's settings.
+    fn guidance_roots(&self, agent: &AgentRecord) -> GuidanceRoots {
+        let identity = &agent.identity;
+        let kind = self.facts.now().kind_of(&identity.agent_id, identity.kind);
+        GuidanceRoots::of(agent, &agent.workspace).with_kind(kind)
     }
 
     /// Returns the skills that an agent can use, and those in its own root.
@@ -171,7 +178,7 @@ impl ReadHandle {
     ) -> Result<(SkillCatalog, Vec<InstalledSkill>), Error> {
         let read = self.read_agent(agent_id, |_, _, agent| Ok(agent));
         let agent = read.await?;
-        let roots = GuidanceRoots::of(&agent, &agent.workspace);
+        let roots = self.guidance_roots(&agent);
         let catalog = self.guidance.read(roots).await.skills;
         let installed = self.guidance.installed_skills(&agent.agent_home).await;
         Ok((catalog, installed))

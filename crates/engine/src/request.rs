@@ -70,7 +70,8 @@ pub struct RunRequest {
     pub agent_id: Option<AgentId>,
     /// True if a missing named agent is created.
     pub create_agent: bool,
-    /// Content of the home of an agent that is created; refused for one that exists.
+    /// Content of the home of an agent that is created. For one that exists it is refused, or left out with a note if
+    /// `create_agent` is set.
     pub home: HomeChoice,
     /// Model override, stored for the agent from now on; `None` leaves it unchanged.
     pub model: Option<ModelRef>,

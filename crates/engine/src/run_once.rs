@@ -95,7 +95,8 @@ async fn run_request(
     let ingress = ingress_of(&request);
     // Judged before anything is created or changed, so that a refused run leaves nothing behind.
     admission::judge(&ingress)?;
-    let agent_id = prepare_agent(control, &request).await?;
+    let mut notes = Vec::new();
+    let agent_id = prepare_agent(control, &request, &mut notes).await?;
     let watch = RunWatch::begin(control, &agent_id, news).await;
     let waits = WaitTerms {
         for_tasks: request.wait_for_tasks && request.agent_id.is_none(),
@@ -107,7 +108,8 @@ async fn run_request(
             Scope::All => {}
         }
         let answer = watch.beside(await_answer(control, &agent_id, ingress, waits, abandoned));
-        return Ok(answer.await?.respond());
+        let response = answer.await?.respond();
+        return Ok(RunOnceResponse { notes, ..response });
     }
     let answered = async {
         let never = std::future::pending();
@@ -138,20 +140,30 @@ fn ingress_of(request: &RunRequest) -> Ingress {
 }
 
 /// Returns the agent that will answer: a new temporary one, or the named one configured as requested.
-async fn prepare_agent(control: &ControlHandle, request: &RunRequest) -> Result<AgentId, Error> {
+/// Adds to `notes` what the request asks for and an existing agent does not get.
+async fn prepare_agent(
+    control: &ControlHandle,
+    request: &RunRequest,
+    notes: &mut Vec<String>,
+) -> Result<AgentId, Error> {
     let Some(agent_id) = request.agent_id.clone() else {
         return make_temporary(control, request).await;
     };
     let found = control.find(&agent_id).await;
     match control.shell().hide_private(&agent_id, found).await? {
         Some(found) if found.identity.visibility == Visibility::Public => {
-            if !request.home.is_empty() {
+            if !request.home.is_empty() && !request.create_agent {
                 return Err(Error::AgentConflict {
                     agent_id,
                     reason: crate::control::TEMPLATE_OF_EXISTING.to_owned(),
                 });
             }
             configure(control, request, &found).await?;
+            if !request.home.is_empty() {
+                notes.push(format!(
+                    "{agent_id} exists, so its template was not applied"
+                ));
+            }
         }
         Some(_) => return Err(Error::AgentNotFound { agent_id }),
         None if request.create_agent => {

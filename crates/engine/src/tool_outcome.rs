@@ -162,6 +162,17 @@ impl ToolRunOutcome {
         }
     }
 
+    /// Adds the guidance of the workspace that the call enters to its result.
+    #[must_use]
+    pub fn with_guidance(mut self, guidance: Option<String>) -> Self {
+        if let Consequence::Workspace { result, .. } = &mut self.consequence
+            && let Some(guidance) = guidance
+        {
+            *result = use_workspace::with_guidance(result.clone(), guidance);
+        }
+        self
+    }
+
     /// Builds the outcome of a call that applies a patch.
     #[must_use]
     pub fn of_patch(applied: Result<PatchResult, ToolError>) -> Self {

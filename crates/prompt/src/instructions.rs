@@ -52,6 +52,11 @@ fn render(files: &[&InstructionFile], contents: &[String], room_tokens: usize) -
     texts.join("\n\n")
 }
 
+/// Renders one file with at most `room_tokens` of its content.
+pub(crate) fn one(file: &InstructionFile, room_tokens: usize) -> String {
+    section(file, &content(file), room_tokens)
+}
+
 /// Returns the text of a file as it is shown; empty for one that was not loaded.
 fn content(file: &InstructionFile) -> String {
     match (&file.content, file.source.scope) {

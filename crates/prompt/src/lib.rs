@@ -9,6 +9,7 @@ mod context;
 pub mod conversation;
 mod delegation;
 mod digest;
+mod entered;
 mod excerpt;
 mod fence;
 pub mod frame;
@@ -26,6 +27,7 @@ mod work;
 
 pub use context::interjection_text;
 pub use digest::hash;
+pub use entered::entered_guidance;
 pub use frame::{BuiltFrame, ExplainedPart, FrameInput, KeptFrame, build, explain, rebuild};
 pub use history::HistoryItem;
 pub use work::{PlanFile, Work};

@@ -48,7 +48,7 @@ pub(crate) fn candidate<'a>(
 }
 
 /// Renders the catalogue with at most `room_tokens` of its lines.
-fn text(catalog: &SkillCatalog, active: &[ActiveSkill], room_tokens: usize) -> String {
+pub(crate) fn text(catalog: &SkillCatalog, active: &[ActiveSkill], room_tokens: usize) -> String {
     let mut left = room_tokens;
     let mut lines = Vec::new();
     for skill in &catalog.discoverable_skills {

@@ -5,6 +5,7 @@
 
 use crate::tool::{
     apply_patch, exec_command, exec_command_batch, task_input, task_list, task_output,
+    use_workspace,
 };
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_ERROR_DETAIL_BYTES, TOOL_OUTPUT_TOKENS};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
@@ -72,6 +73,10 @@ fn success(envelope: &ToolEnvelope, result: &Value) -> String {
         task_input::NAME => read(result, task_input::receipt),
         task_list::NAME => read(result, task_list::text),
         task_output::NAME => read(result, task_output::text),
+        use_workspace::NAME => use_workspace::split_guidance(result).map(|(rest, guidance)| {
+            let result = confirmation(envelope, &rest);
+            format!("{result}\n\n{guidance}")
+        }),
         _ => None,
     };
     text.unwrap_or_else(|| confirmation(envelope, result))

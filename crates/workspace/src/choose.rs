@@ -10,11 +10,7 @@ use holon_domain::WorkspaceId;
 use holon_domain::workspace::{
     DetectedKind, ProjectionKind, ReservedDirs, RootOwnership, WorkspaceEntry,
 };
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
-
-/// Bytes of the digest in an id: twenty hexadecimal characters.
-const ID_BYTES: usize = 10;
 
 /// Resolves the workspace an operator requested: its root and the current directory in it.
 ///
@@ -97,7 +93,7 @@ fn entry(
     let found = found.unwrap_or_else(|| Detection::plain(root));
     let anchor = text("workspace", &found.anchor)?;
     Ok(WorkspaceEntry {
-        workspace_id: id_of(&anchor),
+        workspace_id: WorkspaceId::of_anchor(&anchor),
         workspace_anchor: anchor,
         execution_root: text("workspace root", &found.execution_root)?,
         cwd,
@@ -118,16 +114,6 @@ pub(crate) fn repository_of(found: &Detection) -> Option<String> {
     found.repository.as_deref()?.to_str().map(str::to_owned)
 }
 
-pub(crate) fn id_of(anchor: &str) -> WorkspaceId {
-    let digest = Sha256::digest(anchor.as_bytes());
-    let hex: String = digest
-        .iter()
-        .take(ID_BYTES)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    WorkspaceId::from_stored(format!("ws-{hex}"))
-}
-
 pub(crate) fn text(what: &'static str, path: &Path) -> Result<String, Error> {
     path.to_str()
         .map(str::to_owned)
@@ -144,6 +130,7 @@ mod tests {
     #[test]
     fn an_id_is_a_short_digest_of_the_anchor() {
         // sha256("/srv/project"), first twenty characters.
-        assert_eq!(id_of("/srv/project").as_str(), "ws-4f3f91f6b0b47e3bebd4");
+        let id = WorkspaceId::of_anchor("/srv/project");
+        assert_eq!(id.as_str(), "ws-4f3f91f6b0b47e3bebd4");
     }
 }

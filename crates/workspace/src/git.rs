@@ -47,6 +47,9 @@ pub enum GitError {
         /// Standard error of git, cut to a bound.
         stderr: String,
     },
+    #[error("{} belongs to another user, which git refuses as dubious ownership; the host's git reads no safe.directory \
+             setting, so use the workspace in direct mode, or give it to the user of the host", dir.display())]
+    OtherOwner { dir: PathBuf },
     #[error("{name:?} is not a name that git gets from the runtime")]
     InvalidName { name: String },
     #[error("the configuration of {} sets {key}, with which the runtime's git does not work; use the workspace in \

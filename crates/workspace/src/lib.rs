@@ -45,7 +45,7 @@ pub use instructions::InstructionReader;
 pub use origin::{GitHubCheckout, github_checkout};
 pub use plan::{plan_folders, read_plan, remove_plan, write_plan};
 pub use root::ExecutionRoot;
-pub use select::WorkspaceSelection;
+pub use select::{WorkspaceSelection, check_homes};
 pub use skill::{
     BUILTIN_SKILLS, ReadySkill, SkillError, SkillMetadata, SkillReader, install_skill,
     installed_skills, parse_skill, skill_change, uninstall_skill,

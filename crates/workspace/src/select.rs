@@ -2,11 +2,14 @@
 
 mod rules;
 
-use crate::choose::{id_of, repository_of, text};
+pub use rules::check_homes;
+
+use crate::choose::{repository_of, text};
 use crate::error::Error;
 use crate::git::{Detection, GitError, detect};
 use crate::root::{ExecutionRoot, canonical_dir};
 use crate::worktree::{ManagedWorktrees, NewWorktree};
+use holon_domain::WorkspaceId;
 use holon_domain::workspace::{
     AGENT_HOME, AttachedWorkspace, DetectedKind, ProjectionKind, ReservedDirs, RootOwnership,
     SelectedWorkspace, UseMode, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure,
@@ -265,7 +268,7 @@ fn names_home(path: &str, agent_home: &str) -> bool {
 fn workspace_of(found: &Detection) -> Selected<AttachedWorkspace> {
     let anchor = text("workspace", &found.anchor).map_err(|error| invalid(&error))?;
     Ok(AttachedWorkspace {
-        workspace_id: id_of(&anchor),
+        workspace_id: WorkspaceId::of_anchor(&anchor),
         workspace_anchor: anchor,
         repository: repository_of(found),
     })
@@ -323,6 +326,7 @@ fn git(error: &GitError) -> WorkspaceFailure {
         | GitError::TimedOut { .. }
         | GitError::TooMuchOutput { .. }
         | GitError::Failed { .. }
+        | GitError::OtherOwner { .. }
         | GitError::InvalidName { .. }
         | GitError::InUse { .. }
         | GitError::Io { .. } => WorkspaceErrorKind::Git,

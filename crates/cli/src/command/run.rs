@@ -266,6 +266,9 @@ fn print_answer(
     } else {
         output.say_as_written(&response.final_text);
     }
+    for line in &response.notes {
+        output.note(&format!("note: {line}"));
+    }
     if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));
     }

@@ -11,13 +11,14 @@ use super::run as run_command;
 use crate::args::SolveArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::path;
+use crate::{path, settings};
 use artifacts::{Artifacts, Outcome};
 use holon_api::RunRequest;
 use holon_client::Answer;
 use holon_client::view::Run;
+use holon_config::Flags;
 use holon_daemon::checkout::{GitHubCheckout, github_checkout};
-use request::SolveRequest;
+use request::{Place, SolveRequest};
 use std::path::{Path, PathBuf};
 use target::Target;
 
@@ -35,7 +36,8 @@ pub(super) fn run(
     if let Some(dir) = &args.input {
         artifacts::write_input(dir, &solve)?;
     }
-    let run = run_request(args, &solve, around)?;
+    let own_home = agent_home(home.clone(), &args.agent)?;
+    let run = run_request(args, &solve, around, own_home)?;
     let ended = perform(home, run, &args.template, output);
     let outcome = match &ended {
         Ok(response) => Outcome::Ended(response),
@@ -70,6 +72,7 @@ fn run_request(
     args: &SolveArgs,
     solve: &SolveRequest,
     around: Option<GitHubCheckout>,
+    own_home: String,
 ) -> Result<RunRequest, Failure> {
     let absolute = |flag: &str, dir: &Option<PathBuf>| {
         let dir = dir.as_deref();
@@ -82,6 +85,13 @@ fn run_request(
             .map(|around| path::absolute("--workspace", &around.root))
             .transpose()?,
     };
+    let cwd = absolute("--cwd", &args.cwd)?;
+    let place = match (&workspace_root, &cwd) {
+        (None, None) => Place::AgentHome,
+        (Some(_), _) | (None, Some(_)) => Place::Checkout,
+    };
+    // Without a checkout the agent works in its home. It may have worked in the checkout of another repository before.
+    let workspace_root = workspace_root.or_else(|| cwd.is_none().then_some(own_home));
     let model = args.model.as_deref();
     Ok(RunRequest {
         agent_id: Some(run_command::parse_agent_id(&args.agent)?),
@@ -93,9 +103,21 @@ fn run_request(
         max_turns: args.max_turns,
         no_wait_for_tasks: false,
         workspace_root,
-        cwd: absolute("--cwd", &args.cwd)?,
-        text: solve.prompt(),
+        cwd,
+        text: solve.prompt(place),
     })
+}
+
+/// Returns the path of the agent's home, which need not exist yet.
+fn agent_home(home: Option<PathBuf>, agent: &str) -> Result<String, Failure> {
+    let flags = Flags {
+        home,
+        ..Flags::default()
+    };
+    let (settings, _) = settings::load_client(&flags)?;
+    let agent = run_command::parse_agent_id(agent)?;
+    let dir = settings.home.value.join("agents").join(agent.as_str());
+    path::absolute("--home", &dir)
 }
 
 /// Finds the clone around the workspace, or around the current directory. One that cannot be read counts as none unless

@@ -315,3 +315,22 @@ fn a_token_others_may_have_read_keeps_the_host_down() {
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_output!(records(&world, &[&["serve", "--port", "0"]]));
 }
+
+#[test]
+fn the_home_of_another_agent_is_no_workspace_of_a_new_agent_or_a_run() {
+    let world = world();
+    let model = doer(&world, "true");
+    let _served = world.serve(&["--model", &model]);
+    assert_eq!(world.run(&["agent", "create", "one"]).code, Some(0));
+    let home = "holon/agents/main";
+    std::fs::create_dir_all(world.path().join(home)).unwrap();
+    for args in [
+        &["agent", "create", "two", "--workspace-root", home][..],
+        &["run", "hi", "--agent", "one", "--workspace-root", home],
+    ] {
+        let refused = world.run(args);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        let words = "reaches homes of other agents";
+        assert!(refused.stderr.contains(words), "{refused:?}");
+    }
+}

@@ -143,6 +143,14 @@ fn a_bare_number_is_of_the_clone_around_the_current_directory() {
         Path::new(place.trim()).canonicalize().unwrap(),
         clone.canonicalize().unwrap()
     );
+
+    // The next target is of another repository, so the agent does not stay in this clone.
+    fs::remove_file(clone.join("place")).unwrap();
+    let other = solve(&world, &["acme/other#8", "--output", "out"], &[]);
+    assert_eq!(other.code, Some(0), "{other:?}");
+    assert!(!clone.join("place").exists(), "it works in the last clone");
+    let home = world.home().join("agents/github-solve");
+    assert!(home.join("place").exists());
 }
 
 #[test]

@@ -5,8 +5,9 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::assess::{AssessmentInput, assess};
-use holon_core::{Input, Rejection, Reply};
-use holon_domain::agent::Lifecycle;
+use holon_core::{Input, Rejection, Reply, summary};
+use holon_domain::AgentId;
+use holon_domain::agent::{AgentKind, Lifecycle};
 use holon_domain::brief::BriefKind;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
@@ -240,4 +241,49 @@ fn the_same_workspace_again_is_no_news() {
         .iter()
         .filter(|event| matches!(event, Event::WorkspaceUsed(_)));
     assert_eq!(used.count(), 1);
+}
+
+#[test]
+fn a_configured_workspace_is_attached_with_its_event_and_within_the_limit() {
+    let mut world = states::idle();
+    let configure = |name: &str| Input::Configure {
+        workspace: Some(make::workspace(name)),
+        model: None,
+    };
+    let from = world.events.len();
+    assert_eq!(world.send(configure("other")).reply, Ok(Reply::Done));
+    let attached = |event: &&Event| matches!(event, Event::WorkspaceAttached(_));
+    assert_eq!(world.events.iter().skip(from).filter(attached).count(), 1);
+
+    let mut number = 0;
+    while world.agent.attached_workspaces().has_room() {
+        number += 1;
+        let sent = world.send(configure(&format!("more-{number}")));
+        assert_eq!(sent.reply, Ok(Reply::Done), "{number}");
+    }
+    let before = world.agent.workspace.clone();
+    let refused = world.send(configure("too-many"));
+    assert_eq!(refused.reply, Err(Rejection::TooManyWorkspaces));
+    assert_eq!(world.agent.workspace, before);
+    let known = world.send(configure("other"));
+    assert_eq!(known.reply, Ok(Reply::Done), "it is attached already");
+}
+
+#[test]
+fn the_default_agent_is_the_one_that_the_settings_name_now() {
+    let mut world = states::idle();
+    let own = world.agent.identity.agent_id.clone();
+    let is_default = |world: &World| {
+        let entry = summary::list_entry(&world.agent, &world.queue(), &world.host);
+        entry.identity.is_default_agent
+    };
+    assert!(!is_default(&world), "it was made as a named agent");
+    world.host.default_agent = Some(own.clone());
+    assert!(is_default(&world));
+    let kind = world.host.kind_of(&own, AgentKind::Named);
+    assert_eq!(kind, AgentKind::Default);
+    let former = AgentId::parse("former").expect("an id");
+    let kind = world.host.kind_of(&former, AgentKind::Default);
+    assert_eq!(kind, AgentKind::Named);
+    assert_eq!(world.host.kind_of(&own, AgentKind::Child), AgentKind::Child);
 }

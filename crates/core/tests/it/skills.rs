@@ -4,7 +4,9 @@ use crate::states;
 use holon_core::input::SkillCommand;
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::event::Event;
-use holon_domain::guidance::{FetchedFrom, SkillInstallation, SkillSourceKind};
+use holon_domain::guidance::{
+    ActivationState, ActiveSkill, FetchedFrom, SkillInstallation, SkillScope, SkillSourceKind,
+};
 
 fn installed() -> Input {
     Input::Skill(Box::new(SkillCommand::Installed(SkillInstallation {
@@ -59,4 +61,26 @@ fn an_agent_that_is_being_removed_takes_no_change() {
         matches!(refused, Err(Rejection::Deleting { .. })),
         "{refused:?}"
     );
+}
+
+#[test]
+fn an_uninstalled_skill_is_not_active_any_more() {
+    let mut world = states::idle();
+    let active = |scope, name: &str| ActiveSkill {
+        skill_id: format!("{name}-id"),
+        name: name.to_owned(),
+        scope,
+        entrypoint_path: format!("/{name}/SKILL.md"),
+        activation_state: ActivationState::SessionActive,
+        activated_at: world.now,
+        turn_index: 1,
+    };
+    let (own, other) = (
+        active(SkillScope::Agent, "pdf"),
+        active(SkillScope::Agent, "csv"),
+    );
+    let of_user = active(SkillScope::User, "pdf");
+    world.agent.active_skills = vec![own, other.clone(), of_user.clone()];
+    assert_eq!(world.send(uninstalled()).reply, Ok(Reply::Done));
+    assert_eq!(world.agent.active_skills, [other, of_user]);
 }

@@ -117,6 +117,7 @@ fn pack(spool: &Path, order: PackOrder, secrets: &Secrets) -> Result<PackedArchi
         },
         record: packed.record,
         files: packed.files,
+        linked_skills: packed.linked_skills,
         left_out,
     };
     match body {

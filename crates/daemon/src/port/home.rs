@@ -209,14 +209,24 @@ impl HomeHost for Homes {
     ) -> Result<WorkspaceEntry, String> {
         let (choice, home) = (choice.clone(), agent_home.to_owned());
         let (attachments, reserved) = (self.attachments.clone(), self.reserved.clone());
+        let agents_dir = self.agents_dir.clone();
         let chosen = tokio::task::spawn_blocking(move || {
             let (root, cwd) = (choice.workspace_root.as_deref(), choice.cwd.as_deref());
-            let chosen = holon_workspace::choose(root, cwd, Path::new(&home), &reserved)?;
-            attachments.remember(&home, &chosen);
-            Ok::<_, holon_workspace::Error>(chosen)
+            let home = Path::new(&home);
+            let chosen = holon_workspace::choose(root, cwd, home, &reserved)
+                .map_err(|error| error.to_string())?;
+            // The caller refuses the host's own directories by itself, but not for an agent that works there already.
+            let is_reserved = reserved.find_overlap(&chosen).is_some();
+            if !chosen.is_agent_home() && !is_reserved {
+                for root in [&chosen.execution_root, &chosen.workspace_anchor] {
+                    holon_workspace::check_homes(&agents_dir, home, Path::new(root))?;
+                }
+            }
+            attachments.remember(&home.to_string_lossy(), &chosen);
+            Ok::<_, String>(chosen)
         });
         match chosen.await {
-            Ok(chosen) => chosen.map_err(|error| error.to_string()),
+            Ok(chosen) => chosen,
             Err(stopped) => Err(format!("the workspace could not be looked at: {stopped}")),
         }
     }

@@ -24,6 +24,10 @@ pub struct ArchiveManifest {
     pub record: EntryDigest,
     /// Files of the home in the order of the entries.
     pub files: Vec<ArchivedFile>,
+    /// Skills of the home that are links. Their content is not in the archive; a reader links them again if a skill is
+    /// at the target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linked_skills: Vec<LinkedSkill>,
     /// Everything that the agent has and the archive has not, each with its reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
@@ -81,6 +85,14 @@ pub struct ArchivedFile {
     /// True if a secret in the file was replaced.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub redacted: bool,
+}
+
+/// A skill of the home that is a link to a directory of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkedSkill {
+    pub name: String,
+    /// Absolute path of the directory.
+    pub target: String,
 }
 
 /// Something that is not in the archive.

@@ -10,7 +10,6 @@ use super::ControlHandle;
 use crate::archive::{ArchiveFault, ArchiveMode, PackOrder, PackedArchive, ReadArchive};
 use crate::error::Error;
 use holon_core::import::{ImportedAgent, check_record};
-use holon_domain::AgentId;
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::archive::{
     ArchiveManifest, ArchivedAgent, ArchivedFile, ImportOrigin, ImportReport, ImportedFile,
@@ -20,6 +19,7 @@ use holon_domain::workspace::{
     AttachedWorkspace, UseMode, UseWorkspace, WorkspaceErrorKind, WorkspaceOrder,
     WorkspaceSelector, WorkspaceSet,
 };
+use holon_domain::{AgentId, WorkspaceId};
 use std::fs::File;
 
 impl ControlHandle {
@@ -256,7 +256,7 @@ impl ControlHandle {
                     WorkspaceImport::Attached
                 }
                 Err(failure) if is_missing(failure.kind, &path) => {
-                    attached.push(workspace.clone());
+                    attached.push(unseen_workspace(&path));
                     WorkspaceImport::Missing
                 }
                 Err(_) => WorkspaceImport::Refused,
@@ -276,10 +276,19 @@ impl ControlHandle {
         let mut in_workspace =
             in_workspace.filter(|known| worked_in.starts_with(&known.workspace_anchor));
         if in_workspace.next().is_some() {
+            let quoted = quote_word(worked_in);
             notes.push(format!(
-                "its source worked in {worked_in}; go there with: holon workspace use {worked_in} --agent {agent_id}"
+                "its source worked in {quoted}; go there with: holon workspace use {quoted} --agent {agent_id}"
             ));
         }
+        notes.extend(archive.manifest.linked_skills.iter().map(|link| {
+            let target = quote_word(&link.target);
+            format!(
+                "its skill {} is a link to {target}, which is made again if that skill is on this machine; otherwise \
+                 install it with: holon skills install DIRECTORY --agent {agent_id}",
+                quote_word(&link.name)
+            )
+        }));
         let now = self.shell.ports.clock.now();
         let passed = archive.record.timers.iter();
         let passed = passed.filter(|timer| timer.next_fire_at <= now).count();
@@ -297,6 +306,26 @@ impl ControlHandle {
             ));
         }
         notes
+    }
+}
+
+/// Returns the workspace of a path where nothing is yet. The archive's own id and repository are claims of its author
+/// that would stand in the host's registry, so the id follows from the path and no repository is named.
+fn unseen_workspace(path: &str) -> AttachedWorkspace {
+    AttachedWorkspace {
+        workspace_id: WorkspaceId::of_anchor(path),
+        workspace_anchor: path.to_owned(),
+        repository: None,
+    }
+}
+
+/// Quotes a word of a command line for a shell.
+fn quote_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
@@ -319,5 +348,25 @@ fn refused(fault: ArchiveFault) -> Error {
     match fault {
         ArchiveFault::Refused(message) => Error::Archive { message },
         ArchiveFault::DiskFull => Error::DiskFull,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_that_was_not_seen_has_the_id_of_its_path_and_no_repository() {
+        let unseen = unseen_workspace("/srv/project");
+        assert_eq!(unseen.workspace_id.as_str(), "ws-4f3f91f6b0b47e3bebd4");
+        assert_eq!(unseen.workspace_anchor, "/srv/project");
+        assert_eq!(unseen.repository, None);
+    }
+
+    #[test]
+    fn a_path_in_a_hint_is_one_word_of_a_shell() {
+        assert_eq!(quote_word("/srv/project-1"), "/srv/project-1");
+        assert_eq!(quote_word("/a b;rm -rf ~"), "'/a b;rm -rf ~'");
+        assert_eq!(quote_word("/it's"), "'/it'\\''s'");
     }
 }

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::model_request::{kept_frame, prompt_budget, tasks_running_at, to_history_item};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
-use holon_domain::guidance::{Guidance, GuidanceRoots};
+use holon_domain::guidance::Guidance;
 use holon_domain::model::ModelRef;
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome};
 use holon_domain::prompt_view::{PromptBlockView, PromptView, RoundCacheUse, ShownPrompt};
@@ -48,7 +48,7 @@ impl ReadHandle {
             Ok((agent, rounds, asked))
         });
         let (agent, rounds, asked) = read.await?;
-        let roots = GuidanceRoots::of(&agent, &agent.workspace);
+        let roots = self.guidance_roots(&agent);
         let guidance = self.guidance.read(roots).await;
         Ok(PromptView {
             agent_id: agent_id.clone(),

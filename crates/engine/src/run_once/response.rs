@@ -272,5 +272,6 @@ fn response(
         exec_command_items: tally.commands,
         batched_exec_command_items: tally.batched,
         provider_attempt_timeline: tally.timeline,
+        notes: Vec::new(),
     }
 }

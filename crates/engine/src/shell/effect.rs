@@ -57,7 +57,9 @@ impl Shell {
         let agent = self.read_agent(agent_id).await?;
         let home = &agent.agent_home;
         let result = self.ports.home.prepare(agent_id, home).await;
-        if result.is_ok() && agent.identity.kind == AgentKind::Default {
+        let facts = self.kernel.conditions().now();
+        let kind = facts.kind_of(agent_id, agent.identity.kind);
+        if result.is_ok() && kind == AgentKind::Default {
             self.seed_home(agent_id, home).await;
         }
         Some(Input::HomePrepared { stamp, result })

@@ -99,7 +99,10 @@ impl Shell {
         if rows.frame.is_some() {
             return Guidance::default();
         }
-        let roots = GuidanceRoots::of(&rows.agent, &rows.turn.workspace);
+        let identity = &rows.agent.identity;
+        let facts = self.kernel.conditions().now();
+        let kind = facts.kind_of(&identity.agent_id, identity.kind);
+        let roots = GuidanceRoots::of(&rows.agent, &rows.turn.workspace).with_kind(kind);
         self.ports.guidance.read(roots).await
     }
 

@@ -12,6 +12,7 @@ use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId};
 use std::sync::PoisonError;
 use tokio_util::sync::CancellationToken;
@@ -66,9 +67,26 @@ impl Shell {
                 let order = run.workspace_order(request.clone());
                 let selected = self.ports.workspace.select(order).await;
                 holon_fault::hit("workspace.selected");
-                Some(ToolRunOutcome::of_workspace(selected))
+                let guidance = match &selected {
+                    Ok(selected) => self.guidance_of(run, &selected.entry).await,
+                    Err(_) => None,
+                };
+                Some(ToolRunOutcome::of_workspace(selected).with_guidance(guidance))
             }
         }
+    }
+
+    /// Reads the guidance of a workspace that a call enters, as text for its result. The frame of the turn was built
+    /// with that of the workspace in which the turn began. `None` if the anchor stays the same.
+    async fn guidance_of(&self, run: &ToolRun, entry: &WorkspaceEntry) -> Option<String> {
+        let roots = run.guidance_roots.in_workspace(entry);
+        let left = run.guidance_roots.workspace_anchor.as_ref();
+        if roots.workspace_anchor.as_ref() == left {
+            return None;
+        }
+        let left_workspace = left.is_some();
+        let guidance = self.ports.guidance.read(roots).await;
+        holon_prompt::entered_guidance(&guidance, left_workspace)
     }
 
     /// Notes the skills that successful commands of a call referred to.
@@ -140,7 +158,8 @@ impl Shell {
             let read = self.store.round_in_hand(agent_id);
             let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(found) => {
-                    return Ok(found.and_then(|(agent, round)| ToolRun::in_hand(agent, round)));
+                    let run = found.and_then(|(agent, round)| ToolRun::in_hand(agent, round));
+                    return Ok(run.map(|run| self.with_kind(run)));
                 }
                 Err(error @ Error::AgentAside { .. }) => return Err(error),
                 Err(error) => error,
@@ -151,6 +170,13 @@ impl Shell {
             tracing::warn!(%agent_id, %error, "the call of an agent could not be read yet");
             self.pause(AFTER_A_FAULT_MS).await;
         }
+    }
+
+    /// Puts the kind that the agent has under the host's settings in place of the stored one.
+    fn with_kind(&self, mut run: ToolRun) -> ToolRun {
+        let facts = self.kernel.conditions().now();
+        run.guidance_roots.kind = facts.kind_of(&run.agent_id, run.guidance_roots.kind);
+        run
     }
 
     async fn forget(&self, agent_home: &str, call: &CallId, forget: CallCleanup) {

@@ -8,6 +8,7 @@ use holon_domain::guidance::{
     InstructionKind, InstructionScope, InstructionSource, Instructions, SkillCatalog, SkillEntry,
     SkillLoadReason, SkillScope,
 };
+use holon_domain::model::ConversationItem;
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
@@ -177,4 +178,81 @@ async fn a_skill_whose_files_were_changed_since_its_installation_is_told_and_not
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0].change, "its files were changed");
     assert_eq!(changed[0].skill_id, "agent:pdf");
+}
+
+/// Guidance of a project with an instruction file and a skill.
+fn project() -> Guidance {
+    let mut guidance = instructions("Mind the gap.");
+    guidance.instructions.files.push(InstructionFile {
+        source: InstructionSource {
+            scope: InstructionScope::Workspace,
+            kind: InstructionKind::AgentsMd,
+            path: "/p/AGENTS.md".to_owned(),
+        },
+        content: InstructionContent::Text("Run `make check`.".into()),
+    });
+    let path = "/p/.agents/skills/ship/SKILL.md".to_owned();
+    let skill = SkillEntry::new(SkillScope::Workspace, "ship", "Ships it.".to_owned(), path);
+    guidance.skills.discoverable_skills.push(skill);
+    guidance
+}
+
+/// The results of calls in a request, oldest first.
+fn results(asked: &holon_domain::model::ModelRequest) -> Vec<String> {
+    let items = asked.conversation.iter();
+    let results = items.filter_map(|item| match item {
+        ConversationItem::ToolResult { content, .. } => Some(content.clone()),
+        _ => None,
+    });
+    results.collect()
+}
+
+#[tokio::test]
+async fn a_turn_that_enters_a_project_is_shown_its_guidance_below_the_result_and_after_a_restart() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "work in /p").await;
+    let first = house.model.next().await;
+    let frame = first.request.frame.system_prompt.clone();
+    house.guidance.set(project());
+    let enter = |arguments| calls(&[("UseWorkspace", arguments)]);
+    first.answer(enter(json!({ "path": "/p", "mode": "isolated" })));
+    let second = house.model.next().await;
+    assert_eq!(second.request.frame.system_prompt, frame, "it is cached");
+    let [shown]: [String; 1] = results(&second.request).try_into().expect("one result");
+    let (result, guidance) = shown.split_once("\n\n").expect("a text below");
+    assert!(result.starts_with('{') && result.ends_with('}'), "{result}");
+    assert!(!result.contains("make check"), "{result}");
+    for part in [
+        "Run `make check`.",
+        "source: /p/AGENTS.md",
+        "workspace:ship",
+    ] {
+        assert!(guidance.contains(part), "{part}: {guidance}");
+    }
+    assert!(!guidance.contains("Mind the gap."), "{guidance}");
+    let reads = house.guidance.reads();
+    let anchor = reads
+        .last()
+        .and_then(|roots| roots.workspace_anchor.clone());
+    assert_eq!(anchor.as_deref(), Some("/p"));
+
+    // The same anchor in another mode brings nothing new.
+    second.answer(enter(json!({ "workspace_id": "ws--p" })));
+    let third = house.model.next().await;
+    let again = results(&third.request);
+    assert_eq!(again[0], shown);
+    assert!(!again[1].contains("make check"), "{}", again[1]);
+    drop(third);
+
+    let house = house.after_crash();
+    let host = house.start().await;
+    let repeated = house.model.next().await;
+    assert_eq!(results(&repeated.request), again);
+    repeated.answer(enter(json!({ "workspace_id": "agent_home" })));
+    let home = house.model.next().await;
+    let left = results(&home.request).pop().expect("a result");
+    assert!(left.contains("do not count here"), "{left}");
+    home.answer(says("done"));
+    briefs(&host, "main", 1).await;
 }

@@ -7,7 +7,7 @@ use holon_domain::limits;
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::run::{RunOnceResponse, RunStatus};
-use holon_engine::request::RunRequest;
+use holon_engine::request::{HomeChoice, RunRequest};
 use holon_engine::{Conduct, Error, Host, Scope};
 use holon_testkit::ports::{calls, failure, says, says_and_calls};
 use serde_json::json;
@@ -108,6 +108,30 @@ async fn a_named_agent_is_made_when_asked_for_and_stays() {
     assert_eq!(response.agent_id, agent("helper"));
     assert_eq!(briefs(&host, "helper", 1).await[0].text, "hi");
     assert_eq!(house.homes.removed.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_run_that_may_create_its_agent_uses_an_existing_one_and_notes_the_template() {
+    let house = House::new();
+    let host = house.start().await;
+    let template = HomeChoice {
+        template: Some("holon-developer".to_owned()),
+        seed: None,
+    };
+    let named = |create_agent, home| RunRequest {
+        agent_id: Some(agent("helper")),
+        create_agent,
+        home,
+        ..request("hello")
+    };
+    for (home, notes) in [(HomeChoice::default(), 0), (template.clone(), 1)] {
+        let answer = async { house.model.next().await.answer(says("hi")) };
+        let ran = run(&host, named(true, home), answer).await;
+        let response = ran.expect("a response");
+        assert_eq!(response.notes.len(), notes, "{:?}", response.notes);
+    }
+    let refused = run(&host, named(false, template), async {}).await;
+    assert!(matches!(refused, Err(Error::AgentConflict { .. })));
 }
 
 #[tokio::test]

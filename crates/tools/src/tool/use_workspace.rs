@@ -6,7 +6,9 @@ use crate::schema;
 use holon_domain::WorkspaceId;
 use holon_domain::intent::{HostAction, Intent};
 use holon_domain::limits::MESSAGE_LINK_BYTES;
-use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use holon_domain::tool::{
+    ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolOutcome, ToolSpec,
+};
 use holon_domain::workspace::{
     AGENT_HOME, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceErrorKind, WorkspaceFailure,
     WorkspaceSelector,
@@ -141,6 +143,29 @@ pub fn entered(selected: &SelectedWorkspace) -> ToolEnvelope {
     ToolEnvelope::success(NAME, summary, result)
 }
 
+/// Member of a result that holds the guidance of the workspace as text.
+const GUIDANCE: &str = "guidance";
+
+/// Adds the guidance of the workspace to the result of a call that entered it. The receipt shows it below the result.
+#[must_use]
+pub fn with_guidance(mut entered: ToolEnvelope, guidance: String) -> ToolEnvelope {
+    if let ToolOutcome::Success { result } = &mut entered.outcome
+        && let Some(fields) = result.as_object_mut()
+    {
+        fields.insert(GUIDANCE.to_owned(), Value::String(guidance));
+    }
+    entered
+}
+
+/// Separates the guidance from the rest of a result; `None` if there is none.
+pub(crate) fn split_guidance(result: &Value) -> Option<(Value, String)> {
+    let mut rest = result.as_object()?.clone();
+    match rest.remove(GUIDANCE) {
+        Some(Value::String(guidance)) => Some((Value::Object(rest), guidance)),
+        Some(_) | None => None,
+    }
+}
+
 /// Builds the result of a call whose workspace cannot be used.
 #[must_use]
 pub fn refused(failure: &WorkspaceFailure) -> ToolEnvelope {
@@ -157,7 +182,13 @@ pub fn refused(failure: &WorkspaceFailure) -> ToolEnvelope {
         | WorkspaceErrorKind::IsolationUnsupported
         | WorkspaceErrorKind::Git => ToolErrorKind::ToolExecutionFailed,
     };
-    let error = ToolError::new(kind, failure.message.clone())
-        .details(json!({ "tool_name": NAME, "reason": failure.kind }));
+    let mut details = json!({ "tool_name": NAME, "reason": failure.kind });
+    if failure.kind == WorkspaceErrorKind::AttachForbidden
+        && let Some(fields) = details.as_object_mut()
+    {
+        let family = json!(ToolFamily::AuthorityExpansion);
+        fields.insert("family".to_owned(), family);
+    }
+    let error = ToolError::new(kind, failure.message.clone()).details(details);
     ToolEnvelope::failure(NAME, error)
 }

@@ -9,9 +9,13 @@ use super::spool::write_entry;
 use super::{ArchiveError, ArchiveLimits, is_of_host};
 use crate::error::at;
 use crate::template::{PROVENANCE, UNCONFIRMED};
-use holon_domain::archive::{ArchivedFile, EntryDigest, HOME, LeftOut, RECORD, check_path, ustar};
+use holon_domain::archive::{
+    ArchivedFile, EntryDigest, HOME, LeftOut, LinkedSkill, RECORD, check_path, ustar,
+};
+use holon_domain::limits::SKILLS_PER_ROOT;
+use holon_domain::template::is_skill_name;
 use holon_domain::text::sha256_hex;
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat, readlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -19,6 +23,9 @@ use std::fs::File;
 use std::io::{Read as _, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+
+/// Beginning of the paths of an agent's own skills.
+const SKILLS: &str = "skills/";
 
 /// A request to pack a home.
 pub struct PackOrder<'a> {
@@ -43,6 +50,8 @@ impl std::fmt::Debug for PackOrder<'_> {
 pub struct PackedHome {
     pub record: EntryDigest,
     pub files: Vec<ArchivedFile>,
+    /// Skills that are links.
+    pub linked_skills: Vec<LinkedSkill>,
     pub left_out: Vec<LeftOut>,
     /// The record of the home's template. Absent without one.
     pub template: Option<Value>,
@@ -61,6 +70,7 @@ pub fn pack_home(order: &PackOrder<'_>, out: &mut dyn Write) -> Result<PackedHom
         packed: PackedHome {
             record: digest(&[]),
             files: Vec::new(),
+            linked_skills: Vec::new(),
             left_out: Vec::new(),
             template: None,
         },
@@ -136,7 +146,7 @@ impl Packing<'_> {
         let shown = self.order.home.join(path);
         let opened = match retry_on_intr(|| openat(dir, name, flags, Mode::empty())) {
             Ok(opened) => opened,
-            Err(Errno::LOOP) => return self.skip(path, "it is a symbolic link"),
+            Err(Errno::LOOP) => return self.link(dir, name, path),
             Err(Errno::NXIO) => return self.skip(path, "it is a pipe, a socket or a device"),
             // The agent removed it meanwhile.
             Err(Errno::NOENT) => return Ok(()),
@@ -151,6 +161,25 @@ impl Packing<'_> {
                 self.read(File::from(opened), path, executable)
             }
             _ => self.skip(path, "it is a pipe, a socket or a device"),
+        }
+    }
+
+    /// Notes the link of a skill. Any other link is left out.
+    fn link(&mut self, dir: &OwnedFd, name: &str, path: &str) -> Result<(), ArchiveError> {
+        let skill = path.strip_prefix(SKILLS).filter(|name| is_skill_name(name));
+        let target = retry_on_intr(|| readlinkat(dir, name, Vec::new())).ok();
+        let target = target.and_then(|target| target.into_string().ok());
+        let target = target.filter(|target| target.starts_with('/'));
+        let has_room = self.packed.linked_skills.len() < SKILLS_PER_ROOT;
+        match (skill, target) {
+            (Some(name), Some(target)) if has_room && !self.redact(target.clone()).1 => {
+                self.packed.linked_skills.push(LinkedSkill {
+                    name: name.to_owned(),
+                    target,
+                });
+                Ok(())
+            }
+            (Some(_) | None, Some(_) | None) => self.skip(path, "it is a symbolic link"),
         }
     }
 

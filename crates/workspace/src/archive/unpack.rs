@@ -9,16 +9,18 @@ use super::spool::manifest_text;
 use super::{ArchiveError, ArchiveLimits, HOST_DIRECTORIES, is_of_host};
 use crate::error::{Error, at};
 use crate::home::{lock_home, make_dir, place_home, sync, write};
+use crate::skill::check_skill;
 use crate::template::{UNCONFIRMED, clear_home};
 use holon_domain::archive::{
-    ArchiveManifest, ArchiveRecord, ArchivedFile, EntryDigest, FORMAT, HOME, MANIFEST, RECORD,
-    check_path,
+    ArchiveManifest, ArchiveRecord, ArchivedFile, EntryDigest, FORMAT, HOME, LinkedSkill, MANIFEST,
+    RECORD, check_path,
 };
+use holon_domain::limits::SKILLS_PER_ROOT;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
 use std::path::Path;
 
 /// An archive that keeps every rule.
@@ -127,12 +129,33 @@ fn fill(new: &Path, archive: &mut CheckedArchive) -> Result<(), ArchiveError> {
         entries.check(&header, &known.digest, &mut file)?;
         file.sync_all().map_err(at("write", &target))?;
     }
+    link_skills(new, &archive.manifest, &mut directories)?;
     make_parents(new, UNCONFIRMED, &mut directories)?;
     write(&new.join(UNCONFIRMED), "")?;
     for directory in directories.iter().rev() {
         sync(&new.join(directory))?;
     }
     Ok(sync(new)?)
+}
+
+/// Links the skills of the manifest that are on this machine too. The others are left out; the import's notes name them.
+fn link_skills(
+    new: &Path,
+    manifest: &ArchiveManifest,
+    directories: &mut BTreeSet<String>,
+) -> Result<(), Error> {
+    for LinkedSkill { name, target } in manifest.linked_skills.iter().take(SKILLS_PER_ROOT) {
+        let target = Path::new(target);
+        let is_there = check_skill(target).is_ok_and(|found| found == *name);
+        let path = format!("skills/{name}");
+        let place = new.join(&path);
+        if !is_there || place.symlink_metadata().is_ok() {
+            continue;
+        }
+        make_parents(new, &path, directories)?;
+        symlink(target, &place).map_err(at("create", &place))?;
+    }
+    Ok(())
 }
 
 /// Creates the directories above a file and notes them.

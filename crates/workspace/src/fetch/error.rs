@@ -66,6 +66,7 @@ impl FetchError {
                 Self::OutOfBounds { repository, source }
             }
             other @ (GitError::NotStarted(_)
+            | GitError::OtherOwner { .. }
             | GitError::InvalidName { .. }
             | GitError::InUse { .. }
             | GitError::RefusedConfig { .. }

@@ -15,6 +15,8 @@ use std::time::Duration;
 /// Directories in which git is searched if the host names none.
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin:\
                            /run/current-system/sw/bin:/nix/var/nix/profiles/default/bin";
+/// Words of git about a repository that belongs to another user. Its own advice is a setting that is not read.
+const OTHER_OWNER: &str = "dubious ownership";
 /// Characters of git's own message that an error shows.
 const STDERR_CHARS: usize = 600;
 
@@ -221,6 +223,10 @@ impl Repository {
     fn succeeded(&self, args: &[&str], output: GitOutput) -> Result<Vec<u8>, GitError> {
         if output.success {
             return Ok(output.stdout);
+        }
+        if output.stderr.contains(OTHER_OWNER) {
+            let dir = self.root.clone();
+            return Err(GitError::OtherOwner { dir });
         }
         Err(GitError::Failed {
             command: args.first().copied().unwrap_or_default().to_owned(),

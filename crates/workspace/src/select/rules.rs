@@ -77,23 +77,25 @@ impl WorkspaceSelection {
 
     /// Refuses the homes of other agents, and directories around them.
     fn check_homes(&self, order: &WorkspaceOrder, root: &Path) -> Selected<()> {
-        let homes = self
-            .agents_dir
-            .canonicalize()
-            .unwrap_or_else(|_| self.agents_dir.clone());
-        let own = Path::new(&order.agent_home)
-            .file_name()
-            .map(|name| homes.join(name));
-        let is_own = own.is_some_and(|own| root.starts_with(own));
-        if homes.starts_with(root) || (root.starts_with(&homes) && !is_own) {
-            return Err(WorkspaceFailure::new(
-                WorkspaceErrorKind::Reserved,
-                format!(
-                    "{} reaches homes of other agents; name another directory",
-                    root.display()
-                ),
-            ));
-        }
-        Ok(())
+        check_homes(&self.agents_dir, Path::new(&order.agent_home), root)
+            .map_err(|message| WorkspaceFailure::new(WorkspaceErrorKind::Reserved, message))
     }
+}
+
+/// Refuses a directory that is the home of another agent, lies in one, or holds the homes. `root` is canonical.
+///
+/// # Errors
+/// The reason in words.
+pub fn check_homes(agents_dir: &Path, agent_home: &Path, root: &Path) -> Result<(), String> {
+    let homes = agents_dir.canonicalize();
+    let homes = homes.unwrap_or_else(|_| agents_dir.to_owned());
+    let own = agent_home.file_name().map(|name| homes.join(name));
+    let is_own = own.is_some_and(|own| root.starts_with(own));
+    if homes.starts_with(root) || (root.starts_with(&homes) && !is_own) {
+        return Err(format!(
+            "{} reaches homes of other agents; name another directory",
+            root.display()
+        ));
+    }
+    Ok(())
 }

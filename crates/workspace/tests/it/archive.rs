@@ -4,7 +4,7 @@ use holon_domain::agent::{AgentKind, ProfilePreset};
 use holon_domain::archive::ustar::{self, EntryHeader};
 use holon_domain::archive::{
     ArchiveCounts, ArchiveManifest, ArchiveRecord, ArchivedAgent, ArchivedFile, EntryDigest,
-    FORMAT, HOME, LeftOut, MANIFEST, RECORD,
+    FORMAT, HOME, LeftOut, LinkedSkill, MANIFEST, RECORD,
 };
 use holon_domain::text::sha256_hex;
 use holon_domain::{AgentId, Timestamp};
@@ -65,6 +65,7 @@ fn manifest(packed: &PackedHome) -> ArchiveManifest {
         counts: ArchiveCounts::default(),
         record: packed.record.clone(),
         files: packed.files.clone(),
+        linked_skills: packed.linked_skills.clone(),
         left_out: packed.left_out.clone(),
     }
 }
@@ -296,6 +297,7 @@ fn valid() -> (ArchiveManifest, Vec<(EntryHeader, Vec<u8>)>) {
             executable: false,
             redacted: false,
         }],
+        linked_skills: Vec::new(),
         left_out: vec![LeftOut::new("x", "y")],
         template: None,
     };
@@ -590,4 +592,57 @@ fn a_home_in_use_is_not_replaced_and_a_leftover_is() {
             .symlink_metadata()
             .is_err()
     );
+}
+
+#[test]
+fn a_linked_skill_is_linked_again_where_its_target_is_a_skill() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path().canonicalize().unwrap();
+    let (home, copy) = (base.join("home"), base.join("copy"));
+    let text = "---\nname: deploy\ndescription: Deploys.\n---\n";
+    put(&base, "source/deploy/SKILL.md", text);
+    put(&base, "source/plain/README.md", "no skill");
+    put(&home, "skills/own/SKILL.md", "x");
+    let links = [
+        ("deploy", base.join("source/deploy")),
+        ("plain", base.join("source/plain")),
+        ("other-name", base.join("source/deploy")),
+        ("gone", base.join("source/gone")),
+    ];
+    for (name, target) in &links {
+        symlink(target, home.join("skills").join(name)).unwrap();
+    }
+    symlink("../../etc", home.join("skills/relative")).unwrap();
+    symlink(&base, home.join("elsewhere")).unwrap();
+
+    let (packed, body) = pack(&home, ArchiveLimits::default()).unwrap();
+    let names: Vec<&str> = packed
+        .linked_skills
+        .iter()
+        .map(|link| link.name.as_str())
+        .collect();
+    assert_eq!(names, ["deploy", "gone", "other-name", "plain"]);
+    let left: Vec<&str> = packed
+        .left_out
+        .iter()
+        .map(|left| left.what.as_str())
+        .collect();
+    assert_eq!(left, ["elsewhere", "skills/relative"]);
+
+    let mut manifest = manifest(&packed);
+    // A name of a hostile archive does not lead out of the home.
+    manifest.linked_skills.push(LinkedSkill {
+        name: "../deploy".to_owned(),
+        target: base.join("source/deploy").display().to_string(),
+    });
+    let file = sealed(&base, &manifest, &body);
+    let mut archive = check_archive(file, ArchiveLimits::default()).unwrap();
+    place_archive(&copy, &mut archive).unwrap();
+    let target = fs::read_link(copy.join("skills/deploy")).unwrap();
+    assert_eq!(target, base.join("source/deploy"));
+    for name in ["plain", "other-name", "gone", "relative"] {
+        let place = copy.join("skills").join(name);
+        assert!(place.symlink_metadata().is_err(), "{name}");
+    }
+    assert!(copy.join("deploy").symlink_metadata().is_err());
 }

@@ -29,6 +29,14 @@ pub(super) struct SolveRequest {
     output_dir: String,
 }
 
+/// Where the agent begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    AgentHome,
+    /// A directory of the operator, which may hold changes of his.
+    Checkout,
+}
+
 impl SolveRequest {
     pub(super) fn new(args: &SolveArgs, target: Target, output: &Path) -> Result<Self, Failure> {
         let input = args.input.as_deref();
@@ -48,7 +56,7 @@ impl SolveRequest {
     }
 
     /// Words the request for the agent.
-    pub(super) fn prompt(&self) -> String {
+    pub(super) fn prompt(&self, place: Place) -> String {
         let Self {
             target_ref, base, ..
         } = self;
@@ -57,6 +65,14 @@ impl SolveRequest {
             format!("Goal: {}", self.goal()),
             format!("A change is made against the branch `{base}`, on a branch of its own."),
         ];
+        match place {
+            Place::AgentHome => {}
+            Place::Checkout => lines.push(
+                "You begin in your operator's own checkout. If it is a git repository, call UseWorkspace on its \
+                 workspace_id with mode isolated before you change anything, and leave the checkout as it is."
+                    .to_owned(),
+            ),
+        }
         if let Some(role) = &self.role {
             lines.push(format!("Your role in this work: {role}"));
         }

@@ -546,5 +546,6 @@ fn a_repository_of_another_user_is_not_isolated() {
         .select(&world.by_path(&world.repo(), UseMode::Isolated));
     let message = selected.unwrap_err().message;
     assert!(message.contains("dubious ownership"), "{message}");
+    assert!(message.contains("direct mode"), "{message}");
     fs::set_permissions(world.repo(), fs::Permissions::from_mode(0o755)).unwrap();
 }
