@@ -412,7 +412,7 @@ pub const CONFIG_FILE_BYTES: u64 = 1 << 20;
 pub const ATTACHED_WORKSPACES: usize = 64;
 /// Milliseconds that one git command of the runtime may take to look at a repository. At the limit its process group is
 /// killed and the request fails.
-pub const GIT_READ_MS: u64 = 30_000;
+pub const GIT_READ_MS: u64 = 20_000;
 /// Milliseconds that git may take to make or remove a worktree. At the limit its process group is killed; the next
 /// attempt goes on from the record of the worktree.
 pub const GIT_WRITE_MS: u64 = 300_000;

@@ -41,9 +41,6 @@ pub struct ControlHandle {
     creating: Arc<Mutex<()>>,
     /// Key of the request that this handle serves. Absent if the caller gave none.
     request: Option<Arc<RequestKey>>,
-    /// Held from the look at a workspace that an operator names to the commit that makes it active, and during a
-    /// clean-up of worktrees.
-    entering: Arc<Mutex<()>>,
 }
 
 impl ControlHandle {
@@ -60,7 +57,6 @@ impl ControlHandle {
             default_agent,
             creating: Arc::default(),
             request: None,
-            entering: Arc::default(),
         }
     }
 

@@ -293,9 +293,30 @@ pub trait WorktreeUsers: Send + Sync + std::fmt::Debug {
     async fn list(&self) -> Result<Vec<WorktreeUser>, String>;
 }
 
+/// Right of an operator's request to make a workspace of one repository active. No clean-up removes worktrees of that
+/// repository while it is held.
+#[derive(Debug, Default)]
+pub struct EntryGuard {
+    _lock: Option<tokio::sync::OwnedMutexGuard<()>>,
+}
+
+impl EntryGuard {
+    /// Wraps the lock of the repository.
+    #[must_use]
+    pub const fn new(lock: tokio::sync::OwnedMutexGuard<()>) -> Self {
+        Self { _lock: Some(lock) }
+    }
+}
+
 /// Looks at directories that are to become workspaces, and keeps the worktrees that the runtime makes.
 #[async_trait]
 pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
+    /// Waits until no other request enters the repository of this order. The caller holds the guard from the look at the
+    /// workspace to the commit that makes it active. A host without worktrees has nothing to guard.
+    async fn enter(&self, _order: &WorkspaceOrder) -> EntryGuard {
+        EntryGuard::default()
+    }
+
     /// Looks at the workspace that an order names, and makes the worktree of an isolated one. Idempotent: the same order
     /// finds the worktree that it made before.
     async fn select(&self, order: WorkspaceOrder) -> Result<SelectedWorkspace, WorkspaceFailure>;
@@ -304,7 +325,7 @@ pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
     async fn attach(&self, order: WorkspaceOrder) -> Result<AttachedWorkspace, WorkspaceFailure>;
 
     /// Looks at every managed worktree, and unless it is a dry run removes those without work in them. `users` are
-    /// asked once no worktree can be made until the end.
+    /// asked for each repository once no worktree of it can be made or entered until the end.
     async fn clean(
         &self,
         users: &dyn WorktreeUsers,

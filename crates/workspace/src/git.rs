@@ -8,6 +8,8 @@ mod bounded;
 mod detection;
 mod names;
 mod overrides;
+mod parent_death;
+mod parts;
 mod pointer;
 mod remote;
 mod repository;
@@ -58,6 +60,9 @@ pub enum GitError {
     #[error("the record {} of a managed worktree cannot be read: {detail}; its worktree and its branch are kept as they \
              are; put the record back, or move the directory away by hand", path.display())]
     UnreadableRecord { path: PathBuf, detail: String },
+    #[error("another process still works on the worktree {}, perhaps a git that an ended host left behind; try again once \
+             it has ended", path.display())]
+    InUse { path: PathBuf },
     #[error("the repository {} has no commit yet; make a first commit, or use it in direct mode", path.display())]
     NoCommit { path: PathBuf },
     #[error("cannot {action} {}: {source}", path.display())]

@@ -76,6 +76,25 @@ impl WorkspaceSelection {
         workspace_of(&found)
     }
 
+    /// Returns the directory that identifies the repository or the directory of an order, or the text by which the order
+    /// names it if it cannot be used. Starts no process.
+    #[must_use]
+    pub fn anchor_of(&self, order: &WorkspaceOrder) -> String {
+        let (named, found) = match &order.request.selector {
+            WorkspaceSelector::WorkspaceId(id) => {
+                let attached = order.attached.find(id);
+                let anchor = attached.map(|attached| attached.workspace_anchor.clone());
+                (id.as_str().to_owned(), anchor)
+            }
+            WorkspaceSelector::Path(path) => {
+                let found = self.find_path(path).ok();
+                let anchor = found.map(|found| found.anchor.display().to_string());
+                (path.clone(), anchor)
+            }
+        };
+        found.unwrap_or(named)
+    }
+
     fn find_path(&self, path: &str) -> Selected<Detection> {
         let dir = canonical_dir("workspace", Path::new(path)).map_err(|error| invalid(&error))?;
         detect(&dir, &self.reserved).map_err(|error| git(&error))
@@ -157,10 +176,14 @@ impl WorkspaceSelection {
         let cwd = Some(root.join(below))
             .filter(|cwd| !is_root && cwd.is_dir())
             .unwrap_or_else(|| root.clone());
+        let cwd = cwd_in(order, &root, &cwd).inspect_err(|_| {
+            // No agent gets the worktree of a request that is refused. What cannot be removed stays for a clean-up.
+            drop(self.worktrees.clean(&made.record, &[], false));
+        })?;
         let entry = WorkspaceEntry {
             workspace_id: workspace.workspace_id,
             workspace_anchor: workspace.workspace_anchor,
-            cwd: cwd_in(order, &root, &cwd)?,
+            cwd,
             execution_root: made.record.path.clone(),
             projection_kind: ProjectionKind::GitWorktreeRoot,
             ownership: RootOwnership::SessionOwned,
@@ -305,6 +328,7 @@ fn git(error: &GitError) -> WorkspaceFailure {
         | GitError::Failed { .. }
         | GitError::OtherOwner { .. }
         | GitError::InvalidName { .. }
+        | GitError::InUse { .. }
         | GitError::Io { .. } => WorkspaceErrorKind::Git,
     };
     WorkspaceFailure::new(kind, error.to_string())

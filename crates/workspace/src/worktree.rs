@@ -5,11 +5,15 @@
 //! worktree without a record is not a managed one.
 
 mod abandoned;
+mod aside;
 mod create;
+mod lock;
 mod look;
 mod record;
+mod remnants;
 mod remove;
 mod status;
+mod unfinished;
 
 pub use create::{MadeWorktree, NewWorktree};
 
@@ -17,6 +21,10 @@ use crate::git::{Git, GitError};
 use holon_domain::limits::WORKTREES_LISTED;
 use holon_domain::workspace::{UnreadableRecord, WorktreeRecord};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest wait for a git that an ended host left at work on a worktree.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The records of a host's managed worktrees.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,13 +43,26 @@ pub struct ManagedWorktrees {
     /// Directory with one folder for each workspace.
     root: PathBuf,
     git: Git,
+    /// Longest wait for another process that works on the worktree to be made.
+    patience: Duration,
 }
 
 impl ManagedWorktrees {
     /// Returns the worktrees under `root`, which need not exist yet.
     #[must_use]
     pub const fn new(root: PathBuf, git: Git) -> Self {
-        Self { root, git }
+        Self {
+            root,
+            git,
+            patience: PATIENCE,
+        }
+    }
+
+    /// Waits at most this long for another process that works on a worktree.
+    #[must_use]
+    pub const fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Returns the directory with one folder for each workspace, canonical if it exists.

@@ -1,23 +1,35 @@
 //! The engine's port for workspaces and worktrees on this machine. Blocking work runs off the async threads.
 
+mod locks;
+
+use self::locks::RepositoryLocks;
 use super::attached::Attachments;
 use async_trait::async_trait;
 use holon_domain::workspace::{
-    AttachedWorkspace, SelectedWorkspace, UseMode, WorkspaceErrorKind, WorkspaceFailure,
-    WorkspaceOrder, WorktreeRecord, WorktreeReport, WorktreeUser, WorktreeView,
+    AttachedWorkspace, CleanVerdict, KeepReason, SelectedWorkspace, UseMode, WorkspaceErrorKind,
+    WorkspaceFailure, WorkspaceOrder, WorktreeRecord, WorktreeReport, WorktreeUser, WorktreeView,
 };
-use holon_engine::ports::{WorkspaceHost, WorktreeUsers};
+use holon_engine::ports::{EntryGuard, WorkspaceHost, WorktreeUsers};
 use holon_workspace::WorkspaceSelection;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedMutexGuard;
+
+/// Longest wait of a clean-up for a request that works on a repository. Its worktrees are kept then.
+const CLEAN_WAIT: Duration = Duration::from_secs(5);
 
 /// Selects workspaces, and makes and cleans worktrees.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspaces {
     selection: Arc<WorkspaceSelection>,
     attachments: Attachments,
-    /// Held while a worktree is made and while worktrees are cleaned up. The thread that works holds it, so that a
-    /// caller that goes away does not let the next one in.
-    changes: Arc<tokio::sync::Mutex<()>>,
+    /// Held while a worktree of a repository is made and while its worktrees are cleaned up. The thread that works holds
+    /// it, so that a caller that goes away does not let the next one in.
+    changes: RepositoryLocks,
+    /// Held from the look at a workspace that an operator names to the commit that makes it active, and while the
+    /// worktrees of its repository are cleaned up.
+    entries: RepositoryLocks,
 }
 
 impl Workspaces {
@@ -26,7 +38,8 @@ impl Workspaces {
         Self {
             selection: Arc::new(selection),
             attachments,
-            changes: Arc::default(),
+            changes: RepositoryLocks::default(),
+            entries: RepositoryLocks::default(),
         }
     }
 
@@ -38,6 +51,49 @@ impl Workspaces {
         let done = tokio::task::spawn_blocking(move || work(&selection)).await;
         done.map_err(|stopped| format!("the work on the workspace ended early: {stopped}"))
     }
+
+    /// Returns the directory by which the repository of an order is locked.
+    async fn repository_of(&self, order: &WorkspaceOrder) -> String {
+        let order = order.clone();
+        let found = self.off_thread(move |selection| selection.anchor_of(&order));
+        found.await.unwrap_or_default()
+    }
+
+    /// Cleans up the worktrees of one repository.
+    async fn clean_repository(
+        &self,
+        repository: &str,
+        records: Vec<WorktreeRecord>,
+        users: &dyn WorktreeUsers,
+    ) -> Result<Vec<WorktreeView>, String> {
+        let locks = async {
+            let entries = self.entries.of(repository).lock_owned().await;
+            (entries, self.changes.of(repository).lock_owned().await)
+        };
+        let Ok((entries, changes)) = tokio::time::timeout(CLEAN_WAIT, locks).await else {
+            return Ok(records.into_iter().map(busy).collect());
+        };
+        // No worktree is made from here on, so an agent that is about to enter one is in its turn now.
+        let users = users.list().await?;
+        self.off_thread(move |selection| {
+            let _locks: (OwnedMutexGuard<()>, OwnedMutexGuard<()>) = (entries, changes);
+            look_at(selection, records, &users, false)
+        })
+        .await
+    }
+}
+
+/// Keeps a worktree because a request works on its repository.
+fn busy(record: WorktreeRecord) -> WorktreeView {
+    let detail = format!(
+        "another request still works on its repository {}; try again once it has ended",
+        record.workspace_anchor
+    );
+    let reasons = vec![KeepReason::Unknown { detail }];
+    WorktreeView {
+        record,
+        verdict: CleanVerdict::Kept { reasons },
+    }
 }
 
 fn broken(message: String) -> WorkspaceFailure {
@@ -46,10 +102,18 @@ fn broken(message: String) -> WorkspaceFailure {
 
 #[async_trait]
 impl WorkspaceHost for Workspaces {
+    async fn enter(&self, order: &WorkspaceOrder) -> EntryGuard {
+        let repository = self.repository_of(order).await;
+        EntryGuard::new(self.entries.of(&repository).lock_owned().await)
+    }
+
     async fn select(&self, order: WorkspaceOrder) -> Result<SelectedWorkspace, WorkspaceFailure> {
-        // Only a worktree that is being made must not meet another one, or a clean-up.
+        // Only a worktree that is being made must not meet another one of its repository, or a clean-up.
         let changes = match order.request.mode {
-            UseMode::Isolated => Some(Arc::clone(&self.changes).lock_owned().await),
+            UseMode::Isolated => {
+                let repository = self.repository_of(&order).await;
+                Some(self.changes.of(&repository).lock_owned().await)
+            }
             UseMode::Direct => None,
         };
         let attachments = self.attachments.clone();
@@ -74,33 +138,51 @@ impl WorkspaceHost for Workspaces {
         users: &dyn WorktreeUsers,
         dry_run: bool,
     ) -> Result<WorktreeReport, String> {
-        let changes = Arc::clone(&self.changes).lock_owned().await;
-        // No worktree is made from here on, so an agent that is about to enter one is in its turn now.
-        let users = users.list().await?;
-        self.off_thread(move |selection| {
-            let _changes = changes;
-            clean_all(selection, &users, dry_run)
+        let listing = self
+            .off_thread(|selection| selection.worktrees.records())
+            .await?
+            .map_err(|error| error.to_string())?;
+        let mut worktrees = Vec::new();
+        if dry_run {
+            // A look changes nothing, so it waits for no one.
+            let (users, records) = (users.list().await?, listing.records);
+            worktrees = self
+                .off_thread(move |selection| look_at(selection, records, &users, true))
+                .await?;
+        } else {
+            for (repository, records) in by_repository(listing.records) {
+                worktrees.extend(self.clean_repository(&repository, records, users).await?);
+            }
+        }
+        worktrees.sort_by(|one, other| one.record.path.cmp(&other.record.path));
+        Ok(WorktreeReport {
+            worktrees,
+            unreadable: listing.unreadable,
+            left_out: listing.left_out,
         })
-        .await?
     }
 }
 
-fn clean_all(
+fn by_repository(records: Vec<WorktreeRecord>) -> BTreeMap<String, Vec<WorktreeRecord>> {
+    let mut grouped: BTreeMap<String, Vec<WorktreeRecord>> = BTreeMap::new();
+    for record in records {
+        let group = grouped.entry(record.workspace_anchor.clone()).or_default();
+        group.push(record);
+    }
+    grouped
+}
+
+fn look_at(
     selection: &WorkspaceSelection,
+    records: Vec<WorktreeRecord>,
     users: &[WorktreeUser],
     dry_run: bool,
-) -> Result<WorktreeReport, String> {
-    let worktrees = &selection.worktrees;
-    let listing = worktrees.records().map_err(|error| error.to_string())?;
+) -> Vec<WorktreeView> {
     let view = |record: WorktreeRecord| WorktreeView {
-        verdict: worktrees.clean(&record, users, dry_run),
+        verdict: selection.worktrees.clean(&record, users, dry_run),
         record,
     };
-    Ok(WorktreeReport {
-        worktrees: listing.records.into_iter().map(view).collect(),
-        unreadable: listing.unreadable,
-        left_out: listing.left_out,
-    })
+    records.into_iter().map(view).collect()
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl ControlHandle {
     ) -> Result<SelectedWorkspace, Error> {
         let order = self.workspace_order(agent_id, request).await?;
         // A clean-up between the look and the commit would take a worktree that the commit makes active.
-        let _entering = self.entering.lock().await;
+        let _entering = self.shell.ports.workspace.enter(&order).await;
         let found = self.shell.ports.workspace.select(order).await;
         let selected = found.map_err(refused)?;
         let command = WorkspaceCommand::Use(selected.clone());
@@ -82,7 +82,6 @@ impl ControlHandle {
     /// # Errors
     /// When the agents or the worktrees cannot be listed. What was removed before stays removed.
     pub async fn clean_worktrees(&self, dry_run: bool) -> Result<WorktreeReport, Error> {
-        let _entering = self.entering.lock().await;
         let users = StoredUsers(self.readers.clone());
         let cleaned = self.shell.ports.workspace.clean(&users, dry_run).await;
         cleaned.map_err(|message| Error::Workspace { message })

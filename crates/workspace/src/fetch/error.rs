@@ -68,6 +68,7 @@ impl FetchError {
             other @ (GitError::NotStarted(_)
             | GitError::OtherOwner { .. }
             | GitError::InvalidName { .. }
+            | GitError::InUse { .. }
             | GitError::RefusedConfig { .. }
             | GitError::Unverified { .. }
             | GitError::UnreadableRecord { .. }

@@ -46,9 +46,10 @@ pub(super) struct Bounds<'a> {
     pub(super) is_within: Option<&'a dyn Fn() -> bool>,
 }
 
-/// Runs a command to its end, without input.
+/// Runs a command to its end.
 pub(super) fn run(
     command: &mut Command,
+    stdin: Stdio,
     limit: Duration,
     max_stdout: usize,
 ) -> Result<ProcessOutput, ProcessError> {
@@ -57,10 +58,10 @@ pub(super) fn run(
         max_stdout,
         is_within: None,
     };
-    run_within(command, Stdio::null(), bounds)
+    run_within(command, stdin, bounds)
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end, with a watch over what it writes.
 pub(super) fn run_within(
     command: &mut Command,
     stdin: Stdio,
@@ -194,6 +195,7 @@ mod tests {
     fn a_process_within_its_bounds_gives_its_output_and_its_end() {
         let ended = run(
             &mut shell("printf out; printf err >&2; exit 3"),
+            Stdio::null(),
             Duration::from_secs(10),
             3,
         )
@@ -218,7 +220,12 @@ mod tests {
         )
         .unwrap();
         let script = format!("cat {} & wait", pipe.display());
-        let broken = run(&mut shell(&script), Duration::from_millis(50), 100);
+        let broken = run(
+            &mut shell(&script),
+            Stdio::null(),
+            Duration::from_millis(50),
+            100,
+        );
         assert!(matches!(broken, Err(ProcessError::TimedOut)), "{broken:?}");
     }
 
@@ -226,6 +233,7 @@ mod tests {
     fn a_process_that_prints_too_much_is_killed() {
         let broken = run(
             &mut shell("while :; do echo more; done"),
+            Stdio::null(),
             Duration::from_secs(10),
             1_000,
         );

@@ -138,13 +138,6 @@ impl RepositoryKeys {
         }
     }
 
-    /// Adds what another configuration of the same repository asks for.
-    pub(super) fn extend(&mut self, other: &Self) {
-        self.filters.extend(other.filters.iter().cloned());
-        self.drivers.extend(other.drivers.iter().cloned());
-        self.hooks.extend(other.hooks.iter().cloned());
-    }
-
     fn refuse(&mut self, key: &str) {
         self.refused.get_or_insert_with(|| key.to_owned());
     }
@@ -208,15 +201,13 @@ mod tests {
 
     #[test]
     fn configured_hooks_of_any_name_are_switched_off() {
-        let mut keys = RepositoryKeys::read(b"hook.lint.event\0hook.a.b c.command\0hook.jobs\0");
-        let worktree = RepositoryKeys::read(b"hook.only-here.event\0");
-        keys.extend(&worktree);
+        let keys = RepositoryKeys::read(b"hook.lint.event\0hook.a.b c.command\0hook.jobs\0");
         let variables = keys.variables();
         let value_of = |key: &str| {
             let at = variables.iter().position(|(_, value)| value == key)?;
             variables.get(at + 1).map(|(_, value)| value.clone())
         };
-        for name in ["lint", "a.b c", "only-here", "post-checkout"] {
+        for name in ["lint", "a.b c", "post-checkout"] {
             let value = value_of(&format!("hook.{name}.enabled"));
             assert_eq!(value, Some("false".into()), "{name}");
         }

@@ -2,11 +2,14 @@
 
 use super::bounded::{self, ProcessError, ProcessOutput};
 use super::overrides::{ENVIRONMENT, RepositoryKeys};
-use super::{CommitId, GitError};
+use super::parent_death::die_with_parent;
+use super::{CommitId, GitError, parts};
 use holon_domain::limits::{GIT_OUTPUT_BYTES, GIT_READ_MS, GIT_WRITE_MS};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Directories in which git is searched if the host names none.
@@ -72,8 +75,19 @@ impl Git {
         self.open_with(admin, Some(admin.to_owned()))
     }
 
+    /// Opens a worktree that was moved away from the place that its administrative directory names. git does not note
+    /// the new place, because it is told the directory.
+    ///
+    /// # Errors
+    /// git cannot be started or does not accept the repository, or the repository sets what is refused.
+    pub(crate) fn open_moved(&self, root: &Path, admin: &Path) -> Result<Repository, GitError> {
+        self.open_with(root, Some(admin.to_owned()))
+    }
+
     fn open_with(&self, root: &Path, git_dir: Option<PathBuf>) -> Result<Repository, GitError> {
+        parts::check(root, git_dir.as_deref())?;
         let mut repository = Repository {
+            lock: None,
             git_dir,
             git: self.clone(),
             root: root.to_owned(),
@@ -101,6 +115,8 @@ pub struct Repository {
     /// Directory that git takes for the repository. Absent if git looks for it in the root.
     git_dir: Option<PathBuf>,
     keys: RepositoryKeys,
+    /// Locked file that every command inherits, so that the lock is held while one of them runs.
+    lock: Option<Arc<File>>,
 }
 
 impl Repository {
@@ -115,11 +131,9 @@ impl Repository {
         self.keys.filters.iter().map(String::as_str)
     }
 
-    /// Overrides what a worktree of the repository configures too. A worktree has settings of its own, by its branch or
-    /// its directory, and git reads them when it works in there from here.
-    #[must_use]
-    pub fn with_settings_of(mut self, worktree: &Self) -> Self {
-        self.keys.extend(&worktree.keys);
+    /// Lets every command hold a locked file until it ends.
+    pub(crate) fn holding(mut self, lock: Arc<File>) -> Self {
+        self.lock = Some(lock);
         self
     }
 
@@ -138,7 +152,17 @@ impl Repository {
     /// The command reached a bound.
     pub fn ask(&self, args: &[&str]) -> Result<GitOutput, GitError> {
         let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
-        self.run(&args, GIT_READ_MS)
+        self.run(&mut self.command(&args), &args, GIT_READ_MS)
+    }
+
+    /// Runs a command that only looks at paths that need not be UTF-8, and returns what it printed.
+    ///
+    /// # Errors
+    /// The command failed or reached a bound.
+    pub(crate) fn read_os(&self, args: &[&OsStr]) -> Result<Vec<u8>, GitError> {
+        let output = self.run(&mut self.command(args), args, GIT_READ_MS)?;
+        let shown: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
+        self.succeeded(&shown, output)
     }
 
     /// Runs a command that changes the repository.
@@ -146,7 +170,9 @@ impl Repository {
     /// # Errors
     /// The command failed or reached a bound.
     pub fn write(&self, args: &[&OsStr]) -> Result<Vec<u8>, GitError> {
-        let output = self.run(args, GIT_WRITE_MS)?;
+        let mut command = self.command(args);
+        die_with_parent(&mut command);
+        let output = self.run(&mut command, args, GIT_WRITE_MS)?;
         let shown: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
         self.succeeded(&shown, output)
     }
@@ -175,6 +201,15 @@ impl Repository {
         CommitId::parse(line(&output.stdout)).map(Some)
     }
 
+    /// Returns the ref that a full ref names in its place; `None` if it names a commit or is not there.
+    ///
+    /// # Errors
+    /// git failed.
+    pub(crate) fn symbolic_target(&self, name: &str) -> Result<Option<String>, GitError> {
+        let output = self.ask(&["symbolic-ref", "--quiet", "--no-recurse", name])?;
+        Ok(output.success.then(|| line(&output.stdout).to_owned()))
+    }
+
     /// Returns the branch that is checked out; `None` if `HEAD` is detached.
     ///
     /// # Errors
@@ -200,15 +235,24 @@ impl Repository {
         })
     }
 
-    fn run(&self, args: &[&OsStr], limit_ms: u64) -> Result<GitOutput, GitError> {
-        let mut command = self.command(args);
+    fn run(
+        &self,
+        command: &mut Command,
+        args: &[&OsStr],
+        limit_ms: u64,
+    ) -> Result<GitOutput, GitError> {
+        let stdin = match &self.lock {
+            Some(lock) => Stdio::from(lock.try_clone().map_err(GitError::NotStarted)?),
+            None => Stdio::null(),
+        };
         let name = || {
             args.first()
                 .map_or_else(String::new, |arg| arg.to_string_lossy().into())
         };
         let dir = || self.root.clone();
         match bounded::run(
-            &mut command,
+            command,
+            stdin,
             Duration::from_millis(limit_ms),
             GIT_OUTPUT_BYTES,
         ) {

@@ -38,6 +38,7 @@ pub(super) fn rescue_abandoned(
         let none = end.none();
         repository.write(&[
             "update-ref".as_ref(),
+            "--no-deref".as_ref(),
             "--end-of-options".as_ref(),
             OsStr::new(&name),
             OsStr::new(end.as_str()),

@@ -3,12 +3,18 @@
 //! Steps: record `creating`, branch at the base commit, worktree without files, files, record `ready`. Each step is
 //! harmless when it was done before. No agent works in the directory before the last one, so a half-filled directory
 //! holds nothing of a user.
+//!
+//! All steps hold the lock of the worktree, and so does every git in them. An attempt that fails takes its steps back.
 
+use super::aside::take_back;
+use super::lock::WorktreeLock;
+use super::look::verify;
+use super::remnants::{is_unmade, remove_remnants};
+use super::unfinished::Compare;
 use super::{ManagedWorktrees, record};
 use crate::claims::make_private_dir;
 use crate::git::{BranchName, CommitId, GitError, Repository, at, slug};
 use crate::plain_file::{self, PlainFile};
-use crate::scratch::remove_tree;
 use holon_domain::limits::GIT_POINTER_BYTES;
 use holon_domain::workspace::{WorktreeOwner, WorktreeRecord, WorktreeStage};
 use holon_domain::{AgentId, WorkspaceId};
@@ -24,8 +30,6 @@ use std::path::{Path, PathBuf};
 const SHORT_ID_BYTES: usize = 4;
 /// Most bytes of an attributes file that are searched for filters.
 const ATTRIBUTES_BYTES: u64 = 64 << 10;
-/// Beginning of the reason for which git locks a worktree that it is making.
-const INITIALIZING: &[u8] = b"initializing";
 
 /// A worktree to make.
 #[derive(Debug, Clone, Copy)]
@@ -58,25 +62,30 @@ impl ManagedWorktrees {
         let folder = self.root.join(new.workspace_id.as_str());
         make_private_dir(&folder).map_err(at("create", &folder))?;
         let folder = folder.canonicalize().map_err(at("open", &folder))?;
-        let repository = self.git.open(new.anchor)?;
-        let mut record = match record::load(&record::path(&folder, &name))? {
-            Some(record) => record,
-            None => {
-                let record = first_record(&repository, new, &folder, name)?;
-                record::save(&record)?;
-                holon_fault::hit("worktree.recorded");
-                record
+        let lock = WorktreeLock::take(&folder.join(&name), self.patience)?;
+        let begun = self.begin(new, &folder, &name, &lock);
+        let (repository, mut record, compare) = match begun {
+            Ok(begun) => begun,
+            Err(error) => {
+                if !record::path(&folder, &name).exists() {
+                    // An empty file that stays behind is taken by the next attempt.
+                    lock.forget().unwrap_or_default();
+                }
+                return Err(error);
             }
         };
         match record.stage {
-            WorktreeStage::Creating => self.fill(&repository, &record)?,
-            WorktreeStage::Ready => super::look::verify(&record)?,
+            WorktreeStage::Creating => {
+                if let Err(error) = self.finish(&repository, &mut record, &lock) {
+                    self.discard(&repository, &record, lock, compare);
+                    return Err(error);
+                }
+            }
+            WorktreeStage::Ready => verify(&record)?,
             WorktreeStage::Removing => {
                 return Err(mismatch(&record, "it is being removed"));
             }
         }
-        record.stage = WorktreeStage::Ready;
-        record::save(&record)?;
         holon_fault::hit("worktree.ready");
         let mut skipped_filters = wanted_filters(Path::new(&record.path));
         skipped_filters.extend(repository.filters().map(str::to_owned));
@@ -86,13 +95,72 @@ impl ManagedWorktrees {
         })
     }
 
-    fn fill(&self, repository: &Repository, record: &WorktreeRecord) -> Result<(), GitError> {
+    /// Opens the repository, and finds or writes the record of the worktree.
+    fn begin(
+        &self,
+        new: &NewWorktree<'_>,
+        folder: &Path,
+        name: &str,
+        lock: &WorktreeLock,
+    ) -> Result<(Repository, WorktreeRecord, Compare), GitError> {
+        let repository = self.git.open(new.anchor)?.holding(lock.file());
+        if let Some(record) = record::load(&record::path(folder, name))? {
+            return Ok((repository, record, Compare::Content));
+        }
+        let record = first_record(&repository, new, folder, name.to_owned())?;
+        record::save(&record)?;
+        holon_fault::hit("worktree.recorded");
+        // Whatever is in the directory after this was written by this attempt.
+        Ok((repository, record, Compare::Path))
+    }
+
+    fn finish(
+        &self,
+        repository: &Repository,
+        record: &mut WorktreeRecord,
+        lock: &WorktreeLock,
+    ) -> Result<(), GitError> {
+        take_back(record)?;
+        self.fill(repository, record, lock)?;
+        let ready = WorktreeRecord {
+            stage: WorktreeStage::Ready,
+            ..record.clone()
+        };
+        record::save(&ready)?;
+        *record = ready;
+        Ok(())
+    }
+
+    /// Removes what a failed creation left. What cannot be removed stays with its record, for the next attempt or a
+    /// clean-up; the caller reports the failure of the creation.
+    fn discard(
+        &self,
+        repository: &Repository,
+        record: &WorktreeRecord,
+        lock: WorktreeLock,
+        compare: Compare,
+    ) {
+        let base = CommitId::parse(&record.base_commit).ok();
+        let tip = repository.commit_of(&format!("refs/heads/{}", record.branch));
+        let is_own = tip.is_ok_and(|tip| tip.is_none() || tip == base);
+        let reasons = self.look(record, compare);
+        if is_own && reasons.is_ok_and(|reasons| reasons.is_empty()) {
+            drop(self.remove(record, lock, compare));
+        }
+    }
+
+    fn fill(
+        &self,
+        repository: &Repository,
+        record: &WorktreeRecord,
+        lock: &WorktreeLock,
+    ) -> Result<(), GitError> {
         let branch = BranchName::parse(&record.branch)?;
         let base = CommitId::parse(&record.base_commit)?;
         ensure_branch(repository, record, &branch, &base)?;
         holon_fault::hit("worktree.branched");
         let path = Path::new(&record.path);
-        if super::look::verify(record).is_err() || is_initializing(record) {
+        if is_unmade(record) {
             remove_remnants(record)?;
             repository.write(&[
                 "worktree".as_ref(),
@@ -105,9 +173,9 @@ impl ManagedWorktrees {
             ])?;
             holon_fault::hit("worktree.added");
         }
-        // A killed attempt leaves its lock behind, and nothing else works in a directory that is being made.
+        // A killed attempt leaves its lock of the index behind. Its git has ended: this attempt holds the worktree.
         remove_if_there(&admin_dir(record).join("index.lock"))?;
-        let inside = self.git.open(path)?;
+        let inside = self.git.open(path)?.holding(lock.file());
         inside.write(&[
             "read-tree".as_ref(),
             "--reset".as_ref(),
@@ -158,19 +226,19 @@ fn first_record(
         .ok_or_else(|| GitError::NoCommit {
             path: new.anchor.to_owned(),
         })?;
-    let utf8 = |path: &Path| {
-        path.to_str()
-            .map(str::to_owned)
-            .ok_or_else(|| GitError::Unverified {
-                path: path.to_owned(),
-                reason: "the path is not valid UTF-8".to_owned(),
-            })
+    // The pointers between a worktree and its repository have one line each.
+    let line = |path: &Path| {
+        let text = path.to_str().filter(|text| !text.contains(['\n', '\r']));
+        text.map(str::to_owned).ok_or_else(|| GitError::Unverified {
+            path: path.to_owned(),
+            reason: "the path is not one line of UTF-8".to_owned(),
+        })
     };
     Ok(WorktreeRecord {
         stage: WorktreeStage::Creating,
         workspace_id: new.workspace_id.clone(),
-        workspace_anchor: utf8(new.anchor)?,
-        path: utf8(&folder.join(&name))?,
+        workspace_anchor: line(new.anchor)?,
+        path: line(&folder.join(&name))?,
         branch: BranchName::of_worktree(&name)?.as_str().to_owned(),
         base_commit: base.as_str().to_owned(),
         original_branch: repository.current_branch()?.unwrap_or_default(),
@@ -188,6 +256,9 @@ fn ensure_branch(
     base: &CommitId,
 ) -> Result<(), GitError> {
     let full = branch.full_ref();
+    if repository.symbolic_target(&full)?.is_some() {
+        return Err(mismatch(record, "its branch is a symbolic ref"));
+    }
     match repository.commit_of(&full)? {
         Some(found) if found == *base => Ok(()),
         Some(_) => Err(mismatch(
@@ -199,6 +270,7 @@ fn ensure_branch(
             repository
                 .write(&[
                     "update-ref".as_ref(),
+                    "--no-deref".as_ref(),
                     "--end-of-options".as_ref(),
                     OsStr::new(&full),
                     OsStr::new(base.as_str()),
@@ -207,43 +279,6 @@ fn ensure_branch(
                 .map(drop)
         }
     }
-}
-
-/// Returns true if git itself was interrupted while it made the worktree: it holds such a lock until it is done.
-fn is_initializing(record: &WorktreeRecord) -> bool {
-    let lock = PlainFile::open(&admin_dir(record).join("locked"));
-    let reason = lock.ok().flatten();
-    let reason = reason.and_then(|lock| lock.read_head(INITIALIZING.len() as u64).ok());
-    reason.as_deref() == Some(INITIALIZING)
-}
-
-/// Removes what an interrupted `git worktree add` left: a directory with nothing but its pointer, and the
-/// administrative directory of that name, which belongs to no other worktree.
-fn remove_remnants(record: &WorktreeRecord) -> Result<(), GitError> {
-    let path = Path::new(&record.path);
-    let others = match fs::read_dir(path) {
-        Ok(mut entries) => {
-            entries.any(|entry| entry.map_or(true, |entry| entry.file_name() != ".git"))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(at("list", path)(error)),
-    };
-    if others {
-        return Err(mismatch(record, "there are files in its place"));
-    }
-    let admin = admin_dir(record);
-    let own = path.join(".git");
-    if named_directory(record)?.is_some_and(|named| named != own) {
-        return Err(mismatch(
-            record,
-            "another worktree of the repository has its name",
-        ));
-    }
-    remove_if_there(&own)?;
-    for dir in [path, admin.as_path()] {
-        remove_tree(dir).map_err(|error| at("remove", dir)(io::Error::other(error)))?;
-    }
-    Ok(())
 }
 
 /// Returns the `.git` file that the administrative directory of a worktree names. `None` if there is no such directory,
@@ -261,7 +296,7 @@ pub(super) fn named_directory(record: &WorktreeRecord) -> Result<Option<PathBuf>
     Ok((!named.is_empty()).then(|| PathBuf::from(named)))
 }
 
-fn remove_if_there(path: &Path) -> Result<(), GitError> {
+pub(super) fn remove_if_there(path: &Path) -> Result<(), GitError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("remove", path)(error)),
         Ok(()) | Err(_) => Ok(()),

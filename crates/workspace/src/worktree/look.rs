@@ -1,6 +1,8 @@
 //! Finds out whether a managed worktree can be removed without losing anything, and if not, why.
 
 use super::create::{admin_dir, mismatch, named_directory};
+use super::remnants::{check_remnants, is_unmade};
+use super::unfinished::{self, Compare};
 use super::{ManagedWorktrees, status};
 use crate::git::{BranchName, CommitId, GitError, Repository, is_admin_of, worktree_repository};
 use holon_domain::workspace::{
@@ -41,12 +43,7 @@ impl ManagedWorktrees {
     #[must_use]
     pub fn keep_reasons(&self, record: &WorktreeRecord, users: &[WorktreeUser]) -> Vec<KeepReason> {
         let mut reasons: Vec<KeepReason> = users_inside(record, users);
-        let looked = match Path::new(&record.path).symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.look_at_remains(record),
-            // A directory that cannot be read is not gone: looking inside says what is wrong.
-            Ok(_) | Err(_) => self.look_inside(record),
-        };
-        match looked {
+        match self.look(record, Compare::Content) {
             Ok(more) => reasons.extend(more),
             Err(GitError::Unverified { reason, .. }) => {
                 reasons.push(KeepReason::Mismatch { detail: reason });
@@ -58,14 +55,36 @@ impl ManagedWorktrees {
         reasons
     }
 
-    fn look_inside(&self, record: &WorktreeRecord) -> Result<Vec<KeepReason>, GitError> {
+    /// Returns the reasons to keep a worktree that its directory and its repository show.
+    pub(super) fn look(
+        &self,
+        record: &WorktreeRecord,
+        compare: Compare,
+    ) -> Result<Vec<KeepReason>, GitError> {
+        if is_unmade(record) {
+            check_remnants(record)?;
+            return self.look_at_branch(record);
+        }
+        match Path::new(&record.path).symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.look_at_remains(record),
+            // A directory that cannot be read is not gone: looking inside says what is wrong.
+            Ok(_) | Err(_) => self.look_inside(record, compare),
+        }
+    }
+
+    fn look_inside(
+        &self,
+        record: &WorktreeRecord,
+        compare: Compare,
+    ) -> Result<Vec<KeepReason>, GitError> {
         verify(record)?;
         let mut reasons = look_at_admin(record);
         let inside = self.git.open(Path::new(&record.path))?;
         if inside.current_branch()?.as_deref() != Some(&record.branch) {
             reasons.push(other_branch(record));
         }
-        reasons.extend(status::find_changes(&inside, record.stage)?);
+        find_own_refs(&inside, &mut reasons)?;
+        reasons.extend(find_changes(&inside, record, compare)?);
         reasons.extend(self.look_at_branch(record)?);
         Ok(reasons)
     }
@@ -84,7 +103,7 @@ impl ManagedWorktrees {
         }
         let mut reasons = look_at_admin(record);
         if admin.join("HEAD").symlink_metadata().is_ok() {
-            reasons.extend(self.look_at_head(record, &admin)?);
+            self.look_at_head(record, &admin, &mut reasons)?;
         } else if record.stage != WorktreeStage::Removing {
             return Err(mismatch(
                 record,
@@ -100,13 +119,14 @@ impl ManagedWorktrees {
         &self,
         record: &WorktreeRecord,
         admin: &Path,
-    ) -> Result<Vec<KeepReason>, GitError> {
+        reasons: &mut Vec<KeepReason>,
+    ) -> Result<(), GitError> {
         let common = Path::new(&record.workspace_anchor).join(".git");
         if !is_admin_of(admin, &common) {
             return Err(mismatch(record, "it belongs to another repository"));
         }
         let remains = self.git.open_admin(admin)?;
-        let mut reasons = Vec::new();
+        find_own_refs(&remains, reasons)?;
         if remains.current_branch()?.as_deref() != Some(&record.branch) {
             reasons.push(other_branch(record));
         }
@@ -115,18 +135,58 @@ impl ManagedWorktrees {
             let files = status::count_staged(&remains, &record.base_commit)?;
             reasons.extend((files > 0).then_some(KeepReason::TrackedChanges { files }));
         }
-        Ok(reasons)
+        Ok(())
     }
 
-    fn look_at_branch(&self, record: &WorktreeRecord) -> Result<Vec<KeepReason>, GitError> {
+    pub(super) fn look_at_branch(
+        &self,
+        record: &WorktreeRecord,
+    ) -> Result<Vec<KeepReason>, GitError> {
         let repository = self.git.open(Path::new(&record.workspace_anchor))?;
         let own = own_commits(&repository, record)?;
         Ok(own.into_iter().collect())
     }
 }
 
+/// Returns the reasons to keep the files of a worktree.
+pub(super) fn find_changes(
+    inside: &Repository,
+    record: &WorktreeRecord,
+    compare: Compare,
+) -> Result<Vec<KeepReason>, GitError> {
+    match record.stage {
+        WorktreeStage::Creating => unfinished::find_changes(inside, record, compare),
+        WorktreeStage::Ready | WorktreeStage::Removing => {
+            status::find_changes(inside, record.stage)
+        }
+    }
+}
+
+/// Adds a reason for refs that only this worktree has. git is asked, because not every format of refs has files.
+pub(super) fn find_own_refs(
+    inside: &Repository,
+    reasons: &mut Vec<KeepReason>,
+) -> Result<(), GitError> {
+    let is_known = |reason: &KeepReason| matches!(reason, KeepReason::OperationUnderWay { .. });
+    if reasons.iter().any(is_known) {
+        return Ok(());
+    }
+    let printed = inside.read(&[
+        "for-each-ref",
+        "--count=1",
+        "--format=%(refname)",
+        "refs/worktree",
+        "refs/bisect",
+        "refs/rewritten",
+    ])?;
+    let name = String::from_utf8_lossy(&printed).trim_end().to_owned();
+    let found = (!name.is_empty()).then_some(KeepReason::OperationUnderWay { file: name });
+    reasons.extend(found);
+    Ok(())
+}
+
 /// Returns the reasons that the administrative directory of a worktree shows by its files.
-fn look_at_admin(record: &WorktreeRecord) -> Vec<KeepReason> {
+pub(super) fn look_at_admin(record: &WorktreeRecord) -> Vec<KeepReason> {
     let admin = admin_dir(record);
     let is_there = |name: &str| admin.join(name).symlink_metadata().is_ok();
     let mut reasons = Vec::new();
@@ -154,6 +214,10 @@ fn own_commits(
 ) -> Result<Option<KeepReason>, GitError> {
     let branch = BranchName::parse(&record.branch)?;
     let full = branch.full_ref();
+    if let Some(target) = repository.symbolic_target(&full)? {
+        let reason = format!("its branch is a symbolic ref to {target}");
+        return Err(mismatch(record, &reason));
+    }
     let Some(tip) = repository.commit_of(&full)? else {
         return Ok(None);
     };
@@ -212,7 +276,7 @@ fn runs_inside(task: &WorktreeTask, path: &Path) -> bool {
 }
 
 /// Finds a process of this user that works in a directory. Systems without `/proc` report none.
-fn process_inside(path: &Path) -> Option<u32> {
+pub(super) fn process_inside(path: &Path) -> Option<u32> {
     let entries = fs::read_dir("/proc").ok()?;
     entries.flatten().find_map(|entry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;

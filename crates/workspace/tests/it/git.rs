@@ -7,5 +7,7 @@ mod detecting;
 pub(crate) mod fixture;
 mod gone;
 mod hostile;
+mod interrupted;
+mod parts;
 mod records;
 mod selecting;

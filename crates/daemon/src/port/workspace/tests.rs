@@ -32,6 +32,10 @@ impl House {
         self.dir.path().canonicalize().expect("a path").join(name)
     }
 
+    fn repository(&self) -> String {
+        self.path("repo").display().to_string()
+    }
+
     fn write_record(&self) {
         let record = serde_json::json!({
             "stage": WorktreeStage::Ready,
@@ -82,14 +86,18 @@ impl House {
 /// Looks at the lock when it is asked.
 #[derive(Debug)]
 struct Watcher {
-    changes: Arc<tokio::sync::Mutex<()>>,
+    locks: [Arc<tokio::sync::Mutex<()>>; 2],
     was_held: AtomicBool,
 }
 
 impl Watcher {
-    fn of(workspaces: &Workspaces) -> Self {
+    fn of(house: &House, workspaces: &Workspaces) -> Self {
+        let repository = house.repository();
         Self {
-            changes: Arc::clone(&workspaces.changes),
+            locks: [
+                workspaces.changes.of(&repository),
+                workspaces.entries.of(&repository),
+            ],
             was_held: AtomicBool::new(false),
         }
     }
@@ -98,7 +106,7 @@ impl Watcher {
 #[async_trait]
 impl WorktreeUsers for Watcher {
     async fn list(&self) -> Result<Vec<WorktreeUser>, String> {
-        let is_held = self.changes.try_lock().is_err();
+        let is_held = self.locks.iter().all(|lock| lock.try_lock().is_err());
         self.was_held.store(is_held, Ordering::SeqCst);
         Ok(Vec::new())
     }
@@ -108,8 +116,8 @@ impl WorktreeUsers for Watcher {
 async fn the_users_of_worktrees_are_listed_once_no_worktree_can_be_made() {
     let house = House::new();
     let workspaces = house.workspaces(Path::new("/bin/false"));
-    let watcher = Watcher::of(&workspaces);
-    let report = workspaces.clean(&watcher, true).await.expect("a report");
+    let watcher = Watcher::of(&house, &workspaces);
+    let report = workspaces.clean(&watcher, false).await.expect("a report");
     assert_eq!(report.worktrees.len(), 1);
     assert!(watcher.was_held.load(Ordering::SeqCst));
 }
@@ -120,17 +128,48 @@ async fn a_caller_that_goes_away_leaves_the_lock_to_the_thread_that_works() {
     let workspaces = house.workspaces(&house.write_git());
     let (cleaning, begun, go) = (workspaces.clone(), house.path("begun"), house.path("go"));
     let mut callers = JoinSet::new();
-    callers.spawn(async move {
-        let watcher = Watcher::of(&cleaning);
-        cleaning.clean(&watcher, false).await
-    });
+    let watcher = Watcher::of(&house, &workspaces);
+    callers.spawn(async move { cleaning.clean(&watcher, false).await });
     let waited = begun.clone();
     let begins = tokio::task::spawn_blocking(move || fs::read(waited));
     begins.await.expect("a thread").expect("git began");
     fs::remove_file(&begun).expect("later ones do not wait");
     callers.shutdown().await;
-    assert!(workspaces.changes.try_lock().is_err(), "git still works");
+    let changes = workspaces.changes.of(&house.repository());
+    assert!(changes.try_lock().is_err(), "git still works");
     let goes = tokio::task::spawn_blocking(move || fs::write(go, "go"));
     goes.await.expect("a thread").expect("git goes on");
-    drop(workspaces.changes.lock().await);
+    drop(changes.lock().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repository_in_which_git_waits_keeps_no_other_one_waiting() {
+    let house = House::new();
+    let workspaces = house.workspaces(Path::new("/bin/false"));
+    let watcher = Watcher::of(&house, &workspaces);
+    let busy = workspaces
+        .changes
+        .of(&house.repository())
+        .lock_owned()
+        .await;
+    // A look waits for no lock, and a clean-up keeps what it cannot lock.
+    let report = workspaces.clean(&watcher, true).await.expect("a report");
+    assert_eq!(report.worktrees.len(), 1);
+    let report = workspaces.clean(&watcher, false).await.expect("a report");
+    let CleanVerdict::Kept { reasons } = &report.worktrees[0].verdict else {
+        panic!("{report:?}");
+    };
+    let [KeepReason::Unknown { detail }] = reasons.as_slice() else {
+        panic!("{reasons:?}");
+    };
+    assert!(detail.contains(&house.repository()), "{detail}");
+    let other = house.path("other").display().to_string();
+    drop(
+        workspaces
+            .changes
+            .of(&other)
+            .try_lock()
+            .expect("a free lock"),
+    );
+    drop(busy);
 }
