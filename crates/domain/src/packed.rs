@@ -36,7 +36,7 @@ pub struct StoredEvent {
 #[error("packed text is unreadable: {0}")]
 pub struct UnreadableText(String);
 
-/// Packs one value.
+/// Packs one value, such as a message. It shares nothing with other rows.
 #[must_use]
 pub fn pack(value: &Value) -> String {
     let mut text = String::from(MARK);

@@ -1,3 +1,5 @@
+//! Packed text is shorter, is read back as it was, and damaged text is refused.
+
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;

@@ -45,7 +45,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     first: Option<String>,
-    /// Five fields.
+    #[schemars(description = "Five fields.")]
     #[serde(default)]
     #[schemars(with = "String")]
     cron: Option<String>,

@@ -16,7 +16,7 @@ pub(crate) const NAME: &str = "Enqueue";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Complete in itself.
+    #[schemars(description = "Complete in itself.")]
     #[schemars(length(min = 1))]
     text: String,
     /// next (default): after this turn; normal: in line; background: if nothing else waits; interject is as next.

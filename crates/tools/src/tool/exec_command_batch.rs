@@ -54,7 +54,7 @@ struct Item {
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
-    /// Default 120000.
+    #[schemars(description = "Default 120000.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = YIELD_MAX_MS))]
     timeout_ms: Option<u64>,

@@ -15,7 +15,7 @@ pub const NAME: &str = "ListTimers";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Default 20.
+    #[schemars(description = "Default 20.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,

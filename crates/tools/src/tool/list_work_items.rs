@@ -34,7 +34,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "FilterArg")]
     filter: Option<FilterArg>,
-    /// Default 20.
+    #[schemars(description = "Default 20.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,

@@ -31,7 +31,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "bool")]
     block: Option<bool>,
-    /// Default 30000.
+    #[schemars(description = "Default 30000.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = TASK_WAIT_MAX_MS))]
     timeout_ms: Option<u64>,

@@ -23,7 +23,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     objective: Option<String>,
-    /// needs_input: it rests.
+    #[schemars(description = "needs_input: it rests.")]
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,

@@ -32,11 +32,11 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Absolute; any directory.
+    #[schemars(description = "Absolute; any directory.")]
     #[serde(default)]
     #[schemars(with = "String")]
     path: Option<String>,
-    /// ws-... or agent_home.
+    #[schemars(description = "ws-... or agent_home.")]
     #[serde(default)]
     #[schemars(with = "String")]
     workspace_id: Option<String>,

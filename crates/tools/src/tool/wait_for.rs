@@ -27,7 +27,7 @@ struct Args {
     reason: String,
     #[schemars(with = "Vec<WakeArg>", length(min = 1, max = WAKE_SOURCES))]
     wake_on: Vec<Value>,
-    /// Default the current.
+    #[schemars(description = "Default the current.")]
     #[serde(default)]
     #[schemars(with = "String")]
     work_item_id: Option<String>,
