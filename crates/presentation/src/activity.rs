@@ -99,7 +99,8 @@ impl Activity {
                 round: delta.round,
                 effect: delta.effect,
                 text: String::new(),
-                dropped: 0,
+                // A reader that comes in the middle of an answer has missed its beginning.
+                dropped: delta.offset,
                 is_broken: false,
             });
         }

@@ -52,7 +52,9 @@ fn a_terminal_shows_the_text_while_it_arrives_and_never_twice() {
 fn a_terminal_that_follows_shows_the_answer_while_it_arrives_and_then_the_brief() {
     let (world, provider) = world_with(Protocol::Chat, [held()]);
     let served = world.serve(&[]);
-    let mut terminal = Terminal::start(&world, &["tail", "--follow"]);
+    let mut terminal = Terminal::start(&world, &["tail", "--follow", "--display", "verbose"]);
+    // Deltas are not stored: the command must listen before the answer begins.
+    terminal.wait_for("Agent created");
     assert_eq!(world.run(&["prompt", "count"]).code, Some(0));
     terminal.wait_for("Assistant progress: One two");
     provider.gate("middle").open();

@@ -128,6 +128,18 @@ fn streamed_text_is_provisional_until_its_round_is_recorded() {
 }
 
 #[test]
+fn a_reader_that_comes_in_the_middle_of_an_answer_sees_the_rest_of_it() {
+    let mut reducer = Reducer::new(DisplayMode::Verbose);
+    reducer.push_delta(&delta(1, 7, 9, "three "));
+    reducer.push_delta(&delta(1, 7, 15, "four"));
+    let item = reducer.live_item().expect("text");
+    assert_eq!(
+        item.presentation.body.as_deref(),
+        Some("(9 bytes stand before)\n…three four")
+    );
+}
+
+#[test]
 fn a_retry_voids_the_streamed_text_of_its_round() {
     let mut reducer = Reducer::new(DisplayMode::Info);
     push_all(&mut reducer, [started(1)]);
