@@ -5,6 +5,7 @@
 //! on a full disk.
 
 use crate::git::{CommitId, GitError, Repository, at};
+use crate::plain_file;
 use holon_domain::limits::GIT_OUTPUT_BYTES;
 use holon_domain::workspace::{KeepReason, WorktreeRecord};
 use std::collections::BTreeMap;
@@ -130,14 +131,12 @@ fn count_changed(inside: &Repository, files: &[(PathBuf, &TreeFile)]) -> Result<
 }
 
 /// Returns true if a file is the beginning of the one in the commit: git was ended while it wrote it. Larger files than
-/// one output of git count as changed.
+/// one output of git, and files that cannot be read, count as changed.
 fn is_beginning(inside: &Repository, path: &Path, file: &TreeFile) -> Result<bool, GitError> {
     let full = inside.root().join(path);
-    let length = full.symlink_metadata().map_err(at("look at", &full))?.len();
-    if length > GIT_OUTPUT_BYTES as u64 {
+    let Ok(Some(found)) = plain_file::read(&full, GIT_OUTPUT_BYTES as u64) else {
         return Ok(false);
-    }
-    let found = fs::read(&full).map_err(at("read", &full))?;
+    };
     match read_blob(inside, file) {
         Ok(stored) => Ok(stored.starts_with(&found)),
         Err(GitError::TooMuchOutput { .. }) => Ok(false),
