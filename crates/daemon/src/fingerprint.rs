@@ -24,8 +24,11 @@ pub fn fingerprint(settings: &Settings, options: &HostOptions, access: &Access) 
     let mut lines: Vec<String> = settings
         .effective()
         .into_iter()
-        .filter(|setting| setting.key != MODEL_KEY || setting.source != derived)
-        .map(|setting| format!("{}={:?}", setting.key, setting.value))
+        .map(|setting| {
+            let is_derived = setting.key == MODEL_KEY && setting.source == derived;
+            let value = setting.value.filter(|_| !is_derived);
+            format!("{}={value:?}", setting.key)
+        })
         .collect();
     lines.sort();
     lines.push(format!("access={}", access.mode));

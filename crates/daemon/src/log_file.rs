@@ -138,7 +138,9 @@ mod tests {
         std::fs::write(&path, "before\n").unwrap();
         let mut log = RotatingLog::open(path.clone(), 10, 2, |_| Ok(())).unwrap();
         for number in 1..=6 {
-            writeln!(log, "line {number}").unwrap();
+            // A log line is written in one call.
+            log.write_all(format!("line {number}\n").as_bytes())
+                .unwrap();
         }
         assert_eq!(read(&path), "line 6\n");
         assert_eq!(read(&numbered(&path, 1)), "line 4\nline 5\n");
