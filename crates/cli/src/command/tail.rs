@@ -52,7 +52,9 @@ async fn check_agent(host: &Host, agent_id: &AgentId) -> Result<(), Failure> {
 
 /// Opens a stream at the newest event.
 async fn open_stream(host: &Host, agent_id: &AgentId) -> Result<EventStream, Failure> {
-    let mut stream = host.client().events_stream(agent_id.clone(), None);
+    let stream = host.client().events_stream(agent_id.clone(), None);
+    // Asked for before the stream is opened: its first connection would carry none otherwise.
+    let mut stream = stream.with_deltas();
     host.check_answer(stream.open().await)?;
     Ok(stream)
 }
@@ -80,7 +82,7 @@ impl Tail<'_> {
     async fn print(&mut self, limit: u64, follow: bool) -> Result<Exit, Failure> {
         check_agent(self.host, &self.agent_id).await?;
         let stream = if follow {
-            Some(open_stream(self.host, &self.agent_id).await?.with_deltas())
+            Some(open_stream(self.host, &self.agent_id).await?)
         } else {
             None
         };
