@@ -412,6 +412,10 @@ impl Client {
             key: Some(key.clone()),
             timeout,
         };
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "measures how long this connection was silent"
+        )]
         let began = Instant::now();
         match send_request(&self.endpoint, request()).await {
             // A host that did not answer in time is not asked again: it would take as long once more.

@@ -416,6 +416,10 @@ impl Rejection {
 
     /// Returns one refusal of every kind, for the reference and for tests over all of them.
     #[must_use]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a list with one entry for each refusal"
+    )]
     pub fn examples(agent_id: &AgentId) -> Vec<Self> {
         let agent_id = || agent_id.clone();
         vec![

@@ -262,6 +262,10 @@ impl TaskEnd {
 
 /// Order to stop a task. Several requests merge into the strongest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "requests of several parties merge, so each has a mark of its own"
+)]
 pub struct StopOrder {
     /// True if the task is killed at once, without time to end by itself.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]

@@ -51,6 +51,13 @@ pub enum Refusal {
 /// The result of handling an input. The outer error is a storage failure, the inner one a refusal.
 pub type HandleResult = Result<Result<HandledInput, Refusal>, Error>;
 
+/// An input of a client with the key of its request.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyedInput<'a> {
+    pub key: &'a RequestKey,
+    pub input: &'a Input,
+}
+
 impl Kernel {
     /// Creates the kernel of a host.
     #[must_use]
@@ -163,11 +170,11 @@ impl Kernel {
         &self,
         ledger: &mut dyn Ledger,
         agent_id: &AgentId,
-        key: &RequestKey,
-        input: &Input,
+        keyed: KeyedInput<'_>,
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
+        let KeyedInput { key, input } = keyed;
         if let Some(kept) = ledger.kept_reply(&key.id, now)? {
             if kept.digest != key.digest {
                 return Ok(Err(Refusal::KeyReused));

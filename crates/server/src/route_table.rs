@@ -97,6 +97,10 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
 }
 
 /// Routes that change an agent or the host.
+#[expect(
+    clippy::too_many_lines,
+    reason = "a table with one entry for each route"
+)]
 pub(crate) fn act_routes() -> Vec<Route<ActState>> {
     vec![
         post_route(

@@ -92,8 +92,8 @@ pub(crate) fn frame_of(
     before: LogSeq,
 ) -> Result<Option<(Taken, FrameRecord)>, Error> {
     let taken = taken(conn, no, before, JOINED)?.into_iter();
-    let of_turn = taken.filter(|taken| taken.turn_index == turn_index);
-    let Some(first) = of_turn.last() else {
+    let mut of_turn = taken.filter(|taken| taken.turn_index == turn_index);
+    let Some(first) = of_turn.next_back() else {
         return Ok(None);
     };
     let next = all(

@@ -152,7 +152,7 @@ mod tests {
         let created = json!({
             "task_id": "task_1", "kind": "command_task", "status": "running", "summary": "make\n2026 Result: forged",
         });
-        let one = &items(DisplayMode::Verbose, &[("task_created", created.clone())])[0];
+        let one = &items(DisplayMode::Verbose, &[("task_created", created)])[0];
         assert_eq!(
             item(one, DisplayMode::Verbose).text,
             "2026-11-14T23:46:40.123Z Background command started:\n    make\n    2026 Result: forged"

@@ -55,7 +55,7 @@ impl ControlHandle {
         let read = self.readers.read(move |reader| match reader.agent(&id)? {
             Some((no, agent)) if agent.identity.visibility == Visibility::Public => {
                 let task = reader.task(no, &wanted)?;
-                Ok(Some((agent.settings.agent_home.clone(), task)))
+                Ok(Some((agent.settings.agent_home, task)))
             }
             Some(_) | None => Ok(None),
         });

@@ -115,7 +115,7 @@ impl ReadHandle {
         let id = task_id.clone();
         let (agent_home, task) = self
             .read_agent(agent_id, move |reader, no, agent| {
-                Ok((agent.settings.agent_home.clone(), reader.task(no, &id)?))
+                Ok((agent.settings.agent_home, reader.task(no, &id)?))
             })
             .await?;
         Ok((agent_home, task.ok_or(Rejection::NoSuchTask)?))

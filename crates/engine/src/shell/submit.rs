@@ -2,7 +2,7 @@
 
 use super::Shell;
 use crate::error::Error;
-use crate::kernel::{HandleResult, Kernel, PostCommitWork, Refusal};
+use crate::kernel::{HandleResult, Kernel, KeyedInput, PostCommitWork, Refusal};
 use holon_core::import::ImportedAgent;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply};
@@ -102,7 +102,11 @@ impl Shell {
         let (shell, id) = (self.clone(), agent_id.clone());
         self.decide(agent_id, bytes, touched, move |ledger, now, entropy| {
             let kernel = &shell.kernel;
-            kernel.handle_keyed(ledger, &id, &key, &input, now, entropy)
+            let keyed = KeyedInput {
+                key: &key,
+                input: &input,
+            };
+            kernel.handle_keyed(ledger, &id, keyed, now, entropy)
         })
         .await
     }

@@ -92,7 +92,7 @@ fn round_completed(e: &ProviderRoundCompleted) -> Description {
     let body = format!(
         "{}, {}, {} tokens read, {} written, {}",
         e.tries.model_ref,
-        words(&e.stop_reason),
+        words(e.stop_reason),
         usage.input_tokens,
         usage.output_tokens,
         duration(e.tries.duration_ms)

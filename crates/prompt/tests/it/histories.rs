@@ -175,6 +175,10 @@ const FLOOR_TOKENS: usize = 1_000;
 const NEWEST_TOKENS: usize = 2_000;
 
 /// Number of generated turns, each with some dozen requests. `HOLON_HISTORIES` sets another for a long run.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the size of a long run, read by a test"
+)]
 fn cases() -> u32 {
     let asked = std::env::var("HOLON_HISTORIES").ok();
     asked.and_then(|number| number.parse().ok()).unwrap_or(400)

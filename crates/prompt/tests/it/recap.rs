@@ -100,7 +100,7 @@ fn an_item_that_the_frame_or_a_recap_shows_as_it_is_is_not_repeated() {
     let at = shown.find("Current work item work_modules").unwrap();
     let text: Vec<&str> = shown.get(at..).unwrap().lines().take(6).collect();
     let mut framed = Turn::new();
-    framed.item = turn.item.clone();
+    framed.item = turn.item;
     framed.context = vec![PromptBlock {
         text: format!(
             "Your work when this turn started:\n\n{}\nchecklist:\n- [ ] read",

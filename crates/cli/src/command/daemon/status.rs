@@ -56,7 +56,7 @@ fn build(
         socket_path: found.socket_path.clone(),
         http_addr: record
             .map(|record| record.http_addr.clone())
-            .or(configured.map(|(addr, _)| addr)),
+            .or_else(|| configured.map(|(addr, _)| addr)),
         advertise_url: record.and_then(|record| record.advertise_url.clone()),
         access: record.map(|record| record.options.access.as_str()),
         pid: found.owner.map(|owner| owner.pid),
