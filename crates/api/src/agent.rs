@@ -98,7 +98,7 @@ impl ControlRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AbortMode {
-    /// It is stopped.
+    /// The agent takes no queued message until it is started again.
     #[default]
     #[serde(alias = "pause_after_abort")]
     StopAfterAbort,

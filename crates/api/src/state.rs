@@ -17,11 +17,11 @@ pub struct StateResponse {
     pub session: SessionState,
     /// Tasks that are not over.
     pub tasks: Vec<TaskListEntry>,
-    /// Active timers.
+    /// Timers that were neither cancelled nor used up.
     pub timers: Vec<TimerView>,
     /// Open work items, most recently changed first.
     pub work_items: Vec<WorkItemListEntry>,
-    /// Active waits.
+    /// Waits that nothing has ended yet.
     pub waiting_intents: Vec<WaitRecord>,
     /// Always empty: this build has no callbacks yet.
     pub external_triggers: Vec<Value>,

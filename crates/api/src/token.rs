@@ -41,7 +41,7 @@ pub struct CreateTokenResponse {
 /// Response of `GET /tokens`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokensResponse {
-    /// By name.
+    /// Sorted by name; revoked tokens are not among them.
     pub tokens: Vec<TokenView>,
 }
 

@@ -61,12 +61,12 @@ mod tests {
             ("NOTIFY_SOCKET", "@manager"),
             ("WATCHDOG_USEC", "30000000"),
             ("XDG_RUNTIME_DIR", "/run/user/1"),
-            ("HOME", "/home/u"),
+            ("HOME", "/users/u"),
         ]);
         assert_eq!(env.notify_socket, Some("@manager".into()));
         assert_eq!(env.watchdog, Some(Duration::from_secs(30)));
         assert_eq!(env.runtime_dir, Some("/run/user/1".into()));
-        assert_eq!(env.config_dir, Some("/home/u/.config".into()));
+        assert_eq!(env.config_dir, Some("/users/u/.config".into()));
     }
 
     #[test]

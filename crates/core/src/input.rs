@@ -270,7 +270,7 @@ pub enum Input {
 pub enum AfterAbort {
     /// It goes on with its queue, and its tasks run on.
     GoOn,
-    /// It is stopped.
+    /// Its tasks are stopped, and it takes no queued message until it is started.
     Stop,
 }
 

@@ -26,7 +26,7 @@ const HASHED_AT_ONCE: usize = 256;
 pub(super) enum Compare {
     /// Its path: the runtime's git wrote it a moment ago, or was about to replace it.
     Path,
-    /// Its content.
+    /// Its bytes: the file may be what an agent wrote.
     Content,
 }
 
