@@ -6,15 +6,12 @@ use std::time::Duration;
 /// Capability of hosts that keep the reply to a request with a key.
 pub(crate) const CAPABILITY: &str = "control.idempotency";
 
-/// Pauses before the repetitions: about eight seconds, enough for a restart of the host.
-pub(crate) const PAUSES: [Duration; 7] = [
+/// Pauses before the repetitions: less than a second, enough for a host that is restarted at once.
+pub(crate) const PAUSES: [Duration; 4] = [
     Duration::from_millis(50),
     Duration::from_millis(100),
-    Duration::from_millis(250),
-    Duration::from_millis(500),
-    Duration::from_millis(1_000),
-    Duration::from_millis(2_000),
-    Duration::from_millis(4_000),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
 ];
 
 /// Returns true if hosts keep the reply of this route. They do not for changes of the host itself, and for secrets.

@@ -59,7 +59,7 @@ fn note(message: &MessageEnvelope, extent: Extent) -> String {
         Extent::Whole | Extent::Bytes(_) => String::new(),
         Extent::Tokens(_) => format!(
             "\nThe message {} is longer than your model's window allows: only its beginning and its end are shown. \
-             `holon transcript {}` prints it whole. If you need the middle and cannot read it, say so and ask for the text \
+             `holon transcript --agent {}` prints it whole. If you need the middle and cannot read it, say so and ask for the text \
              in a file.",
             message.id, message.agent_id
         ),

@@ -9,6 +9,11 @@ use holon_domain::limits::{INSTRUCTION_BUDGET_SHARE, TURN_BUDGET_SHARE};
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource, CutReason};
 use std::borrow::Cow;
 
+/// Fewest tokens of the current input under every budget. A turn without the words it answers would do anything; if the
+/// rest does not fit beside them, the request is too long and the turn ends with that reason.
+const LEAST_INPUT: usize = 512;
+/// Fewest tokens of the operator's latest words under every budget.
+const LEAST_WORDS: usize = 128;
 /// Tokens of the headings that join parts to blocks.
 const HEADINGS: usize = 64;
 /// Fewest tokens to which a part that may be left out is shortened; below it the part is left out.
@@ -234,8 +239,8 @@ fn pin_order(budget: Budget) -> Vec<(BlockSource, usize)> {
     let parts = usize::try_from(INSTRUCTION_BUDGET_SHARE).unwrap_or(1);
     vec![
         // A text that fills the window would otherwise cost the rules of the runtime.
-        (BlockSource::CurrentInput, budget.share(2)),
-        (BlockSource::OperatorWords, budget.share(4)),
+        (BlockSource::CurrentInput, budget.share(2).max(LEAST_INPUT)),
+        (BlockSource::OperatorWords, budget.share(4).max(LEAST_WORDS)),
         (BlockSource::Instructions, budget.share(parts)),
         (BlockSource::AgentScoped, budget.share(2)),
         (BlockSource::Work, budget.share(8)),
@@ -243,17 +248,17 @@ fn pin_order(budget: Budget) -> Vec<(BlockSource, usize)> {
         (BlockSource::Policy, 0),
         (BlockSource::ToolGuidance, 0),
         (BlockSource::History, budget.share(8)),
-        (BlockSource::OperatorWords, budget.share(8)),
-        (BlockSource::CurrentInput, budget.share(4)),
+        (BlockSource::OperatorWords, budget.share(8).max(LEAST_WORDS)),
+        (BlockSource::CurrentInput, budget.share(4).max(LEAST_INPUT)),
         (BlockSource::Instructions, budget.share(16)),
         (BlockSource::Waits, 0),
         (BlockSource::CurrentItem, 0),
         (BlockSource::Work, 0),
         (BlockSource::History, 0),
-        (BlockSource::OperatorWords, 0),
+        (BlockSource::OperatorWords, LEAST_WORDS),
         (BlockSource::Instructions, 0),
         (BlockSource::AgentScoped, 0),
-        (BlockSource::CurrentInput, 0),
+        (BlockSource::CurrentInput, LEAST_INPUT),
     ]
 }
 

@@ -19,9 +19,16 @@ pub(crate) fn section(text: &mut String, name: &str, content: &str) {
 /// Returns the code of a stream: 60 bits of its digest. No stream contains its own code, and the same stream always
 /// has the same one. Digits are the cheapest code: a model counts three of them as one token.
 fn code(content: &str) -> String {
-    let digest = text::sha256_hex(content);
-    let bits = u64::from_str_radix(text::prefix(&digest, 15), 16).unwrap_or_default();
-    format!("{:018}", bits % 1_000_000_000_000_000_000)
+    let mut digest = text::sha256_hex(content);
+    loop {
+        let bits = u64::from_str_radix(text::prefix(&digest, 15), 16).unwrap_or_default();
+        let code = format!("{:018}", bits % 1_000_000_000_000_000_000);
+        // A stream that was made to contain its code gets another one.
+        if !content.contains(&code) {
+            return code;
+        }
+        digest = text::sha256_hex(&digest);
+    }
 }
 
 /// Heading of standard error where both streams are one text.

@@ -42,6 +42,21 @@ fn everything(current: MessageEnvelope, budget_tokens: u32) -> Scene {
 }
 
 #[test]
+fn words_of_a_usual_length_are_whole_even_if_the_rest_does_not_fit() {
+    let words = format!(
+        "Go on: {}. That is all.",
+        "the log says nothing ".repeat(55)
+    );
+    for budget in [100, 1_000, 2_400] {
+        let scene = everything(operator(30, &words), budget);
+        let built = scene.built();
+        assert!(text_of(&built).contains(&words), "{budget}");
+        let again = rebuild(&scene.input(), kept(&built));
+        assert!(text_of(&again).contains(&words), "{budget}, again");
+    }
+}
+
+#[test]
 fn a_prompt_of_megabytes_keeps_its_ends_and_the_model_is_told() {
     for unit in ["the log says nothing\n", "漢字だけの文章。", "\u{1f980}"] {
         let middle = unit.repeat((5 << 20) / unit.len());
