@@ -1,6 +1,6 @@
 //! Turns an agent's events into items that an operator reads. Pure: no clock, no file, no terminal.
 //!
-//! [`present`] gives one event its visibility, category, title, body and summary. [`rule::RULES`] is the one table that
+//! [`present()`] gives one event its visibility, category, title, body and summary. [`rule::RULES`] is the one table that
 //! says which kinds become rows in which [`DisplayMode`]. [`Reducer`] applies the table to a stream of events: it merges
 //! a tool call with its request, groups reads and changes, replaces progress and leaves out repetitions. The command line
 //! uses it today; delivery and the console read the same table.
