@@ -161,8 +161,8 @@ pub(crate) fn spec(port: u16) -> ProviderSpec {
     }
 }
 
-/// In each turn the first answer has the words that make the conversation long; then call after call of a tool that
-/// does not exist, which costs no commit of its own; then the end.
+/// In each turn the first answer has the words that make the conversation long; then call after call of a tool that the
+/// decision itself answers, which costs no commit of its own; then the end.
 fn serve(mut stream: TcpStream, first_words: usize) -> std::io::Result<Served> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -187,7 +187,7 @@ fn serve(mut stream: TcpStream, first_words: usize) -> std::io::Result<Served> {
 
 pub(crate) fn answer(words: &str, calls: bool) -> Vec<u8> {
     let call = json!([{ "id": "c1", "type": "function",
-        "function": { "name": "Nothing", "arguments": "{}" } }]);
+        "function": { "name": "TaskList", "arguments": "{}" } }]);
     let (content, tool_calls, why) = if calls {
         (json!(words), call, "tool_calls")
     } else {
