@@ -64,16 +64,7 @@ async fn the_next_turn_on_an_item_shows_its_latest_steps_and_no_others() {
         .answer(says("A word about nothing."));
     briefs(&host, "main", 1).await;
     prompt(&host, "main", "split the fixtures").await;
-    let new = json!({"objective": "Split", "plan": "# Plan\n", "plan_status": "ready"});
-    house
-        .model
-        .next()
-        .await
-        .answer(calls(&[("CreateWorkItem", new)]));
-    let asked = house.model.next().await;
-    let id = context_id(&asked.request);
-    asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": id }))]));
-    house.model.next().await.answer(says("The plan is ready."));
+    let id = take_up_item(&house).await;
     let asked = house.model.next().await;
     let shown = context(&asked.request);
     let (_, steps) = shown
@@ -98,13 +89,7 @@ async fn steps_of_a_long_turn_are_shown_although_its_frame_is_far_back() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "split the fixtures").await;
-    let new = json!({"objective": "Split", "plan": "# Plan\n", "plan_status": "ready"});
-    let made = calls(&[("CreateWorkItem", new)]);
-    house.model.next().await.answer(made);
-    let asked = house.model.next().await;
-    let id = context_id(&asked.request);
-    asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": id }))]));
-    house.model.next().await.answer(says("The plan is ready."));
+    let id = take_up_item(&house).await;
     for _ in 0..40 {
         let look = calls(&[("AgentGet", json!({}))]);
         house.model.next().await.answer(look);
@@ -170,6 +155,18 @@ async fn a_tick_with_the_hint_of_an_integration_has_the_rules_of_an_event() {
         asked.answer(calls(&[("Sleep", json!({"reason": "nothing"}))]));
         at_rest(&host, "main").await;
     }
+}
+
+/// Answers the rounds of a turn that makes an item with a plan, picks it and ends. Returns the item's id.
+async fn take_up_item(house: &House) -> String {
+    let new = json!({"objective": "Split", "plan": "# Plan\n", "plan_status": "ready"});
+    let made = calls(&[("CreateWorkItem", new)]);
+    house.model.next().await.answer(made);
+    let asked = house.model.next().await;
+    let id = context_id(&asked.request);
+    asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": id }))]));
+    house.model.next().await.answer(says("The plan is ready."));
+    id
 }
 
 /// Finds the id of the new item in the last tool result.

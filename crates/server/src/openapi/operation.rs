@@ -112,13 +112,10 @@ pub(super) const fn act_on(
     response: Response,
 ) -> Operation {
     Operation {
-        path,
-        summary,
-        query: &[],
         body: Some(RequestBody {
             required: false,
             schema: Some(schema),
         }),
-        response,
+        ..act(path, summary, schema, response)
     }
 }
