@@ -154,6 +154,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Check this machine and this home: directory, disk, database, socket, models, git, shell and terminal.
+    Doctor {
+        /// Send one tiny real request to each model of the fallback chain.
+        #[arg(long)]
+        probe: bool,
+    },
     /// Show an agent at work that survives a crash; needs no API key and no host.
     Demo(DemoArgs),
     /// Print the completion script of a shell.

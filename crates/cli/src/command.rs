@@ -7,6 +7,7 @@ pub(crate) mod config;
 mod daemon;
 mod debug;
 mod demo;
+mod doctor;
 mod events;
 pub(crate) mod init;
 mod prompt;
@@ -26,6 +27,7 @@ mod work;
 mod workspace;
 
 pub(crate) use daemon::view as daemon_view;
+pub(crate) use doctor::{Examination, Finding, Level};
 pub(crate) use service::view as service_view;
 
 use crate::args::{Args, Command};
@@ -63,6 +65,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Skills { command } => block_on(skills::run(home, command, output)),
         Command::Token { command } => block_on(token::run(home, command, output)),
         Command::Config { command } => block_on(config::run(home, command, output)),
+        Command::Doctor { probe } => block_on(doctor::run(home, probe, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),
         Command::Completions { shell } => {
             let mut script = Vec::new();

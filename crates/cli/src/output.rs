@@ -234,7 +234,7 @@ fn wrap_for_terminal(words: String) -> String {
 }
 
 /// Returns the width of the terminal. Absent for a pipe, and for a terminal that is narrow or states no width.
-fn columns() -> Option<usize> {
+pub(crate) fn columns() -> Option<usize> {
     let stdout = io::stdout();
     if !stdout.is_terminal() {
         return None;

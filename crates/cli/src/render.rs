@@ -6,6 +6,7 @@ pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod config;
 pub(crate) mod daemon;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod init;
 mod learned;

@@ -244,7 +244,9 @@ impl Commands {
     }
 }
 
-fn usable_shell(shell: &OsStr) -> Option<String> {
+/// Returns the path of a login shell that commands can run in. `None` if it is missing or takes no commands.
+#[must_use]
+pub fn usable_shell(shell: &OsStr) -> Option<String> {
     let path = Path::new(shell);
     let name = path.file_name()?.to_str()?;
     (SHELLS.contains(&name) && path.is_file()).then(|| path.to_str().map(str::to_owned))?

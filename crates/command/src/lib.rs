@@ -24,4 +24,4 @@ mod run;
 mod state;
 mod sweep;
 
-pub use commands::Commands;
+pub use commands::{Commands, usable_shell};

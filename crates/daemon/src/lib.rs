@@ -5,6 +5,7 @@
 
 mod background;
 pub mod checkout;
+pub mod checkup;
 mod compose;
 mod daemon_record;
 mod endpoint;
@@ -55,4 +56,4 @@ pub use setup::SettingsReader;
 pub use socket_place::{home_tag, socket_path};
 pub use survey::{learned_limits, survey};
 
-pub use holon_store::{Home, HomeOwner, LearnedModel, home_owner, owner_pid};
+pub use holon_store::{Home, HomeError, HomeOwner, HomeState, LearnedModel, home_owner, owner_pid};

@@ -22,7 +22,7 @@ pub fn learned_limits(settings: &Settings) -> Vec<LearnedModel> {
     holon_store::learned_limits(&db_path(settings)).unwrap_or_default()
 }
 
-fn db_path(settings: &Settings) -> PathBuf {
+pub(crate) fn db_path(settings: &Settings) -> PathBuf {
     let home = &settings.home.value;
     home.join("state").join("holon.sqlite3")
 }

@@ -73,6 +73,16 @@ pub enum HomeError {
     },
 }
 
+/// State of a directory that can be a home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HomeState {
+    /// The first start creates it.
+    Missing,
+    /// Open to others, but it holds nothing. The first start makes it private.
+    EmptyAndLoose,
+    Private,
+}
+
 /// A home that this process owns.
 #[derive(Debug)]
 pub struct Home {
@@ -102,17 +112,35 @@ impl Home {
         Ok(home)
     }
 
-    /// Creates the directories of a home that are missing and checks that it is private, without owning it.
+    /// Creates the directories of a home that are missing and checks that it is private, without owning it. An empty
+    /// directory that others may enter, such as one that `mkdir` has just made, is made private.
     ///
     /// # Errors
     /// When the home belongs to another user, is open to others, or cannot be written.
     pub fn prepare(path: &Path) -> Result<(), HomeError> {
         make_private(path)?;
-        check(path)?;
+        if Self::examine(path)? == HomeState::EmptyAndLoose {
+            tighten(path)?;
+        }
         for part in ["state", "run", "agents"] {
             make_private(&path.join(part))?;
         }
         Ok(())
+    }
+
+    /// Checks that a home belongs to this user and to this user alone. Changes nothing.
+    ///
+    /// # Errors
+    /// When the home belongs to another user, holds files and is open to others, or is not a directory.
+    pub fn examine(path: &Path) -> Result<HomeState, HomeError> {
+        if !path.try_exists().map_err(|source| io_error(path, source))? {
+            return Ok(HomeState::Missing);
+        }
+        match check(path) {
+            Ok(()) => Ok(HomeState::Private),
+            Err(HomeError::Loose { .. }) if is_empty(path) => Ok(HomeState::EmptyAndLoose),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes to the lock file that this process is about to release the home, so that a start that finds it owned
@@ -223,7 +251,17 @@ fn make_private(path: &Path) -> Result<(), HomeError> {
         .recursive(true)
         .mode(PRIVATE)
         .create(path)
-        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(PRIVATE)))
+        .map_err(|source| io_error(path, source))?;
+    tighten(path)
+}
+
+/// Returns true if the directory holds nothing. One that cannot be read may hold something.
+fn is_empty(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn tighten(path: &Path) -> Result<(), HomeError> {
+    fs::set_permissions(path, Permissions::from_mode(PRIVATE))
         .map_err(|source| io_error(path, source))
 }
 

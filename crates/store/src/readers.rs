@@ -193,7 +193,7 @@ impl Readers {
 }
 
 /// Checks one table after the other, so that no read transaction lasts for the whole check.
-fn check_tables(conn: &Connection) -> Result<Vec<String>, Error> {
+pub(crate) fn check_tables(conn: &Connection) -> Result<Vec<String>, Error> {
     let list = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name";
     let tables: Vec<String> = crate::row::all(conn, list, [], |row| Ok(row.get(0)?))?;
     let mut wrong = Vec::new();

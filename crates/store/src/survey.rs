@@ -7,6 +7,7 @@ use crate::migrate;
 use crate::model_limits::{self, LearnedModel};
 use crate::note::{PreviousNote, Progress};
 use crate::open;
+use crate::readers::check_tables;
 use crate::row::first;
 use holon_domain::AgentId;
 use rusqlite::Connection;
@@ -33,6 +34,18 @@ pub fn survey(db_path: &Path, agents_dir: &Path) -> Result<Vec<String>, Error> {
     };
     found.extend(strays(&conn, agents_dir)?);
     Ok(found)
+}
+
+/// Checks the pages of a store that a host may be using, one table at a time. Returns the findings; empty if there are
+/// none, or no store.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn check_pages(db_path: &Path) -> Result<Vec<String>, Error> {
+    if !db_path.exists() {
+        return Ok(Vec::new());
+    }
+    check_tables(&open::open_readable(db_path)?)
 }
 
 /// Reads the limits that providers have revealed, from a store that a host may be using. Empty if there is no store yet,

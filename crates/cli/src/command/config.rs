@@ -7,7 +7,7 @@ mod keys;
 mod providers;
 mod running;
 
-pub(crate) use doctor::probe;
+pub(crate) use doctor::{Depth, examine_models, probe};
 
 use crate::args::{ConfigCommand, ModelsCommand};
 use crate::exit::{Exit, Failure};
@@ -33,7 +33,7 @@ pub(super) async fn run(
         ConfigCommand::List { effective: true } => keys::list_effective(home, output),
         ConfigCommand::Schema => Ok(keys::schema(output)),
         ConfigCommand::Doctor { probe } => {
-            doctor::run(home, doctor::Depth::of(probe), output).await
+            doctor::run(home, Depth::of(probe), output).await
         }
         ConfigCommand::Providers { command } => providers::run(home, command, output).await,
         ConfigCommand::Credentials { command } => credentials::run(home, command, output).await,

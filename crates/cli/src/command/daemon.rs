@@ -112,7 +112,7 @@ async fn take_turn(home: &Path) -> Result<LifecycleLock, Failure> {
 }
 
 /// Looks at a home, and asks its host if one listens. A host that is starting answers when it is ready.
-async fn inspect(home: &Path, patience: Duration) -> Found {
+pub(super) async fn inspect(home: &Path, patience: Duration) -> Found {
     let mut found = look(home).await;
     if found.owner.is_some() && found.socket == SocketFound::Listening {
         let asked = tokio::time::timeout(patience, host::client(home).health()).await;

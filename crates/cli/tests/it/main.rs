@@ -20,6 +20,7 @@ mod daemon_places;
 mod daemon_race;
 mod demo;
 mod disk;
+mod doctor;
 mod fallback;
 mod freeform;
 mod hands;

@@ -72,6 +72,7 @@ fn a_home_others_can_look_into_is_refused_with_the_command_that_mends_it() {
     for loose in [0o755, 0o750, 0o701, 0o770] {
         let path = directory.path().join(format!("home-{loose:o}"));
         fs::create_dir(&path).expect("makes");
+        fs::write(path.join("config.toml"), "").expect("writes");
         fs::set_permissions(&path, Permissions::from_mode(loose)).expect("sets");
         let error = Home::open(&path).expect_err("is refused");
         assert!(
@@ -86,6 +87,17 @@ fn a_home_others_can_look_into_is_refused_with_the_command_that_mends_it() {
         );
         assert!(!path.join("run").exists(), "nothing was made inside");
     }
+}
+
+#[test]
+fn an_empty_home_others_can_look_into_is_made_private() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("home");
+    fs::create_dir(&path).expect("makes");
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("sets");
+    let _home = Home::open(&path).expect("opens");
+    let mode = fs::metadata(&path).expect("is there").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o700);
 }
 
 #[test]

@@ -57,6 +57,36 @@ impl Git {
         }
     }
 
+    /// Asks the program for its version, such as `2.47.3`.
+    ///
+    /// # Errors
+    /// git cannot be started, or does not state a version.
+    pub fn version(&self) -> Result<String, GitError> {
+        let mut command = Command::new(&self.program);
+        command
+            .arg("--version")
+            .env_clear()
+            .env("PATH", &self.search_path)
+            .envs(ENVIRONMENT.iter().copied());
+        let failed = |stderr: String| GitError::Failed {
+            command: "--version".to_owned(),
+            dir: PathBuf::from("."),
+            stderr,
+        };
+        let limit = Duration::from_millis(GIT_READ_MS);
+        match bounded::run(&mut command, Stdio::null(), limit, STDERR_CHARS) {
+            Ok(ended) => String::from_utf8_lossy(&ended.stdout)
+                .split_whitespace()
+                .nth(2)
+                .map(str::to_owned)
+                .ok_or_else(|| failed(String::from_utf8_lossy(&ended.stderr).into_owned())),
+            Err(ProcessError::Io(error)) => Err(GitError::NotStarted(error)),
+            Err(ProcessError::TimedOut | ProcessError::TooMuchOutput) => {
+                Err(failed("no version in time".to_owned()))
+            }
+        }
+    }
+
     /// Opens the repository whose working files are in `root`, a canonical directory with a `.git` in it. Reads the
     /// names of the repository's settings, so that every later command overrides those that run programs.
     ///

@@ -19,7 +19,7 @@ pub(crate) enum Depth {
 }
 
 impl Depth {
-    pub(super) const fn of(probe: bool) -> Self {
+    pub(crate) const fn of(probe: bool) -> Self {
         if probe { Self::Probe } else { Self::Look }
     }
 }
@@ -40,24 +40,7 @@ pub(super) async fn run(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let settings = settings::load_home(home)?;
-    let mut report = holon_config::doctor(
-        &settings,
-        &Env::from_process(),
-        holon_daemon::wall_clock(),
-        holon_daemon::retry_policy(),
-    );
-    let usable: Vec<ModelRef> = settings
-        .model_chain()
-        .into_iter()
-        .zip(&report.model_availability)
-        .filter(|(_, found)| found.available)
-        .map(|(model, _)| model)
-        .collect();
-    let probes = match depth {
-        Depth::Look => Vec::new(),
-        Depth::Probe => probe(&settings, &usable).await?,
-    };
-    apply_probes(&mut report, &probes);
+    let (report, probes) = examine_models(&settings, depth).await?;
     let diagnosis = Diagnosis {
         report,
         waiting_failure_kinds: holon_daemon::waiting_failure_kinds(),
@@ -75,6 +58,32 @@ pub(super) async fn run(
     } else {
         Exit::Failed
     })
+}
+
+/// Examines the models of the settings' chain.
+pub(crate) async fn examine_models(
+    settings: &Settings,
+    depth: Depth,
+) -> Result<(DoctorReport, Vec<ProbeResult>), Failure> {
+    let mut report = holon_config::doctor(
+        settings,
+        &Env::from_process(),
+        holon_daemon::wall_clock(),
+        holon_daemon::retry_policy(),
+    );
+    let usable: Vec<ModelRef> = settings
+        .model_chain()
+        .into_iter()
+        .zip(&report.model_availability)
+        .filter(|(_, found)| found.available)
+        .map(|(model, _)| model)
+        .collect();
+    let probes = match depth {
+        Depth::Look => Vec::new(),
+        Depth::Probe => probe(settings, &usable).await?,
+    };
+    apply_probes(&mut report, &probes);
+    Ok((report, probes))
 }
 
 /// Corrects the report by the results of the probes.

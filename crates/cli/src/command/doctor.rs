@@ -1,0 +1,71 @@
+//! `holon doctor`: whether this machine and this home are ready for agents, and the next step for each problem.
+//!
+//! This file looks; `findings` judges what was seen.
+
+mod findings;
+mod view;
+
+pub(crate) use view::{Examination, Finding, Level};
+
+use super::config::{Depth, examine_models};
+use super::daemon::inspect;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::{render, settings};
+use findings::{MachineFacts, Terminal, database, host, machine, models, settings_file};
+use holon_config::{Color, Env, Flags, Settings};
+use holon_daemon::{Home, checkup};
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Time for an answer of the host.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Examines everything and prints the findings. Fails if one of them is an error.
+pub(crate) async fn run(
+    home: Option<PathBuf>,
+    probe: bool,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let flags = Flags {
+        home,
+        ..Flags::default()
+    };
+    let (settings, problem) = settings::load_for_client(&flags)?;
+    let home = settings.home.value.clone();
+    let found = inspect(&home, PATIENCE).await;
+    let (report, _) = examine_models(&settings, Depth::of(probe)).await?;
+    let findings = [
+        machine(&observe(&settings)),
+        vec![settings_file(problem.as_ref())],
+        host(&found),
+        vec![
+            database(&checkup::check_database(&settings)),
+            models(&report),
+        ],
+    ];
+    let examination = Examination::new(home, findings.concat());
+    output.answer_wrapped(&examination, render::doctor::examination);
+    Ok(if examination.ok {
+        Exit::Done
+    } else {
+        Exit::Failed
+    })
+}
+
+fn observe(settings: &Settings) -> MachineFacts {
+    let home = &settings.home.value;
+    MachineFacts {
+        home: Home::examine(home).map_err(|error| error.to_string()),
+        home_path: home.clone(),
+        free_bytes: checkup::free_bytes(home),
+        git: checkup::git_version(),
+        shell: checkup::login_shell(settings),
+        terminal: Terminal {
+            is_terminal: io::stdout().is_terminal(),
+            has_color: Color::of_terminal(&Env::from_process()) == Color::Auto,
+            columns: crate::output::columns(),
+        },
+    }
+}

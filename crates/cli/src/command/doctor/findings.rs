@@ -1,0 +1,265 @@
+//! Judges what the doctor has seen: one finding for each check, with the next step. Pure.
+
+use super::view::Finding;
+use crate::exit::Failure;
+use holon_config::DoctorReport;
+use holon_daemon::HomeState;
+use holon_daemon::checkup::DatabaseCheck;
+use holon_daemon::lifecycle::{ControlAnswer, Found, SocketFound};
+use std::path::PathBuf;
+
+/// Free space below which a host soon refuses messages.
+const LITTLE_SPACE: u64 = 100 << 20;
+/// Free space below which a busy week can fill the disk.
+const SOME_SPACE: u64 = 2 << 30;
+/// Oldest git with every option that the runtime uses: major and minor version.
+const OLDEST_GIT: (u32, u32) = (2, 40);
+/// Narrowest terminal that shows tables as they are meant.
+const NARROW: usize = 80;
+/// Problems of the database that are named.
+const NAMED: usize = 5;
+
+/// What was seen of the machine and of the home's directory.
+pub(super) struct MachineFacts {
+    pub(super) home_path: PathBuf,
+    /// The words of the reason for which the home cannot be used.
+    pub(super) home: Result<HomeState, String>,
+    pub(super) free_bytes: Option<u64>,
+    /// Version of git, or the reason for which there is none.
+    pub(super) git: Result<String, String>,
+    /// Absent if the user's own shell takes no commands.
+    pub(super) shell: Option<String>,
+    pub(super) terminal: Terminal,
+}
+
+/// What was seen of standard output.
+pub(super) struct Terminal {
+    pub(super) is_terminal: bool,
+    pub(super) has_color: bool,
+    /// Absent if the terminal is narrower than 40 columns or states no width.
+    pub(super) columns: Option<usize>,
+}
+
+/// Judges the machine and the home's directory.
+pub(super) fn machine(facts: &MachineFacts) -> Vec<Finding> {
+    vec![
+        home(facts),
+        disk(facts.free_bytes),
+        git(facts.git.as_deref().map_err(String::as_str)),
+        shell(facts.shell.as_deref()),
+        terminal(&facts.terminal),
+    ]
+}
+
+fn home(facts: &MachineFacts) -> Finding {
+    let path = facts.home_path.display();
+    match &facts.home {
+        Ok(HomeState::Private) => Finding::ok("home", format!("{path}, private")),
+        Ok(HomeState::Missing) => Finding::ok(
+            "home",
+            format!("{path} does not exist; the first start creates it"),
+        ),
+        Ok(HomeState::EmptyAndLoose) => Finding::ok(
+            "home",
+            format!("{path} is empty and open to others; the first start makes it private"),
+        ),
+        Err(words) => Finding::error(
+            "home",
+            words,
+            "make the home private, or use another one: --home DIR",
+        ),
+    }
+}
+
+fn disk(free: Option<u64>) -> Finding {
+    let Some(free) = free else {
+        return Finding::ok("disk", "the file system does not tell its free space");
+    };
+    let words = format!("{} free", size(free));
+    let next = "free some space, or move the home to another file system";
+    if free < LITTLE_SPACE {
+        Finding::error("disk", words, next)
+    } else if free < SOME_SPACE {
+        Finding::warning("disk", words, next)
+    } else {
+        Finding::ok("disk", words)
+    }
+}
+
+fn git(version: Result<&str, &str>) -> Finding {
+    let (major, minor) = OLDEST_GIT;
+    let next = format!("install git {major}.{minor} or newer");
+    match version {
+        Err(words) => Finding::warning(
+            "git",
+            format!("worktrees, remote templates and remote skills do not work: {words}"),
+            next,
+        ),
+        Ok(version) if is_older(version) => Finding::warning(
+            "git",
+            format!("git {version} lacks options that worktrees need"),
+            next,
+        ),
+        Ok(version) => Finding::ok("git", version),
+    }
+}
+
+/// Returns true if the version states numbers below the oldest that is supported.
+fn is_older(version: &str) -> bool {
+    let mut parts = version.split('.').map(str::parse::<u32>);
+    match (parts.next(), parts.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < OLDEST_GIT,
+        _ => false,
+    }
+}
+
+fn shell(shell: Option<&str>) -> Finding {
+    match shell {
+        Some(shell) => Finding::ok("shell", shell),
+        None => Finding::warning(
+            "shell",
+            "SHELL names no shell that takes commands; agents use /bin/sh",
+            "set SHELL to a shell such as /bin/bash before the host starts",
+        ),
+    }
+}
+
+fn terminal(terminal: &Terminal) -> Finding {
+    if !terminal.is_terminal {
+        return Finding::ok("terminal", "output goes into a file or a pipe");
+    }
+    let color = if terminal.has_color {
+        "with colours"
+    } else {
+        "without colours"
+    };
+    match terminal.columns {
+        Some(columns) if columns >= NARROW => {
+            Finding::ok("terminal", format!("{columns} columns, {color}"))
+        }
+        Some(columns) => Finding::warning(
+            "terminal",
+            format!("{columns} columns, {color}"),
+            format!("widen it to {NARROW} columns; tables are wrapped until then"),
+        ),
+        None => Finding::ok("terminal", format!("of unknown width, {color}")),
+    }
+}
+
+/// Judges the settings file.
+pub(super) fn settings_file(problem: Option<&Failure>) -> Finding {
+    match problem {
+        None => Finding::ok("settings", "readable"),
+        Some(problem) => Finding::error(
+            "settings",
+            &problem.body.error,
+            "correct the settings file; no host starts until then",
+        ),
+    }
+}
+
+/// Judges the owner of the home's lock, and the control socket.
+pub(super) fn host(found: &Found) -> Vec<Finding> {
+    vec![lock(found), socket(found)]
+}
+
+fn lock(found: &Found) -> Finding {
+    match &found.owner {
+        Some(owner) if owner.leaving => Finding::ok(
+            "lock",
+            format!("process {} is about to release the home", owner.pid),
+        ),
+        Some(owner) => Finding::ok("lock", format!("process {} owns the home", owner.pid)),
+        None if found.has_stale_files() => Finding::warning(
+            "lock",
+            "no host runs, and one that crashed has left its files",
+            "start a host, which removes them: holon daemon start",
+        ),
+        None => Finding::ok("lock", "free; no host runs"),
+    }
+}
+
+fn socket(found: &Found) -> Finding {
+    let path = found.socket_path.display();
+    match (&found.owner, found.socket, found.control) {
+        (_, SocketFound::Foreign, _) => Finding::error(
+            "socket",
+            format!("{path} is not a socket"),
+            "move it away; no host starts until then",
+        ),
+        (Some(_), SocketFound::Listening, ControlAnswer::Answered) => {
+            Finding::ok("socket", format!("the host answers at {path}"))
+        }
+        (Some(_), SocketFound::Listening, ControlAnswer::Silent | ControlAnswer::Unasked) => {
+            Finding::error(
+                "socket",
+                format!("the host does not answer at {path}"),
+                "look into its log with holon daemon logs, and stop it with holon daemon stop",
+            )
+        }
+        (Some(owner), SocketFound::Absent | SocketFound::Stale, _) if owner.is_host => {
+            Finding::error(
+                "socket",
+                format!("the host of this home does not listen at {path}"),
+                "restart it: holon daemon restart",
+            )
+        }
+        (None, SocketFound::Listening, _) => Finding::error(
+            "socket",
+            format!("another program listens at {path}"),
+            "end that program, or use another home",
+        ),
+        (Some(_) | None, SocketFound::Absent | SocketFound::Stale, _) => {
+            Finding::ok("socket", format!("none at {path}, because no host runs"))
+        }
+    }
+}
+
+/// Judges the database.
+pub(super) fn database(check: &DatabaseCheck) -> Finding {
+    let Some(bytes) = check.bytes else {
+        return Finding::ok("database", "none yet; the first start creates it");
+    };
+    if check.findings.is_empty() {
+        return Finding::ok("database", format!("{}, every page is sound", size(bytes)));
+    }
+    let more = check.findings.len().saturating_sub(NAMED);
+    let mut words: Vec<String> = check.findings.iter().take(NAMED).cloned().collect();
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    Finding::error(
+        "database",
+        words.join("; "),
+        "stop the host, copy the directory state/ away, and restore it from a backup",
+    )
+}
+
+/// Judges the models that agents ask.
+pub(super) fn models(report: &DoctorReport) -> Finding {
+    let words = match &report.default_model {
+        Some(model) => format!("agents ask {model}"),
+        None => "no model is set".to_owned(),
+    };
+    if report.can_work {
+        Finding::ok("models", words)
+    } else {
+        Finding::error("models", words, &report.next_step)
+    }
+}
+
+/// Returns a size for people, such as `1.5 GB`.
+fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);
+    unit.map_or_else(
+        || format!("{bytes} bytes"),
+        |(unit, name)| {
+            let tenths = u128::from(bytes) * 10 / u128::from(*unit);
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! `holon doctor` on healthy, empty and damaged homes.
+
+use crate::support::{hello, world};
+use holon_testkit::World;
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
+
+/// Runs the doctor; returns its exit code and its findings by check.
+fn examine(world: &World) -> (Option<i32>, impl Fn(&str) -> (String, String)) {
+    let ran = world.run(&["--json", "doctor"]);
+    let report: Value = ran.json();
+    let level = move |check: &str| {
+        let findings = report["findings"].as_array().unwrap();
+        let found = findings.iter().find(|finding| finding["check"] == check);
+        let found = found.unwrap_or_else(|| panic!("{check} was not examined: {report}"));
+        let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+        (
+            text("level"),
+            format!("{} | {}", text("message"), text("next_step")),
+        )
+    };
+    (ran.code, level)
+}
+
+#[test]
+fn a_home_that_does_not_exist_lacks_only_a_model_and_is_not_created() {
+    let world = world();
+    let (code, finding) = examine(&world);
+    assert_eq!(code, Some(1));
+    let (level, words) = finding("models");
+    assert_eq!(level, "error");
+    assert!(words.contains("holon init"), "{words}");
+    for check in ["home", "settings", "lock", "socket", "database", "terminal"] {
+        assert_eq!(finding(check).0, "ok", "{check}: {}", finding(check).1);
+    }
+    assert!(!world.home().exists());
+}
+
+#[test]
+fn a_home_with_a_running_host_is_healthy() {
+    let world = world();
+    let model = hello(&world);
+    let said = world.run(&["config", "set", "model.default", &model]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let _host = world.serve(&[]);
+    let (code, finding) = examine(&world);
+    for check in ["home", "settings", "lock", "socket", "database", "models"] {
+        assert_eq!(finding(check).0, "ok", "{check}: {}", finding(check).1);
+    }
+    assert!(finding("socket").1.contains("the host answers"));
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn each_damage_is_named_with_its_next_step() {
+    let world = world();
+    let model = hello(&world);
+    assert_eq!(world.run(&["run", "hi", "--model", &model]).code, Some(0));
+    let home = world.home();
+    let database = home.join("state/holon.sqlite3");
+    let mut bytes = std::fs::read(&database).unwrap();
+    let second_page = 4096;
+    bytes[second_page..].fill(0xa5);
+    std::fs::write(&database, bytes).unwrap();
+    std::fs::write(home.join("config.toml"), "model = [").unwrap();
+    std::fs::write(home.join("run/holon.sock"), "not a socket").unwrap();
+    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (code, finding) = examine(&world);
+    assert_eq!(code, Some(1));
+    for (check, part) in [
+        ("home", "chmod 700"),
+        ("settings", "correct the settings file"),
+        ("socket", "move it away"),
+        ("database", "restore it from a backup"),
+    ] {
+        let (level, words) = finding(check);
+        assert_eq!(level, "error", "{check}: {words}");
+        assert!(words.contains(part), "{check}: {words}");
+    }
+}
