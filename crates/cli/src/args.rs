@@ -154,6 +154,16 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Write the home's store and its agents' files to one file, while the host runs or not. Credentials are left out.
+    Backup {
+        /// New file for the backup.
+        file: PathBuf,
+    },
+    /// Make this home from a backup; the home must be empty or missing.
+    Restore {
+        /// File that `holon backup` wrote.
+        file: PathBuf,
+    },
     /// Check this machine and this home: directory, disk, database, socket, models, git, shell and terminal.
     Doctor {
         /// Send one tiny real request to each model of the fallback chain.

@@ -3,6 +3,7 @@
 mod agent;
 mod agent_model;
 mod archive;
+mod backup;
 pub(crate) mod config;
 mod daemon;
 mod debug;
@@ -65,6 +66,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Skills { command } => block_on(skills::run(home, command, output)),
         Command::Token { command } => block_on(token::run(home, command, output)),
         Command::Config { command } => block_on(config::run(home, command, output)),
+        Command::Backup { file } => backup::back_up(home, &file, output),
+        Command::Restore { file } => backup::restore(home, &file, output),
         Command::Doctor { probe } => block_on(doctor::run(home, probe, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),
         Command::Completions { shell } => {

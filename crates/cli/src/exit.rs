@@ -2,6 +2,7 @@
 
 use holon_api::ErrorBody;
 use holon_config::CredentialError;
+use holon_daemon::backup::BackupError;
 use std::process::ExitCode;
 
 /// Outcome of a command as an exit code for scripts.
@@ -125,6 +126,12 @@ impl From<holon_daemon::Error> for Failure {
         let mut failure = Self::new(Exit::Failed, error.code(), error.to_string());
         failure.body.hint = error.hint();
         failure
+    }
+}
+
+impl From<BackupError> for Failure {
+    fn from(error: BackupError) -> Self {
+        Self::new(Exit::Failed, error.code(), error.to_string())
     }
 }
 

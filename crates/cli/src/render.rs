@@ -4,6 +4,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod attempt;
+pub(crate) mod backup;
 pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod doctor;

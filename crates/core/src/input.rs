@@ -14,6 +14,7 @@ use holon_domain::guidance::{SkillInstallation, SkillSourceKind};
 use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
 use holon_domain::needs::LoadedRows;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::queue::MessageSeq;
 use holon_domain::send::AgentSend;
 use holon_domain::summary::ExecutionProfile;
@@ -231,8 +232,7 @@ pub enum Input {
     Delete,
     /// A new process took over. Sent only at boot.
     Recover {
-        /// True if the last process exited cleanly.
-        clean_exit: bool,
+        exit: PreviousExit,
         /// Result of the running tool call, if its executor can prove it.
         proven: Option<Box<ProvenResult>>,
         /// Probes of the open effects. An effect without a probe counts as one for which nothing was found.

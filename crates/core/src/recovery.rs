@@ -16,16 +16,14 @@ use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, TurnResumed};
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase, ResumeMark, TerminalReason};
 
 /// The reason for which an open effect may have no performer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecoveryCause {
-    Boot {
-        /// True if the last process exited cleanly.
-        clean_exit: bool,
-    },
+    Boot(PreviousExit),
     /// A commit could not be confirmed. The process and waiting callers are still alive.
     Doubt,
 }
@@ -33,7 +31,7 @@ enum RecoveryCause {
 /// Recovers the agent after a new process took over.
 pub(crate) fn recover(
     draft: &mut Draft<'_>,
-    clean_exit: bool,
+    exit: PreviousExit,
     proven: Option<&ProvenResult>,
     found: &[Finding],
 ) -> Reply {
@@ -43,7 +41,7 @@ pub(crate) fn recover(
     if is_planted(Fault::IdleForgottenAtBoot) {
         work::wake(draft);
     }
-    settle_open(draft, RecoveryCause::Boot { clean_exit }, proven, found)
+    settle_open(draft, RecoveryCause::Boot(exit), proven, found)
 }
 
 /// Recovers the agent after a commit that could not be confirmed.
@@ -71,10 +69,10 @@ fn settle_open(
     draft.agent.home = draft.agent.home.without_effect();
     detached::next_generation(draft);
     // Only unclean exits count as resumptions of turns and tasks.
-    let counted = (cause == RecoveryCause::Boot { clean_exit: false }).then_some(found);
+    let counted = (cause == RecoveryCause::Boot(PreviousExit::Unclean)).then_some(found);
     task::supervise_again(draft, counted);
     let nobody_waits =
-        matches!(cause, RecoveryCause::Boot { .. }) && draft.agent.is_removed_with_process();
+        matches!(cause, RecoveryCause::Boot(_)) && draft.agent.is_removed_with_process();
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
             home::remove_when_free(draft);
@@ -90,7 +88,8 @@ fn settle_open(
     if let Some(mut turn) = draft.agent.open_turn.take() {
         // A waiting caller ended with the process.
         turn.attended &= draft.agent.is_one_run() || cause == RecoveryCause::Doubt;
-        resume(draft, turn, proven, counted);
+        let can_repeat = cause != RecoveryCause::Boot(PreviousExit::Restored);
+        resume(draft, turn, proven, counted, can_repeat);
     }
     Reply::Done
 }
@@ -120,12 +119,14 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
     lifecycle::delete(draft)
 }
 
-/// Resumes a turn. `found` holds the probes after an unclean exit; without them the resumption does not count.
+/// Resumes a turn. `found` holds the probes after an unclean exit; without them the resumption does not count. In a
+/// restored store no call can be repeated, because it may have been performed after the backup.
 fn resume(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
     proven: Option<&ProvenResult>,
     found: Option<&[Finding]>,
+    can_repeat: bool,
 ) {
     let log_end = draft.agent.counters.log;
     let of_call = found_of_call(found, &turn);
@@ -154,7 +155,7 @@ fn resume(
         }
         Phase::RunningTool { effect, .. } => {
             match judge(&mut turn) {
-                Resumption::GoesOn if turn::can_repeat_call(draft, &turn) => {
+                Resumption::GoesOn if can_repeat && turn::can_repeat_call(draft, &turn) => {
                     record(draft, &turn, Vec::new(), Vec::new());
                     return turn::repeat_call(draft, turn);
                 }

@@ -105,12 +105,12 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Abort { run_id, then } => lifecycle::abort(draft, run_id.as_ref(), *then),
         Input::Delete => Ok(lifecycle::delete(draft)),
         Input::Recover {
-            clean_exit,
+            exit,
             proven,
             found,
         } => {
             let proven = proven.as_deref();
-            Ok(recovery::recover(draft, *clean_exit, proven, found))
+            Ok(recovery::recover(draft, *exit, proven, found))
         }
         Input::TakeUp => Ok(recovery::take_up(draft)),
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),

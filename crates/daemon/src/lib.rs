@@ -4,6 +4,7 @@
 //! processes find it. It makes no decision about agents and prints nothing; messages go to a callback or to the log.
 
 mod background;
+pub mod backup;
 pub mod checkout;
 pub mod checkup;
 mod compose;

@@ -32,6 +32,7 @@ pub mod message;
 pub mod model;
 pub mod needs;
 pub mod packed;
+pub mod previous_exit;
 pub mod prompt_plan;
 pub mod prompt_view;
 pub mod provider;

@@ -86,8 +86,13 @@ fn distance(left: &str, right: &str) -> usize {
 /// Returns the SHA-256 of a text or of bytes, in hex.
 #[must_use]
 pub fn sha256_hex(content: impl AsRef<[u8]>) -> String {
-    let digest = Sha256::digest(content.as_ref());
-    digest.iter().fold(String::new(), |mut hex, byte| {
+    hex(&Sha256::digest(content.as_ref()))
+}
+
+/// Returns bytes in lower-case hex.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
         // Writing to a string cannot fail.
         write!(hex, "{byte:02x}").ok();
         hex

@@ -12,6 +12,7 @@ use crate::world::{World, kernel_of};
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
 use holon_domain::effect::EffectId;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::HandledInput;
 use holon_engine::ports::CommandKey;
@@ -101,7 +102,7 @@ impl World {
                 self.recover(
                     &id,
                     &Input::Recover {
-                        clean_exit,
+                        exit: PreviousExit::of(clean_exit),
                         proven: None,
                         found,
                     },
@@ -183,7 +184,7 @@ impl World {
     fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Option<HandledInput>> {
         let found = match input {
             Input::Recover {
-                clean_exit: false,
+                exit: PreviousExit::Unclean,
                 found,
                 ..
             } => Some(found.as_slice()),

@@ -9,6 +9,7 @@ use crate::violation::{Verdict, ensure};
 use crate::world::{InputResult, World};
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
+use holon_domain::previous_exit::PreviousExit;
 use holon_engine::kernel::{HandledInput, PostCommitWork, Refusal};
 use holon_store::{Error, WriteError};
 use std::collections::BTreeSet;
@@ -77,7 +78,7 @@ impl World {
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let (id, input) = (id.clone(), input.clone());
         let recovery = Input::Recover {
-            clean_exit: true,
+            exit: PreviousExit::Clean,
             proven: None,
             found: Vec::new(),
         };

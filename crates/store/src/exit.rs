@@ -7,6 +7,7 @@
 use crate::error::Error;
 use crate::row::{all, first, run};
 use holon_domain::AgentId;
+use holon_domain::previous_exit::PreviousExit;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ const UNSET_RUNS: &str = "DELETE FROM meta WHERE key >= 'run/' AND key < 'run0'"
 const CLEAN_EXIT: &str = "clean_exit";
 const CLEAN: &str = "1";
 const IN_USE: &str = "0";
+/// Value after a restoration, until the first host opens the store.
+const RESTORED: &str = "restored";
 
 /// The kind of process that opens a store, by the agents whose work it performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +35,7 @@ pub enum Occupant {
 /// The exits of the processes before this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastExit {
-    clean: bool,
+    host: PreviousExit,
     /// Agents served by single runs since the last host; true if the agent's last run ended in order.
     runs: BTreeMap<AgentId, bool>,
 }
@@ -41,19 +44,20 @@ impl LastExit {
     /// Returns true if the last host closed the store in order. A new store counts as closed.
     #[must_use]
     pub const fn was_clean(&self) -> bool {
-        self.clean
+        matches!(self.host, PreviousExit::Clean)
     }
 
     /// Returns true if the last host and every run since then ended in order.
     #[must_use]
     pub fn was_clean_for_all(&self) -> bool {
-        self.clean && self.runs.values().all(|clean| *clean)
+        self.was_clean() && self.runs.values().all(|clean| *clean)
     }
 
-    /// Returns true if the last process that performed this agent's work ended in order.
+    /// Returns the end of the last process that performed this agent's work.
     #[must_use]
-    pub fn was_clean_for(&self, agent_id: &AgentId) -> bool {
-        self.runs.get(agent_id).copied().unwrap_or(self.clean)
+    pub fn of(&self, agent_id: &AgentId) -> PreviousExit {
+        let run = self.runs.get(agent_id).copied();
+        run.map_or(self.host, PreviousExit::of)
     }
 }
 
@@ -78,7 +82,7 @@ pub(crate) fn leave(conn: &Connection, occupant: &Occupant) -> Result<(), Error>
     match occupant {
         Occupant::Host => set(conn, CLEAN_EXIT, CLEAN),
         // If the last host ended in order too, the agent needs no mark of its own.
-        Occupant::Run(Some(agent_id)) if last_exit(conn)?.clean => {
+        Occupant::Run(Some(agent_id)) if last_exit(conn)?.was_clean() => {
             run(conn, UNSET, [run_key(agent_id)])?;
             Ok(())
         }
@@ -89,8 +93,12 @@ pub(crate) fn leave(conn: &Connection, occupant: &Occupant) -> Result<(), Error>
 
 fn last_exit(conn: &Connection) -> Result<LastExit, Error> {
     // A missing or unreadable mark counts as unclean.
-    let clean = first(conn, VALUE, [CLEAN_EXIT], |row| {
-        Ok(row.get_ref(0)?.as_str() == Ok(CLEAN))
+    let host = first(conn, VALUE, [CLEAN_EXIT], |row| {
+        Ok(match row.get_ref(0)?.as_str() {
+            Ok(CLEAN) => PreviousExit::Clean,
+            Ok(RESTORED) => PreviousExit::Restored,
+            Ok(_) | Err(_) => PreviousExit::Unclean,
+        })
     })?;
     let runs = all(conn, RUNS, [], |row| {
         let key = row.get_ref(0)?.as_str().unwrap_or_default();
@@ -99,9 +107,16 @@ fn last_exit(conn: &Connection) -> Result<LastExit, Error> {
         Ok(AgentId::parse_stored(name).ok().map(|id| (id, is_clean)))
     })?;
     Ok(LastExit {
-        clean: clean.unwrap_or(false),
+        host: host.unwrap_or(PreviousExit::Unclean),
         runs: runs.into_iter().flatten().collect(),
     })
+}
+
+/// Marks the store as restored from a backup: no process has used it here.
+pub(crate) fn mark_restored(conn: &Connection) -> Result<(), Error> {
+    set(conn, CLEAN_EXIT, RESTORED)?;
+    run(conn, UNSET_RUNS, [])?;
+    Ok(())
 }
 
 fn run_key(agent_id: &AgentId) -> String {
@@ -124,7 +139,7 @@ mod tests {
 
     fn occupied_by(conn: &Connection, occupant: &Occupant) -> (bool, bool, bool) {
         let last = occupy(conn, occupant).expect("notes");
-        let of = |name| last.was_clean_for(&agent(name));
+        let of = |name| last.of(&agent(name)) == PreviousExit::Clean;
         (last.was_clean(), of("a"), of("b"))
     }
 

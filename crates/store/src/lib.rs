@@ -8,6 +8,7 @@ mod agents;
 mod aside;
 mod attempts;
 mod audit;
+mod backup;
 mod batch;
 mod blobs;
 mod briefs;
@@ -70,6 +71,7 @@ mod writer;
 
 pub use agents::ListedAgent;
 pub use audit::OutstandingWork;
+pub use backup::{StoreCopy, copy_store, mark_restored};
 pub use db::Db;
 pub use delete::Removal;
 pub use effects::{DueCursor, DuePage, DueRow, DueScope};

@@ -70,6 +70,16 @@ pub(crate) fn open_readable(path: &Path) -> Result<Connection, Error> {
     Ok(conn)
 }
 
+/// Creates a database file for the copy of a store, readable by this user alone. The file must not exist.
+pub(crate) fn create_copy(path: &Path) -> Result<Connection, Error> {
+    let mut options = OpenOptions::new();
+    let created = options.write(true).create_new(true).mode(0o600).open(path);
+    created.map_err(|error| file_error(path, &error))?;
+    let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    conn.busy_timeout(BUSY)?;
+    Ok(conn)
+}
+
 /// Creates an empty in-memory database.
 pub(crate) fn open_memory() -> Result<Connection, Error> {
     check_library()?;
@@ -228,15 +238,21 @@ pub(crate) fn epoch(conn: &Connection) -> Result<String, Error> {
     if let Some(epoch) = stored_epoch(conn)? {
         return Ok(epoch);
     }
+    let epoch = renew_epoch(conn)?;
+    tracing::warn!(
+        epoch,
+        "the store had lost its identity (`epoch` in `meta`) and has a new one"
+    );
+    Ok(epoch)
+}
+
+/// Gives the store a new epoch, so that clients with cursors of the old one read afresh.
+pub(crate) fn renew_epoch(conn: &Connection) -> Result<String, Error> {
     let epoch = random_epoch()?;
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('epoch', ?1)",
         [&epoch],
     )?;
-    tracing::warn!(
-        epoch,
-        "the store had lost its identity (`epoch` in `meta`) and has a new one"
-    );
     Ok(epoch)
 }
 

@@ -32,9 +32,7 @@ pub(super) async fn run(
         ConfigCommand::List { effective: false } => keys::list(home, output),
         ConfigCommand::List { effective: true } => keys::list_effective(home, output),
         ConfigCommand::Schema => Ok(keys::schema(output)),
-        ConfigCommand::Doctor { probe } => {
-            doctor::run(home, Depth::of(probe), output).await
-        }
+        ConfigCommand::Doctor { probe } => doctor::run(home, Depth::of(probe), output).await,
         ConfigCommand::Providers { command } => providers::run(home, command, output).await,
         ConfigCommand::Credentials { command } => credentials::run(home, command, output).await,
         ConfigCommand::Models {

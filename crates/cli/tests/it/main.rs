@@ -9,6 +9,7 @@
 
 mod archives;
 mod aside;
+mod backups;
 mod bad_work;
 mod called_off;
 mod commands;

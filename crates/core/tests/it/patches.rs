@@ -10,6 +10,7 @@ use holon_domain::agent::Lifecycle;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::message::Priority;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::send::AgentSend;
 
 fn give_up() -> Input {
@@ -20,7 +21,7 @@ fn give_up() -> Input {
 
 const fn recover(clean_exit: bool) -> Input {
     Input::Recover {
-        clean_exit,
+        exit: PreviousExit::of(clean_exit),
         proven: None,
         found: Vec::new(),
     }

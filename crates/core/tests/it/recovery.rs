@@ -16,6 +16,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::needs::Part;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::queue::QueueStatus;
 use holon_domain::task::TaskStatus;
 use holon_domain::tool::ToolEnvelope;
@@ -125,6 +126,22 @@ fn a_command_that_was_alive_and_is_lost_is_looked_for_once_more() {
     assert_eq!(
         world.effect().map(|open| open.effect.name()),
         Some("run_tool")
+    );
+}
+
+#[test]
+fn in_a_restored_store_a_command_that_was_open_is_unknown_and_not_repeated() {
+    let mut world = states::running_tool();
+    world.send(Input::Recover {
+        exit: PreviousExit::Restored,
+        proven: None,
+        found: Vec::new(),
+    });
+    assert_eq!(world.results().first(), Some(&"outcome_unknown".to_owned()));
+    assert_eq!(
+        world.effect().map(|open| open.effect.name()),
+        Some("call_model"),
+        "the model decides what to do"
     );
 }
 

@@ -15,6 +15,7 @@ use holon_domain::intent::{HostAction, Intent};
 use holon_domain::limits::ATTACHED_WORKSPACES;
 use holon_domain::log::LogEntry;
 use holon_domain::message::Priority;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
 use holon_domain::workspace::{
     AGENT_HOME, AttachedWorkspace, DetectedKind, ProjectionKind, RootOwnership, SelectedWorkspace,
@@ -295,7 +296,7 @@ fn a_restart_repeats_the_call_and_the_worktree_is_entered_once() {
     world.send(ModelAnswer::calls(vec![("UseWorkspace", Ok(intent))]).to(&world));
     let lost = world.stamp().expect("the call runs");
     world.send(Input::Recover {
-        clean_exit: false,
+        exit: PreviousExit::Unclean,
         proven: None,
         found: Vec::new(),
     });

@@ -23,6 +23,7 @@ use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ModelChain;
 use holon_domain::needs::{LoadedRows, Needs, Part};
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::send::AgentSend;
@@ -426,7 +427,7 @@ impl World {
     /// Recovers as a new process.
     pub(crate) fn recover(&mut self, clean_exit: bool) -> Outcome {
         self.send(Input::Recover {
-            clean_exit,
+            exit: PreviousExit::of(clean_exit),
             proven: None,
             found: Vec::new(),
         })
@@ -436,7 +437,7 @@ impl World {
     pub(crate) fn recover_finding(&mut self, found: ProbeResult) -> Outcome {
         let effect = self.effect().expect("something is open").effect.clone();
         self.send(Input::Recover {
-            clean_exit: false,
+            exit: PreviousExit::Unclean,
             proven: None,
             found: vec![Finding { effect, found }],
         })

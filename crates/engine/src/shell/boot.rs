@@ -8,6 +8,7 @@ use crate::tool_run::ToolRun;
 use holon_core::Input;
 use holon_domain::agent::{AgentRecord, HomeState, Lifecycle};
 use holon_domain::effect::EffectId;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::{AgentId, limits};
 use holon_store::{LastExit, Ledger, Readers, RecoveryRows, commit};
 use std::collections::BTreeSet;
@@ -50,7 +51,7 @@ impl Shell {
             let recoveries = page
                 .iter()
                 .filter(|agent_id| self.covers(agent_id))
-                .map(|agent_id| self.recover_one(agent_id, last_exit.was_clean_for(agent_id)));
+                .map(|agent_id| self.recover_one(agent_id, last_exit.of(agent_id)));
             join_all(recoveries.collect::<Vec<_>>()).await;
             let full = page.len() == RECOVERED_TOGETHER;
             after = page.into_iter().last().filter(|_| full);
@@ -163,8 +164,8 @@ impl Shell {
         Ok(())
     }
 
-    async fn recover_one(&self, agent_id: &AgentId, clean_exit: bool) {
-        if let Ok(recovery) = self.recovery_of(agent_id, clean_exit).await {
+    async fn recover_one(&self, agent_id: &AgentId, exit: PreviousExit) {
+        if let Ok(recovery) = self.recovery_of(agent_id, exit).await {
             holon_fault::hit("recover.agent");
             self.submit_until_committed(agent_id, recovery).await;
         }
@@ -177,7 +178,7 @@ impl Shell {
     pub(super) async fn recovery_of(
         &self,
         agent_id: &AgentId,
-        clean_exit: bool,
+        exit: PreviousExit,
     ) -> Result<Input, Error> {
         let (mut proven, mut found) = (None, Vec::new());
         if let Some(left) = self.read_recovery_rows(agent_id).await? {
@@ -186,13 +187,13 @@ impl Shell {
             self.sweep(&left.agent_home, call.as_ref(), &left.tasks)
                 .await;
             proven = self.prove_patch(call.as_ref()).await;
-            // After a clean exit no interruption is counted, so there is nothing to probe.
-            if !clean_exit {
+            // After any other exit no interruption is counted, so there is nothing to probe.
+            if exit == PreviousExit::Unclean {
                 found = self.probe_effects(agent_id, call.as_ref()).await;
             }
         }
         Ok(Input::Recover {
-            clean_exit,
+            exit,
             proven,
             found,
         })

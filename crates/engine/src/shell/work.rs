@@ -10,6 +10,7 @@ use crate::tool_run::ToolRun;
 use crate::work_answer;
 use holon_domain::consequence::Consequence;
 use holon_domain::intent::WorkQuery;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::{AgentId, WorkItemId};
 use holon_prompt::PlanFile;
 use holon_store::{LastExit, Readers, TurnRows, WorkQueryRows};
@@ -86,7 +87,7 @@ impl Shell {
             }
         };
         for agent_id in listed.into_iter().map(|listed| listed.agent_id) {
-            if self.covers(&agent_id) && !last_exit.was_clean_for(&agent_id) {
+            if self.covers(&agent_id) && last_exit.of(&agent_id) != PreviousExit::Clean {
                 self.sweep_plans(&agent_id).await;
             }
         }

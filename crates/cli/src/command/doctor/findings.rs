@@ -215,7 +215,7 @@ fn socket(found: &Found) -> Finding {
     }
 }
 
-/// Judges the database.
+/// Damage is an error: a host would go on, and lose what is on the damaged pages.
 pub(super) fn database(check: &DatabaseCheck) -> Finding {
     let Some(bytes) = check.bytes else {
         return Finding::ok("database", "none yet; the first start creates it");

@@ -13,13 +13,14 @@ use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::intent::HostAction;
 use holon_domain::message::Priority;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{TaskId, limits};
 
 fn restarts() -> [Input; 3] {
     let recover = |clean_exit| Input::Recover {
-        clean_exit,
+        exit: PreviousExit::of(clean_exit),
         proven: None,
         found: Vec::new(),
     };
@@ -236,7 +237,7 @@ fn a_task_whose_end_kills_each_host_that_reads_it_is_ended_unread_after_three() 
     let mut world = states::with_tasks_in_all_states();
     let task_id = world.tasks[0].id.clone();
     let recover = |found| Input::Recover {
-        clean_exit: false,
+        exit: PreviousExit::Unclean,
         proven: None,
         found: vec![Finding {
             effect: Effect::WatchTask {

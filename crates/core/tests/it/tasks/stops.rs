@@ -9,6 +9,7 @@ use holon_core::{Input, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::limits;
 use holon_domain::message::Priority;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::queue::QueueStatus;
 use holon_domain::task::TaskStatus;
 
@@ -52,7 +53,7 @@ fn asking_and_forcing_in_one_round_forces() {
 #[test]
 fn a_task_that_was_forced_is_asked_no_more_gently_whoever_stops_it_next() {
     let restart = || Input::Recover {
-        clean_exit: false,
+        exit: PreviousExit::Unclean,
         proven: None,
         found: Vec::new(),
     };

@@ -8,6 +8,7 @@ use holon_domain::effect::Effect;
 use holon_domain::intent::Intent;
 use holon_domain::limits::SENDS_PER_COMMIT;
 use holon_domain::message::Priority;
+use holon_domain::previous_exit::PreviousExit;
 use holon_domain::send::AgentSend;
 use holon_store::Ledger;
 use serde_json::json;
@@ -137,7 +138,7 @@ fn what_is_left_at_the_bound_survives_a_restart() {
     bench.handle(
         "ada",
         &Input::Recover {
-            clean_exit: false,
+            exit: PreviousExit::Unclean,
             proven: None,
             found: Vec::new(),
         },

@@ -1,0 +1,38 @@
+//! Backups of a home: one tar file with a consistent copy of the store and the files of the agents, made while a host
+//! runs, and a new home made from it.
+//!
+//! A backup holds no credential, token or key of the host, no worktree, and nothing that proves that a command ran: in a
+//! restored home every call that was open has an unknown outcome, and none is repeated.
+
+mod error;
+mod manifest;
+mod pack;
+mod unpack;
+
+pub use error::BackupError;
+pub use manifest::LeftOut;
+pub use pack::{BackupReport, back_up};
+pub use unpack::{RestoreReport, restore};
+
+use std::path::{Component, Path};
+
+/// Path of the store in a home and in a backup.
+const STORE: &str = "state/holon.sqlite3";
+/// Path of the settings in a home and in a backup.
+const SETTINGS: &str = "config.toml";
+/// Directory of the agents' homes in a home and in a backup.
+const AGENTS: &str = "agents";
+
+/// Returns true if a backup may hold a file of a home under this path.
+fn is_backed_up(path: &str) -> bool {
+    let is_plain = Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    let is_of_agent = path
+        .strip_prefix(AGENTS)
+        .is_some_and(|rest| rest.starts_with('/'));
+    is_plain && (path == STORE || path == SETTINGS || is_of_agent)
+}
+
+#[cfg(test)]
+mod tests;

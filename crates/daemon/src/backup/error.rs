@@ -1,0 +1,56 @@
+//! Errors of backups and restorations.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The reason for which a backup was not made, or a home not restored.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("{} has no store, so there is nothing to back up", home.display())]
+    NoStore { home: PathBuf },
+    #[error("{} exists; name a file that does not", path.display())]
+    TargetExists { path: PathBuf },
+    #[error("{} is inside the home; name a file outside of it", path.display())]
+    TargetInHome { path: PathBuf },
+    #[error("{} is not empty; restore into a home that is empty or does not exist: --home DIR", home.display())]
+    HomeNotEmpty { home: PathBuf },
+    #[error("{} is no whole backup: {reason}; nothing was restored", path.display())]
+    Invalid { path: PathBuf, reason: String },
+    #[error(
+        "{} was made by a newer version (format {format}); restore it with that version",
+        path.display()
+    )]
+    Newer { path: PathBuf, format: u32 },
+    #[error(transparent)]
+    Store(#[from] holon_store::Error),
+    #[error("{} could not be {verb}: {source}", path.display())]
+    File {
+        /// Past participle, such as `written`.
+        verb: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+}
+
+impl BackupError {
+    /// Stable error code for callers.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoStore { .. } => "no_store",
+            Self::TargetExists { .. } => "file_exists",
+            Self::TargetInHome { .. } => "invalid_target",
+            Self::HomeNotEmpty { .. } => "home_not_empty",
+            Self::Invalid { .. } => "invalid_backup",
+            Self::Newer { .. } => "newer_backup",
+            Self::Store(_) => "store_unusable",
+            Self::File { .. } => "file_failed",
+        }
+    }
+}
+
+/// Adds the path to an I/O error.
+pub(super) fn at(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BackupError {
+    let path = path.to_owned();
+    move |source| BackupError::File { verb, path, source }
+}

@@ -1,0 +1,266 @@
+//! Makes a home from a backup. The home is built beside its place and appears complete or not at all.
+//!
+//! Nothing in the file is believed: each path must be one that a backup holds, each content must match the index, and
+//! the store must open and be sound.
+
+use super::error::{BackupError, at};
+use super::manifest::{
+    FORMAT, FileEntry, INDEX, INDEX_BYTES, Index, MANIFEST, MANIFEST_BYTES, Manifest,
+};
+use super::{AGENTS, STORE, is_backed_up};
+use holon_domain::Timestamp;
+use holon_domain::text::hex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufReader, Read, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use tar::{Archive, Entry, EntryType};
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 64 << 10;
+
+/// Result of a restoration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RestoreReport {
+    pub home_dir: PathBuf,
+    /// Time at which the backup was made.
+    pub backed_up_at: Timestamp,
+    pub agents: u64,
+    pub files: usize,
+}
+
+/// Restores a backup into a home that is empty or does not exist.
+///
+/// # Errors
+/// When the home holds something, the file is no whole backup, or the filesystem refuses. Nothing is left then.
+pub fn restore(backup: &Path, home: &Path) -> Result<RestoreReport, BackupError> {
+    check_empty(home)?;
+    let file = File::open(backup).map_err(at("read", backup))?;
+    let parent = home.parent().filter(|parent| *parent != Path::new(""));
+    let parent = parent.unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(at("created", parent))?;
+    let staging = Staging::create(parent)?;
+    let mut unpacking = Unpacking {
+        backup,
+        root: staging.0.clone(),
+        files: BTreeMap::new(),
+    };
+    let (manifest, index) = unpacking.read(file)?;
+    unpacking.compare(&index)?;
+    unpacking.make_links(&index)?;
+    let store = unpacking.root.join(STORE);
+    let damaged = holon_store::check_pages(&store)?;
+    if let Some(found) = damaged.first() {
+        return Err(unpacking.invalid(format!("its store is damaged: {found}")));
+    }
+    let restored = holon_store::mark_restored(&store)?;
+    sync_all(&unpacking.root)?;
+    // Replaces an empty directory, and nothing else.
+    fs::rename(&staging.0, home).map_err(at("created", home))?;
+    Ok(RestoreReport {
+        home_dir: home.to_owned(),
+        backed_up_at: manifest.created_at,
+        agents: restored.agents,
+        files: index.files.len(),
+    })
+}
+
+fn check_empty(home: &Path) -> Result<(), BackupError> {
+    match fs::read_dir(home) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(at("read", home)(error)),
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(BackupError::HomeNotEmpty {
+                home: home.to_owned(),
+            }),
+        },
+    }
+}
+
+/// The home that is being built, beside its place. Removed when it is dropped, unless it has moved there.
+struct Staging(PathBuf);
+
+impl Staging {
+    fn create(parent: &Path) -> Result<Self, BackupError> {
+        let path = parent.join(format!(".holon-restore-{}", std::process::id()));
+        make_private(&path).map_err(at("created", &path))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        match fs::remove_dir_all(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(path = %self.0.display(), %error, "a temporary directory stays");
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+}
+
+struct Unpacking<'a> {
+    backup: &'a Path,
+    root: PathBuf,
+    /// Files that were written so far, by path: bytes and digest.
+    files: BTreeMap<String, (u64, String)>,
+}
+
+impl Unpacking<'_> {
+    fn invalid(&self, reason: impl Into<String>) -> BackupError {
+        BackupError::Invalid {
+            path: self.backup.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
+    /// Reads every entry, and writes the files among them.
+    fn read(&mut self, file: File) -> Result<(Manifest, Index), BackupError> {
+        let mut archive = Archive::new(BufReader::new(file));
+        let cut_off = |unpacking: &Self, error: io::Error| {
+            unpacking.invalid(format!("it cannot be read as a tar file ({error})"))
+        };
+        let entries = archive.entries().map_err(|error| cut_off(self, error))?;
+        let (mut manifest, mut index) = (None, None);
+        for entry in entries {
+            let entry = entry.map_err(|error| cut_off(self, error))?;
+            let path = self.path_of(&entry)?;
+            match (&manifest, &index) {
+                (None, _) if path == MANIFEST => {
+                    let read: Manifest = self.json(entry, MANIFEST_BYTES)?;
+                    if read.format > FORMAT {
+                        return Err(BackupError::Newer {
+                            path: self.backup.to_owned(),
+                            format: read.format,
+                        });
+                    }
+                    manifest = Some(read);
+                }
+                (None, _) => return Err(self.invalid(format!("it does not begin with {MANIFEST}"))),
+                (Some(_), None) if path == INDEX => index = Some(self.json(entry, INDEX_BYTES)?),
+                (Some(_), None) => self.write(entry, path)?,
+                (Some(_), Some(_)) => return Err(self.invalid("something follows its index")),
+            }
+        }
+        match (manifest, index) {
+            (Some(manifest), Some(index)) => Ok((manifest, index)),
+            (Some(_) | None, _) => Err(self.invalid("it is cut off")),
+        }
+    }
+
+    fn path_of(&self, entry: &Entry<'_, impl Read>) -> Result<String, BackupError> {
+        let path = entry
+            .path()
+            .ok()
+            .and_then(|path| path.to_str().map(str::to_owned));
+        let path = path.ok_or_else(|| self.invalid("a path in it is not text"))?;
+        if entry.header().entry_type() == EntryType::Regular {
+            Ok(path)
+        } else {
+            Err(self.invalid(format!("{path:?} is not a regular file")))
+        }
+    }
+
+    fn json<T: DeserializeOwned>(
+        &self,
+        entry: Entry<'_, impl Read>,
+        limit: u64,
+    ) -> Result<T, BackupError> {
+        let mut text = Vec::new();
+        let read = entry.take(limit + 1).read_to_end(&mut text);
+        read.map_err(|error| self.invalid(error.to_string()))?;
+        if text.len() as u64 > limit {
+            return Err(self.invalid("one of its descriptions is too long"));
+        }
+        serde_json::from_slice(&text).map_err(|error| self.invalid(error.to_string()))
+    }
+
+    fn write(&mut self, mut entry: Entry<'_, impl Read>, path: String) -> Result<(), BackupError> {
+        if !is_backed_up(&path) || self.files.contains_key(&path) {
+            return Err(self.invalid(format!("{path:?} does not belong into a backup")));
+        }
+        let executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+        let place = self.root.join(&path);
+        let parent = place.parent().unwrap_or(&self.root);
+        make_private(parent).map_err(at("created", parent))?;
+        let mut options = OpenOptions::new();
+        let mode = if executable { 0o700 } else { 0o600 };
+        let opened = options.write(true).create_new(true).mode(mode).open(&place);
+        let mut file = opened.map_err(at("created", &place))?;
+        let (mut bytes, mut digest, mut chunk) = (0_u64, Sha256::new(), vec![0; CHUNK]);
+        loop {
+            let count = entry.read(&mut chunk);
+            let count = count.map_err(|error| self.invalid(format!("it is cut off ({error})")))?;
+            let part = chunk.get(..count).unwrap_or_default();
+            if part.is_empty() {
+                break;
+            }
+            digest.update(part);
+            bytes += part.len() as u64;
+            file.write_all(part).map_err(at("written", &place))?;
+        }
+        let digest = hex(&digest.finalize());
+        self.files.insert(path, (bytes, digest));
+        Ok(())
+    }
+
+    /// Compares the files that were written with the index.
+    fn compare(&self, index: &Index) -> Result<(), BackupError> {
+        let is_same = |file: &FileEntry| {
+            let written = self.files.get(&file.path);
+            written.is_some_and(|(bytes, digest)| *bytes == file.bytes && *digest == file.sha256)
+        };
+        if let Some(file) = index.files.iter().find(|file| !is_same(file)) {
+            return Err(self.invalid(format!("{} differs from its index", file.path)));
+        }
+        if index.files.len() != self.files.len() || !self.files.contains_key(STORE) {
+            return Err(self.invalid("its index does not list its files"));
+        }
+        Ok(())
+    }
+
+    /// Makes the links of agents' homes, after all files, so that no file was written through one.
+    fn make_links(&self, index: &Index) -> Result<(), BackupError> {
+        for link in &index.links {
+            if !is_backed_up(&link.path) || link.path == STORE {
+                return Err(self.invalid(format!("{:?} does not belong into a backup", link.path)));
+            }
+            let place = self.root.join(&link.path);
+            let parent = place.parent().unwrap_or(&self.root);
+            self.check_unlinked(parent)?;
+            make_private(parent).map_err(at("created", parent))?;
+            symlink(&link.target, &place).map_err(at("created", &place))?;
+        }
+        let agents = self.root.join(AGENTS);
+        make_private(&agents).map_err(at("created", &agents))
+    }
+
+    /// Refuses a directory that a link of the backup leads out of the new home.
+    fn check_unlinked(&self, directory: &Path) -> Result<(), BackupError> {
+        let is_link =
+            |path: &&Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        let inside = directory.ancestors().take_while(|path| *path != self.root);
+        match inside.into_iter().find(is_link) {
+            Some(_) => Err(self.invalid("one of its links is below another")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn make_private(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+}
+
+/// Waits until everything below the root is on disk.
+fn sync_all(root: &Path) -> Result<(), BackupError> {
+    let opened = File::open(root).map_err(at("read", root))?;
+    rustix::fs::syncfs(&opened).map_err(|errno| at("written", root)(errno.into()))
+}
