@@ -154,6 +154,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Explain an error code: its cause and its cure. Lists all codes without one.
+    ExplainError {
+        /// Code, as it stands in brackets behind an error, or as `code` in JSON.
+        code: Option<String>,
+    },
     /// Write the home's store and its agents' files to one file, while the host runs or not. Credentials are left out.
     Backup {
         /// New file for the backup.

@@ -10,6 +10,7 @@ mod debug;
 mod demo;
 mod doctor;
 mod events;
+mod explain_error;
 pub(crate) mod init;
 mod prompt;
 mod run;
@@ -68,6 +69,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Config { command } => block_on(config::run(home, command, output)),
         Command::Backup { file } => backup::back_up(home, &file, output),
         Command::Restore { file } => backup::restore(home, &file, output),
+        Command::ExplainError { code } => explain_error::run(code.as_deref(), output),
         Command::Doctor { probe } => block_on(doctor::run(home, probe, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),
         Command::Completions { shell } => {

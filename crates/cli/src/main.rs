@@ -4,6 +4,7 @@
 
 mod args;
 mod command;
+mod error_codes;
 mod exit;
 mod host;
 mod host_plan;

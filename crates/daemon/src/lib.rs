@@ -44,6 +44,7 @@ pub use error::Error;
 pub use failure_record::{FailureFiles, FailurePhase, FailureRecord};
 pub use fingerprint::fingerprint;
 pub use holon_engine::RunNews;
+pub use holon_server::{RefusalEntry, refusals};
 pub use log::{LogLevel, LogTarget, start_logging};
 pub use log_file::{log_path, open_log};
 pub use log_tail::{LogFollower, log_tail};

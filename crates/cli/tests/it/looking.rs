@@ -192,3 +192,23 @@ fn a_look_that_comes_before_the_answer_says_how_to_wait_for_it() {
     assert_eq!(looked.answer(), "nothing yet; wait for it with --follow\n");
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn an_error_code_is_explained_and_an_unknown_one_gets_a_suggestion() {
+    let world = world();
+    let known = world.run(&["explain-error", "home_in_use"]);
+    assert_eq!(known.code, Some(0), "{known:?}");
+    assert!(
+        known.stdout.contains("cure:  use it through that host"),
+        "{known:?}"
+    );
+    let of_host = world.run(&["--json", "explain-error", "agent_stopped"]);
+    assert_eq!(of_host.json()["http_status"], 409);
+    let misspelt = world.run(&["explain-error", "agent_stoped"]);
+    assert_eq!(misspelt.code, Some(1));
+    assert!(
+        misspelt.stderr.contains("did you mean agent_stopped?"),
+        "{misspelt:?}"
+    );
+    assert!(!world.home().exists());
+}

@@ -1,0 +1,49 @@
+//! `holon explain-error`: the cause and the cure of an error code.
+
+use crate::error_codes::{self, ErrorEntry};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use holon_domain::text::nearest;
+
+/// Prints one code, or all of them.
+pub(super) fn run(code: Option<&str>, output: &Output) -> Result<Exit, Failure> {
+    let known = error_codes::all();
+    match code {
+        None => output.answer_wrapped(&known, |known| list(known)),
+        Some(code) => output.answer_wrapped(find(&known, code)?, explain),
+    }
+    Ok(Exit::Done)
+}
+
+fn find<'a>(known: &'a [ErrorEntry], code: &str) -> Result<&'a ErrorEntry, Failure> {
+    let found = known.iter().find(|entry| entry.code == code);
+    found.ok_or_else(|| {
+        let failure = Failure::new(
+            Exit::Failed,
+            "no_such_code",
+            format!("no error has the code {code:?}"),
+        );
+        match nearest(code, known.iter().map(|entry| entry.code)) {
+            Some(similar) => failure.hint(format!("did you mean {similar}?")),
+            None => failure.hint("list all codes with: holon explain-error"),
+        }
+    })
+}
+
+fn explain(entry: &ErrorEntry) -> String {
+    let status = entry
+        .http_status
+        .map(|status| format!(" (HTTP {status})"))
+        .unwrap_or_default();
+    format!(
+        "{}{status}\ncause: {}\ncure:  {}",
+        entry.code, entry.meaning, entry.next_step
+    )
+}
+
+fn list(known: &[ErrorEntry]) -> String {
+    let lines = known
+        .iter()
+        .map(|entry| format!("{}: {}", entry.code, entry.meaning));
+    lines.collect::<Vec<_>>().join("\n")
+}
