@@ -182,6 +182,11 @@ pub(crate) enum Command {
         /// Name of the shell to print completions for.
         shell: clap_complete::Shell,
     },
+    /// Write a manual page for each command into a directory.
+    ManPages {
+        /// Directory, created if it is missing. `man -M` wants the pages in its subdirectory man1.
+        directory: PathBuf,
+    },
 }
 
 /// Option that selects an agent.

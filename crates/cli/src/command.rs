@@ -12,6 +12,7 @@ mod doctor;
 mod events;
 mod explain_error;
 pub(crate) mod init;
+mod man_pages;
 mod prompt;
 mod run;
 mod serve;
@@ -78,6 +79,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
             output.say_as_written(&String::from_utf8_lossy(&script));
             Ok(Exit::Done)
         }
+        Command::ManPages { directory } => man_pages::run(&directory, output),
     }
 }
 

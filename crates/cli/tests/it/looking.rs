@@ -212,3 +212,21 @@ fn an_error_code_is_explained_and_an_unknown_one_gets_a_suggestion() {
     );
     assert!(!world.home().exists());
 }
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let world = world();
+    let ran = world.run(&["man-pages", "man1"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let page = |name: &str| std::fs::read_to_string(world.path().join("man1").join(name));
+    assert!(page("holon.1").unwrap().contains(".TH holon 1"));
+    assert!(
+        page("holon-daemon-start.1")
+            .unwrap()
+            .contains("token\\-file")
+    );
+    world.write("taken", "x");
+    let refused = world.run(&["--json", "man-pages", "taken"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(!world.home().exists());
+}
