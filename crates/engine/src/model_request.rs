@@ -119,6 +119,7 @@ impl RoundRequest {
             queued: &joining.joining,
             receipt: holon_tools::receipt,
             short_receipt: holon_tools::short_receipt,
+            entered_guidance: holon_tools::use_workspace::entered_guidance,
             reminders: terms,
             room_tokens: room,
         });

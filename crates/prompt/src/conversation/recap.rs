@@ -10,7 +10,8 @@ mod handles;
 
 use super::{ConversationInput, Span};
 use crate::{visible, work};
-use handles::{Handles, collect};
+use handles::Handles;
+pub(super) use handles::collect as collect_handles;
 use holon_domain::block::{Block, calls_of, text_beginning};
 use holon_domain::compaction::Recap;
 use holon_domain::log::LogEntry;
@@ -267,7 +268,7 @@ fn note(input: &ConversationInput<'_>, span: &Span<'_>) -> RoundNote {
                 let told = result(envelope, &arguments.pop().unwrap_or_default());
                 note.calls
                     .push((envelope.tool_name.clone(), envelope.error().is_some()));
-                note.handles.extend(&collect(envelope, input.agent));
+                note.handles.extend(&collect_handles(envelope, input.agent));
                 note.changes.extend(work_change(envelope, &told));
                 parts.push(told);
             }
@@ -332,7 +333,8 @@ fn joined(message: &MessageEnvelope) -> String {
     format!("a task ended: {}", visible::quoted(&shown))
 }
 
-fn short(words: &str, bytes: usize) -> String {
+/// Puts the beginning of a text on one line.
+pub(super) fn short(words: &str, bytes: usize) -> String {
     visible::line(&text::preview(words.trim(), bytes))
 }
 

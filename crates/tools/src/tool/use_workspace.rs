@@ -155,6 +155,17 @@ pub fn with_guidance(mut entered: ToolEnvelope, guidance: String) -> ToolEnvelop
     entered
 }
 
+/// Returns the guidance of the workspace that a call entered; `None` for other calls, and if the result holds none.
+#[must_use]
+pub fn entered_guidance(envelope: &ToolEnvelope) -> Option<&str> {
+    match &envelope.outcome {
+        ToolOutcome::Success { result } if envelope.tool_name == NAME => {
+            result.get(GUIDANCE).and_then(Value::as_str)
+        }
+        ToolOutcome::Success { .. } | ToolOutcome::Error { .. } => None,
+    }
+}
+
 /// Separates the guidance from the rest of a result; `None` if there is none.
 pub(crate) fn split_guidance(result: &Value) -> Option<(Value, String)> {
     let mut rest = result.as_object()?.clone();
