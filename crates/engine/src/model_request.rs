@@ -21,6 +21,7 @@ use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
+use holon_domain::turn::TerminalReason;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
 pub use holon_prompt::conversation::ReminderTerms;
@@ -124,6 +125,9 @@ impl RoundRequest {
             room_tokens: room,
         });
         request.conversation = built_conversation.items;
+        let compaction = built_conversation.compaction.as_ref();
+        let folds = compaction.is_some_and(|made| made.recap.is_some());
+        request.frame.cache.compression_epoch = rows.agent.totals.compactions + u64::from(folds);
         request.max_output_tokens = output_room(&request, policy);
         let kept = if rows.turn.rounds == 0 {
             let surroundings = built.surroundings_hash.zip(built.surroundings);
@@ -256,8 +260,20 @@ fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
         work_parts: built.work_parts.clone(),
         work_item_id: current.map(|item| item.id.clone()),
         operator_seq: operator.filter(|_| built.shows_operator_words),
+        repairs: repairs(rows),
         cuts: built.cuts.clone(),
         over_tokens: u32::try_from(built.over_tokens).unwrap_or(u32::MAX),
+    }
+}
+
+/// Returns the failure that the turn repairs, as its first request found it.
+fn repairs(rows: &TurnRows) -> Option<TerminalReason> {
+    match &rows.frame {
+        Some(kept) => kept.repairs,
+        None => {
+            let current = rows.messages.get(&rows.turn.message_seq)?;
+            holon_prompt::repaired_failure(current, rows.agent.last_turn.as_ref())
+        }
     }
 }
 
@@ -288,13 +304,15 @@ fn build_frame(
             current_plan(rows, &files.plan),
         ),
     };
+    let current = rows.messages.get(&rows.turn.message_seq)?;
     let input = FrameInput {
         work,
+        repairs: repairs(rows),
         agent: &rows.agent,
         guidance: &files.guidance,
         model,
         turn_index: rows.turn.turn_index,
-        current: rows.messages.get(&rows.turn.message_seq)?,
+        current,
         history: &history,
         operator: rows.operator.as_ref().map(|(_, message)| message),
         tasks: &tasks,

@@ -11,7 +11,7 @@ use crate::candidate::Candidate;
 use crate::history::{self, HistoryItem};
 use crate::plan::{Budget, PromptPlan, plan};
 use crate::work::{self, Work};
-use crate::{context, delegation, instructions, policy, scope, skills, stable};
+use crate::{context, delegation, instructions, policy, repair, scope, skills, stable};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::guidance::Guidance;
@@ -22,6 +22,7 @@ use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockSource, PartLength
 use holon_domain::task::TaskListEntry;
 use holon_domain::time::Timestamp;
 use holon_domain::tool_set::ToolSet;
+use holon_domain::turn::TerminalReason;
 
 /// Everything a frame is made of.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +43,8 @@ pub struct FrameInput<'a> {
     pub work: Work<'a>,
     /// The tasks that ran when the turn started, oldest first.
     pub tasks: &'a [TaskListEntry],
+    /// Reason for which the turn before failed, if this one repairs that.
+    pub repairs: Option<TerminalReason>,
     /// Time at which the turn started.
     pub now: Timestamp,
     /// The tools on offer; part of the cache identity.
@@ -202,6 +205,7 @@ fn context<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candi
         .chain(work_parts(input, kept))
         .chain(context::tasks(input.tasks))
         .chain(context::event_turn(input.current))
+        .chain(input.repairs.and_then(repair::candidate))
         .chain([context::current(input.current, input.now)])
         .collect()
 }

@@ -1,7 +1,7 @@
-//! Renders the last prompt of an agent: a table of its parts, and their texts on request.
+//! Renders a prompt of an agent: a table of its parts, those that the turn added, and their texts on request.
 
 use super::join_lines;
-use holon_client::view::{Prompt, PromptBlock, RoundCache, ShownPrompt};
+use holon_client::view::{Prompt, PromptBlock, RoundCache, ShownPrompt, TurnPart};
 
 /// Renders the place, the sources, the parts and the use of the cache; with `full` also the texts.
 pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
@@ -20,23 +20,37 @@ pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
     lines.extend(view.rounds.iter().map(round));
     let blocks = view.prompt.iter().flat_map(|shown| &shown.blocks);
     let texts = blocks.filter(|_| full).filter_map(text);
-    let all: Vec<String> = [join_lines(lines)].into_iter().chain(texts).collect();
+    let added = view.prompt.iter().flat_map(|shown| &shown.turn_parts);
+    let added = added.filter(|_| full).filter_map(added_text);
+    let all: Vec<String> = [join_lines(lines)]
+        .into_iter()
+        .chain(texts)
+        .chain(added)
+        .collect();
     all.join("\n")
 }
 
 fn parts(shown: &ShownPrompt) -> Vec<String> {
-    let used = shown.prompt_tokens + shown.tools_tokens;
+    let used = shown.prompt_tokens + shown.tools_tokens + shown.turn_tokens;
     let mut lines = vec![
         format!("turn       {} to {}", shown.turn_index, shown.model_ref),
         format!(
-            "tokens     {used} of {} (estimated; {} of them tools)",
-            shown.budget_tokens, shown.tools_tokens
+            "tokens     {used} of {} (estimated; {} of them tools, {} of its rounds)",
+            shown.budget_tokens, shown.tools_tokens, shown.turn_tokens
         ),
         format!("cache key  {}", shown.prompt_cache_key),
         String::new(),
         format!("{:<19}{:<14}{:>8}  decision", "part", "stability", "tokens"),
     ];
     lines.extend(shown.blocks.iter().map(part));
+    if !shown.turn_parts.is_empty() {
+        lines.push(String::new());
+        lines.push(format!(
+            "{:<19}{:<14}{:>8}  shown",
+            "added by the turn", "rounds", "tokens"
+        ));
+        lines.extend(shown.turn_parts.iter().map(added));
+    }
     lines.push(String::new());
     lines
 }
@@ -52,6 +66,27 @@ fn part(block: &PromptBlock) -> String {
         block.to_tokens,
         decision(block)
     )
+}
+
+/// Describes a part that the turn added.
+fn added(part: &TurnPart) -> String {
+    let (name, shown) = match part.kind.as_str() {
+        "recap" => ("recap", "in place of its rounds"),
+        "replaced_recap" => ("recap", "no more: a later recap stands for it"),
+        "message" => ("message", "whole"),
+        "reminder" => ("reminder", "whole"),
+        "rounds" => (
+            "rounds",
+            "as they were; a small window shortens their results",
+        ),
+        other => (other, ""),
+    };
+    let rounds = if part.first_round == part.last_round {
+        part.last_round.to_string()
+    } else {
+        format!("{} to {}", part.first_round, part.last_round)
+    };
+    format!("{name:<19}{rounds:<14}{:>8}  {shown}", part.tokens)
 }
 
 /// Describes what became of a part, and why.
@@ -80,6 +115,12 @@ fn round(round: &RoundCache) -> String {
         "round      {}.{}: {} tokens read, {} from the cache{share}",
         round.turn_index, round.round, round.input_tokens, round.cached_tokens
     )
+}
+
+fn added_text(part: &TurnPart) -> Option<String> {
+    let text = part.text.as_ref()?;
+    let (kind, first, last) = (&part.kind, part.first_round, part.last_round);
+    Some(format!("\n--- {kind} (rounds {first} to {last})\n{text}"))
 }
 
 fn text(block: &PromptBlock) -> Option<String> {

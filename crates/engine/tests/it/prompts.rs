@@ -4,6 +4,7 @@
 use crate::house::{House, agent, at_rest, briefs, prompt};
 use holon_domain::model::ModelRequest;
 use holon_domain::prompt_plan::BlockSource;
+use holon_domain::prompt_view::TurnPartKind;
 use holon_engine::Host;
 use holon_engine::request::Wake;
 use holon_testkit::ports::{calls, says};
@@ -97,7 +98,11 @@ async fn steps_of_a_long_turn_are_shown_although_its_frame_is_far_back() {
     let stop = calls(&[("Sleep", json!({"reason": "until tomorrow"}))]);
     house.model.next().await.answer(stop);
     at_rest(&host, "main").await;
-    let view = host.reads().prompt(&agent("main")).await.expect("a view");
+    let view = host
+        .reads()
+        .prompt(&agent("main"), None)
+        .await
+        .expect("a view");
     let shown = view.prompt.expect("the frame of the long turn");
     assert_eq!(shown.turn_index, 2);
 
@@ -182,7 +187,11 @@ fn context_id(request: &ModelRequest) -> String {
 async fn the_last_prompt_is_shown_as_it_was_sent() {
     let house = House::new();
     let host = house.with_main().await;
-    let none = host.reads().prompt(&agent("main")).await.expect("a view");
+    let none = host
+        .reads()
+        .prompt(&agent("main"), None)
+        .await
+        .expect("a view");
     assert_eq!((none.prompt, none.rounds.len()), (None, 0));
     assert_eq!(none.agent_home, "/agents/main");
 
@@ -195,7 +204,11 @@ async fn the_last_prompt_is_shown_as_it_was_sent() {
     asked.answer(says("nothing"));
     briefs(&host, "main", 2).await;
 
-    let view = host.reads().prompt(&agent("main")).await.expect("a view");
+    let view = host
+        .reads()
+        .prompt(&agent("main"), None)
+        .await
+        .expect("a view");
     let shown = view.prompt.expect("a prompt");
     assert_eq!(shown.prompt_cache_key, frame.cache.prompt_cache_key);
     assert_eq!(shown.context_fingerprint, frame.cache.context_fingerprint);
@@ -231,4 +244,56 @@ async fn the_last_prompt_is_shown_as_it_was_sent() {
     );
     assert_eq!(view.rounds.len(), 2);
     assert_eq!((view.rounds[0].turn_index, view.rounds[0].round), (2, 1));
+}
+
+#[tokio::test]
+async fn a_prompt_shows_what_its_turn_added_and_earlier_turns_can_be_asked_for() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "first words").await;
+    house.model.next().await.answer(says("first answer"));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "look around").await;
+    let look = calls(&[("AgentGet", json!({}))]);
+    house.model.next().await.answer(look.clone());
+    let asked = house.model.next().await;
+    prompt(&host, "main", "Mind the tests.").await;
+    asked.answer(look);
+    let asked = house.model.next().await;
+    assert!(context(&asked.request).contains("look around"));
+    asked.answer(says("done"));
+    briefs(&host, "main", 3).await;
+
+    let reads = host.reads();
+    let view = reads.prompt(&agent("main"), None).await.expect("a view");
+    let shown = view.prompt.expect("a prompt");
+    assert_eq!(shown.turn_index, 2);
+    let kinds: Vec<TurnPartKind> = shown.turn_parts.iter().map(|part| part.kind).collect();
+    assert_eq!(kinds, [TurnPartKind::Message, TurnPartKind::Rounds]);
+    let message = shown.turn_parts.first().expect("a message");
+    assert_eq!(message.last_round, 2);
+    assert!(
+        message
+            .text
+            .as_deref()
+            .is_some_and(|text| text.ends_with("Mind the tests."))
+    );
+    let sum: u64 = shown.turn_parts.iter().map(|part| part.tokens).sum();
+    assert_eq!(shown.turn_tokens, sum);
+
+    let first = reads.prompt(&agent("main"), Some(1)).await.expect("a view");
+    let shown = first.prompt.expect("a prompt");
+    assert_eq!((shown.turn_index, first.rounds.len()), (1, 1));
+    let input = shown.blocks.last().and_then(|block| block.text.as_deref());
+    assert!(
+        input.is_some_and(|text| text.ends_with("first words")),
+        "{input:?}"
+    );
+
+    let unknown = reads.prompt(&agent("main"), Some(9)).await.unwrap_err();
+    let agent_id = agent("main");
+    assert_eq!(
+        unknown,
+        holon_core::Rejection::NoSuchTurn { agent_id }.into()
+    );
 }

@@ -46,6 +46,7 @@ const fn place(source: BlockSource) -> Place {
         BlockSource::OperatorWords
         | BlockSource::RunningTasks
         | BlockSource::EventTurn
+        | BlockSource::ConstrainedRepair
         | BlockSource::CurrentInput
         | BlockSource::Other => Place::Alone,
     }
@@ -228,12 +229,13 @@ fn cache(
             .chain(all)
             .chain(shown),
     );
-    // Working memory and compression do not exist yet; both count from zero.
+    // The revision changes when working memory is part of the prompt, which no frame has. The caller adds the recap of
+    // the request to the epoch.
     PromptCache {
         agent_id,
         prompt_cache_key,
         context_fingerprint,
         working_memory_revision: 0,
-        compression_epoch: 0,
+        compression_epoch: input.agent.totals.compactions,
     }
 }
