@@ -11,15 +11,25 @@ use std::borrow::Cow;
 const NON_JOINER: char = '\u{200c}';
 const JOINER: char = '\u{200d}';
 
-/// Writes unseen characters as `\u{...}`. Control characters of ASCII stay: output of commands is full of them, and a
-/// model reads them as what they are.
+/// Writes unseen characters as `\u{...}`, and a carriage return without a line feed as `\r`: a terminal overwrites the
+/// line before it, so that a person does not see that line. Other control characters of ASCII stay: output of commands is
+/// full of them, and a model reads them as what they are.
 #[must_use]
 pub fn show_unseen(text: &str) -> Cow<'_, str> {
-    // Most text is ASCII, and all unseen characters are beyond.
-    if text.is_ascii() {
-        return Cow::Borrowed(text);
+    // Most text is ASCII, and all other unseen characters are beyond.
+    let shown = if text.is_ascii() {
+        Cow::Borrowed(text)
+    } else {
+        escape(text, |c| !c.is_ascii() && is_unseen(c))
+    };
+    if !shown.contains('\r') {
+        return shown;
     }
-    escape(text, |c| !c.is_ascii() && is_unseen(c))
+    let lines: Vec<String> = shown
+        .split("\r\n")
+        .map(|line| line.replace('\r', "\\r"))
+        .collect();
+    Cow::Owned(lines.join("\r\n"))
 }
 
 /// Writes unseen and control characters as `\u{...}`; line breaks and tabs stay.
@@ -119,6 +129,15 @@ mod tests {
         "line\u{2028}separator\u{2029}paragraph",
         "mark\u{200e}\u{200f}\u{61c}s",
     ];
+
+    #[test]
+    fn a_return_that_hides_the_line_before_it_is_written_out() {
+        assert_eq!(
+            show_unseen("safe\rrm -rf\r\nend\r"),
+            "safe\\rrm -rf\r\nend\\r"
+        );
+        assert_eq!(show_unseen("é\r\n"), "é\r\n");
+    }
 
     #[test]
     fn no_hidden_text_of_the_corpus_stays_hidden() {

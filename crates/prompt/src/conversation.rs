@@ -30,6 +30,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ConversationItem, PromptBlock};
 use holon_domain::queue::{MessageSeq, QueueEntry};
+use holon_domain::text;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::{StaleReminder, WorkItemRecord};
@@ -69,6 +70,8 @@ pub struct ConversationInput<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BuiltConversation {
     pub items: Vec<ConversationItem>,
+    /// Estimated tokens of the items.
+    pub tokens: usize,
     /// Reminder that is new in this request, or was due and left out.
     pub reminder: Option<StaleReminder>,
     /// Its text as the request holds it. Absent if no reminder is new.
@@ -153,15 +156,19 @@ pub fn build(input: &ConversationInput<'_>) -> BuiltConversation {
         .iter()
         .map(|entry| interjection_item(&entry.envelope))
         .collect();
-    let room = input.room_tokens.saturating_sub(tokens_of(&joining));
+    let joining_tokens = tokens_of(&joining);
+    let room = input.room_tokens.saturating_sub(joining_tokens);
     let fold = fold::fold(input, recaps, spans(input, covered), room);
     let mut reminder = Reminder::new(input.reminders, input.turn, input.entries, input.item);
-    let reminded = reminder.take(room.saturating_sub(fold.tokens()));
+    let fold_tokens = fold.tokens();
+    let reminded = reminder.take(room.saturating_sub(fold_tokens));
+    let reminded_tokens = reminded.as_deref().map_or(0, text::estimate_tokens);
     let (mut items, compaction) = arrange(fold);
     items.extend(reminded.clone().map(|text| ConversationItem::User { text }));
     items.extend(joining);
     BuiltConversation {
         items,
+        tokens: fold_tokens + reminded_tokens + joining_tokens,
         reminder: reminder.into_newest(),
         reminder_text: reminded,
         compaction,

@@ -104,6 +104,8 @@ pub struct BuiltFrame {
     pub over_tokens: usize,
     /// Number of blocks in the frame.
     pub sections: usize,
+    /// Estimated tokens of the blocks.
+    pub tokens: usize,
 }
 
 /// A part of a prompt and the decision about it.
@@ -171,8 +173,7 @@ fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPla
 /// facts about this agent.
 fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     let guidance = input.guidance;
-    let policy = Candidate::pin(BlockSource::Policy, stable::text())
-        .or_shorter(|_| stable::short().to_owned());
+    let policy = stable::candidate(stable::text());
     let skills = skills::candidate(
         &guidance.skills,
         &input.agent.active_skills,

@@ -149,6 +149,7 @@ impl MessageBench {
             guidance: Guidance::default(),
         };
         let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY, files, TERMS).unwrap();
+        assert_eq!(round.request_tokens, round.request.estimated_tokens());
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),
@@ -253,9 +254,9 @@ fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer()
         ..policy(per_mille)
     };
     let left = |counted: u64| u32::try_from(32_000 - counted).unwrap();
-    assert_eq!(super::output_room(&request, wide(1_000)), left(estimated));
+    assert_eq!(super::output_room(estimated, wide(1_000)), left(estimated));
     assert_eq!(
-        super::output_room(&request, wide(1_200)),
+        super::output_room(estimated, wide(1_200)),
         left(estimated * 12 / 10)
     );
 }
@@ -263,12 +264,13 @@ fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer()
 #[test]
 fn a_long_input_leaves_half_of_an_assumed_window_to_the_conversation() {
     let request = request_of(" word".repeat(40_000));
+    let estimated = usize::try_from(request.estimated_tokens()).unwrap();
     let room = |is_assumed| {
         let budget = super::PromptBudget {
             tokens: 24_000,
             is_assumed,
         };
-        super::conversation_room(&request, budget)
+        super::conversation_room(estimated, budget)
     };
     assert_eq!((room(true), room(false)), (12_000, 3_000));
 }
@@ -279,7 +281,7 @@ fn an_answer_beyond_the_assumed_window_widens_it_and_leaves_it_assumed() {
     let estimated = request.estimated_tokens();
     let learn = |policy, learned, input_tokens| {
         let usage = TokenUsage::new(input_tokens, 100);
-        super::lesson(learned, policy, &request, usage).and_then(|new| new.context_window_tokens)
+        super::lesson(learned, policy, estimated, usage).and_then(|new| new.context_window_tokens)
     };
     let none = LearnedLimits::default();
     let took = u32::try_from(estimated + 100).unwrap();

@@ -29,6 +29,8 @@ const SAID_BYTES: usize = 160;
 const ARGUMENT_BYTES: usize = 120;
 /// Bytes of a result's summary or error in a line.
 const SUMMARY_BYTES: usize = 200;
+/// Bytes of the last line of standard error of a failed command.
+const COMPLAINT_BYTES: usize = 160;
 /// Tools whose successful calls change work items or waits.
 const WORK_TOOLS: [&str; 6] = [
     "CreateWorkItem",
@@ -312,7 +314,11 @@ fn said(blocks: &[Block]) -> Option<String> {
 fn result(envelope: &ToolEnvelope, arguments: &str) -> String {
     let tool = &envelope.tool_name;
     let outcome = match &envelope.outcome {
-        ToolOutcome::Success { .. } => short(&envelope.summary_text, SUMMARY_BYTES),
+        ToolOutcome::Success { result } => format!(
+            "{}{}",
+            short(&envelope.summary_text, SUMMARY_BYTES),
+            complaint(result).unwrap_or_default()
+        ),
         ToolOutcome::Error { error } => {
             let hint = error.recovery_hint.as_deref();
             let hint = hint.map(|hint| format!("; {}", short(hint, SUMMARY_BYTES)));
@@ -325,6 +331,16 @@ fn result(envelope: &ToolEnvelope, arguments: &str) -> String {
         }
     };
     format!("{tool} {arguments}: {outcome}")
+}
+
+/// Quotes the last line that a failed command wrote to standard error.
+fn complaint(result: &Value) -> Option<String> {
+    let status = result.get("exit_status")?.as_i64()?;
+    let printed = result.get("stderr_preview")?.as_str()?;
+    let mut lines = printed.lines().map(str::trim).rev();
+    let last = lines.find(|line| !line.is_empty())?;
+    let shown = visible::quoted(&text::preview(last, COMPLAINT_BYTES));
+    (status != 0).then(|| format!("; stderr ends with {shown}"))
 }
 
 fn joined(message: &MessageEnvelope) -> String {

@@ -287,3 +287,25 @@ fn long_guidance_is_cut_inside_its_enclosure_and_names_its_file() {
     );
     assert!(shown.contains("read the file for the rest"), "{shown}");
 }
+
+#[test]
+fn a_recap_keeps_the_last_complaint_of_a_failed_command() {
+    let mut turn = Turn::new();
+    let printed = |status: i64| {
+        let result = json!({
+            "disposition": "completed", "exit_status": status, "duration_ms": 3, "stdout_preview": "",
+            "stderr_preview": "warning: old\nerror[E0425]: no `x`\u{202e} here\n\n", "truncated": false,
+            "artifacts": [], "command_diagnostics": {},
+        });
+        ToolEnvelope::success("ExecCommand", format!("exit {status}"), result)
+    };
+    turn.round("building", printed(101));
+    turn.round("again", printed(0));
+    for _ in 0..6 {
+        turn.round("on", output(2_000));
+    }
+    let shown = texts(&turn.built(3_000).items);
+    let told = "exit 101; stderr ends with \"error[E0425]: no `x`\\u{202e} here\"";
+    assert!(shown.contains(told), "{shown}");
+    assert!(!shown.contains("exit 0; stderr"), "{shown}");
+}
