@@ -128,3 +128,45 @@ fn text(block: &PromptBlock) -> Option<String> {
     let (source, stability) = (&block.source, &block.stability);
     Some(format!("\n--- {source} ({stability})\n{text}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn recaps_and_messages_of_the_turn_stand_below_the_parts() {
+        let view: Prompt = serde_json::from_value(json!({
+            "agent_id": "main", "agent_home": "/h", "workspace_id": "agent_home", "workspace_anchor": "/h",
+            "execution_root": "/h", "cwd": "/h",
+            "prompt": {
+                "turn_index": 7, "model_ref": "a/b", "budget_tokens": 9000, "tools_tokens": 10, "prompt_tokens": 20,
+                "prompt_cache_key": "k", "context_fingerprint": "f", "blocks": [], "turn_tokens": 970,
+                "turn_parts": [
+                    {"kind": "replaced_recap", "first_round": 1, "last_round": 20, "tokens": 600},
+                    {"kind": "recap", "first_round": 1, "last_round": 40, "tokens": 800, "text": "Recap of rounds"},
+                    {"kind": "message", "first_round": 41, "last_round": 41, "tokens": 70, "text": "Stop."},
+                    {"kind": "rounds", "first_round": 41, "last_round": 43, "tokens": 100},
+                ],
+            },
+        }))
+        .expect("a view");
+        let text = prompt(&view, false);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        for line in [
+            "tokens     1000 of 9000 (estimated; 10 of them tools, 970 of its rounds)",
+            "recap              1 to 20            600  no more: a later recap stands for it",
+            "recap              1 to 40            800  in place of its rounds",
+            "message            41                  70  whole",
+            "rounds             41 to 43           100  as they were; a small window shortens their results",
+        ] {
+            assert!(lines.contains(&line), "{line}\n{text}");
+        }
+        assert!(!text.contains("Stop."), "{text}");
+        let full = prompt(&view, true);
+        assert!(
+            full.ends_with("--- message (rounds 41 to 41)\nStop."),
+            "{full}"
+        );
+    }
+}

@@ -2,12 +2,12 @@
 //! prompt.
 
 use crate::house::{House, agent, at_rest, briefs, prompt};
-use holon_domain::model::ModelRequest;
+use holon_domain::model::{ModelRequest, ReplyBlock, StopReason};
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::prompt_view::TurnPartKind;
 use holon_engine::Host;
 use holon_engine::request::Wake;
-use holon_testkit::ports::{calls, says};
+use holon_testkit::ports::{calls, reply, says};
 use serde_json::json;
 
 async fn wake(host: &Host, reason: &str) {
@@ -296,4 +296,71 @@ async fn a_prompt_shows_what_its_turn_added_and_earlier_turns_can_be_asked_for()
         unknown,
         holon_core::Rejection::NoSuchTurn { agent_id }.into()
     );
+}
+
+#[tokio::test]
+async fn a_tick_after_a_turn_that_the_output_limit_ended_has_the_rules_of_a_repair() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    let new = json!({"objective": "Split", "plan": "# Plan\n", "plan_status": "ready"});
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[("CreateWorkItem", new)]));
+    let asked = house.model.next().await;
+    let id = context_id(&asked.request);
+    asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": id }))]));
+    let mut cut_off = 0;
+    let repair = loop {
+        let asked = house.model.next().await;
+        let shown = context(&asked.request);
+        if shown.contains("This turn repairs that") {
+            break asked;
+        }
+        cut_off += 1;
+        assert!(cut_off < 20, "{shown}");
+        let words = ReplyBlock::Text {
+            text: "and so on".to_owned(),
+        };
+        asked.answer(reply(vec![words], StopReason::MaxOutputTokens));
+    };
+    let shown = context(&repair.request);
+    assert!(cut_off > 1, "the turn was cut off");
+    assert!(
+        shown.contains("the output limit cut off too many of its answers"),
+        "{shown}"
+    );
+    let look = calls(&[("AgentGet", json!({}))]);
+    repair.answer(look);
+    let later = house.model.next().await;
+    assert!(
+        context(&later.request).contains("This turn repairs that"),
+        "every round has them"
+    );
+    later.answer(calls(&[(
+        "CompleteWorkItem",
+        json!({ "work_item_id": id }),
+    )]));
+    house.model.next().await.answer(says("done"));
+    at_rest(&host, "main").await;
+
+    let view = host
+        .reads()
+        .prompt(&agent("main"), None)
+        .await
+        .expect("a view");
+    let blocks = view.prompt.expect("a prompt").blocks;
+    let sources = blocks.iter().map(|block| block.decision.source);
+    assert!(
+        sources
+            .into_iter()
+            .any(|source| source == BlockSource::ConstrainedRepair)
+    );
+    prompt(&host, "main", "thanks").await;
+    let asked = house.model.next().await;
+    assert!(!context(&asked.request).contains("This turn repairs that"));
+    asked.answer(says("you are welcome"));
+    at_rest(&host, "main").await;
 }

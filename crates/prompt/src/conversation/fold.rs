@@ -115,29 +115,23 @@ pub(super) fn fold<'a>(
         };
     }
     let notes = recap::notes(input, &spans);
-    let new = EXACT_ROUNDS
-        .into_iter()
-        .map(|exact| folded(input, &recaps, &spans, &notes, exact, limits))
-        .reduce(|wide, narrow| {
-            if wide.tokens <= limits.room {
-                wide
-            } else {
-                narrow
-            }
-        });
+    let plans = EXACT_ROUNDS.map(|exact| folded(input, &recaps, &spans, &notes, exact, limits));
+    let fitting = plans.into_iter().reduce(|wide, narrow| {
+        if wide.tokens <= limits.room {
+            wide
+        } else {
+            narrow
+        }
+    });
     let mut fold = Fold {
         recaps: recaps.clone(),
         spans,
         pinned,
         compaction: None,
     };
-    let mut recap = new.and_then(|new| fold.apply(new));
+    let recap = fitting.and_then(|plan| fold.apply(plan));
     let shortened_results = fold.shorten_results(input, limits.room);
-    if fold.loose_tokens() > limits.room.max(NEWEST_TOKENS) {
-        let new = folded(input, &recaps, &fold.spans, &notes, 0, limits);
-        fold.recaps = recaps;
-        recap = fold.apply(new.with_note(NEWEST_IS_FOLDED)).or(recap);
-    }
+    let recap = fold.fold_newest(input, recaps, &notes, limits).or(recap);
     if recap.is_none() && !shortened_results {
         return fold;
     }
@@ -241,6 +235,25 @@ impl Fold<'_> {
         }
         self.recaps.push(recap.clone());
         Some(recap)
+    }
+
+    /// Folds the newest round as well if the conversation does not fit otherwise. `recaps` are those of earlier requests.
+    fn fold_newest(
+        &mut self,
+        input: &ConversationInput<'_>,
+        recaps: Vec<Recap>,
+        notes: &[RoundNote],
+        limits: Limits,
+    ) -> Option<Recap> {
+        if self.loose_tokens() <= limits.room.max(NEWEST_TOKENS) {
+            return None;
+        }
+        let plan = folded(input, &recaps, &self.spans, notes, 0, limits);
+        if plan.recap.is_none() {
+            return None;
+        }
+        self.recaps = recaps;
+        self.apply(plan.with_note(NEWEST_IS_FOLDED))
     }
 
     /// Shortens results until the conversation fits; returns true if one was shortened.

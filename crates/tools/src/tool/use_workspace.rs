@@ -40,7 +40,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     workspace_id: Option<String>,
-    /// direct (default); isolated: a git worktree and branch, to spare the user's checkout.
+    /// direct (default); isolated: a git worktree, to spare the user's checkout.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     mode: Option<ModeArg>,
