@@ -32,11 +32,15 @@ pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
 
 fn parts(shown: &ShownPrompt) -> Vec<String> {
     let used = shown.prompt_tokens + shown.tools_tokens + shown.turn_tokens;
+    let rounds = match shown.turn_tokens {
+        0 => String::new(),
+        tokens => format!(", {tokens} of its rounds"),
+    };
     let mut lines = vec![
         format!("turn       {} to {}", shown.turn_index, shown.model_ref),
         format!(
-            "tokens     {used} of {} (estimated; {} of them tools, {} of its rounds)",
-            shown.budget_tokens, shown.tools_tokens, shown.turn_tokens
+            "tokens     {used} of {} (estimated; {} of them tools{rounds})",
+            shown.budget_tokens, shown.tools_tokens
         ),
         format!("cache key  {}", shown.prompt_cache_key),
         String::new(),

@@ -54,6 +54,10 @@ pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
     policy.to_estimated(policy.prompt_budget_tokens().saturating_sub(answer))
 }
 
+/// Smallest part of a window that is left to the answer, as a divisor. A prompt that leaves less exceeds the window with
+/// its answer, and a strict server refuses it.
+const LEAST_OUTPUT_SHARE: u32 = 8;
+
 /// Output token limit of a request: the model's own limit, within what the window leaves. An assumed window does not
 /// reduce it, because the provider's error teaches the real one.
 pub(super) fn output_room(request_tokens: u64, policy: ModelPolicy) -> u32 {
@@ -65,7 +69,7 @@ pub(super) fn output_room(request_tokens: u64, policy: ModelPolicy) -> u32 {
     let taken = policy.to_counted(request_tokens);
     let left = u64::from(window).saturating_sub(taken);
     let left = u32::try_from(left).unwrap_or(u32::MAX);
-    let least = limits::MIN_OUTPUT_TOKENS.min(window / 4);
+    let least = limits::MIN_OUTPUT_TOKENS.min(window / LEAST_OUTPUT_SHARE);
     policy.max_output_tokens.min(left.max(least))
 }
 

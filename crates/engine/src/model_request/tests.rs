@@ -317,3 +317,22 @@ fn a_request_is_held_against_the_window_as_its_provider_counts() {
     assert_eq!(super::over_window(policy(2_000), 20_000), Some(40_000));
     assert_eq!(super::over_window(POLICY, 90_000), None, "nobody knows it");
 }
+
+#[test]
+fn prompt_and_answer_fit_a_small_window_together_while_they_can() {
+    let policy = ModelPolicy {
+        source: PolicySource::ConfigOverride,
+        context_window_tokens: 8_192,
+        max_output_tokens: 4_096,
+        ..POLICY
+    };
+    for prompt in [3_000, 5_000, 6_900, 7_168] {
+        let answer = u64::from(super::output_room(prompt, policy));
+        assert!(prompt + answer <= 8_192, "{prompt} and {answer}");
+    }
+    assert_eq!(
+        super::output_room(8_000, policy),
+        1_024,
+        "the estimate may be too high"
+    );
+}

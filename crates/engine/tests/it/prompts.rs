@@ -272,6 +272,8 @@ async fn a_prompt_shows_what_its_turn_added_and_earlier_turns_can_be_asked_for()
     assert_eq!(kinds, [TurnPartKind::Message, TurnPartKind::Rounds]);
     let message = shown.turn_parts.first().expect("a message");
     assert_eq!(message.last_round, 2);
+    let rounds = shown.turn_parts.last().expect("rounds");
+    assert_eq!((rounds.first_round, rounds.last_round), (1, 2));
     assert!(
         message
             .text
@@ -284,6 +286,7 @@ async fn a_prompt_shows_what_its_turn_added_and_earlier_turns_can_be_asked_for()
     let first = reads.prompt(&agent("main"), Some(1)).await.expect("a view");
     let shown = first.prompt.expect("a prompt");
     assert_eq!((shown.turn_index, first.rounds.len()), (1, 1));
+    assert_eq!((shown.turn_parts.len(), shown.turn_tokens), (0, 0));
     let input = shown.blocks.last().and_then(|block| block.text.as_deref());
     assert!(
         input.is_some_and(|text| text.ends_with("first words")),

@@ -110,7 +110,12 @@ impl ShownRounds {
         self.0.retain(|(round, _)| *round > last_round);
     }
 
-    fn into_part(self) -> Option<TurnPart> {
+    /// Returns the part. A last round without results is the turn's answer, which no request of the turn holds.
+    fn into_part(mut self) -> Option<TurnPart> {
+        let newest = self.0.last()?.0;
+        if self.0.iter().filter(|(round, _)| *round == newest).count() == 1 {
+            self.0.pop();
+        }
         let first_round = self.0.iter().map(|(round, _)| *round).min()?;
         let last_round = self.0.iter().map(|(round, _)| *round).max()?;
         let tokens: usize = self.0.iter().map(|(_, tokens)| tokens).sum();
