@@ -1,6 +1,7 @@
 //! Turns that outgrow the window of their model.
 
 use crate::house::{House, agent, briefs, create, interject, prompt};
+use holon_domain::limits::CALLS_PER_ROUND;
 use holon_domain::model::{ConversationItem, ModelFailureKind, ModelRequest};
 use holon_domain::turn::TerminalReason;
 use holon_testkit::ports::{failure, says, says_and_calls};
@@ -163,7 +164,8 @@ async fn a_hundred_parallel_calls_on_a_small_provider_end_well() {
         .next()
         .await
         .answer(says_and_calls("all at once", &many));
-    for _ in 0..100 {
+    // The calls beyond the bound are refused, each with a result.
+    for _ in 0..CALLS_PER_ROUND {
         let command = house.commands.next().await;
         command.ends(&"a line of the module\n".repeat(300));
     }

@@ -1,7 +1,7 @@
 //! Prompts over the shell: the operator's words after many wakes, the steps of a work item, and the view of the last
 //! prompt.
 
-use crate::house::{House, agent, at_rest, briefs, prompt};
+use crate::house::{House, agent, at_rest, briefs, interject, prompt};
 use holon_domain::model::{ModelRequest, ReplyBlock, StopReason};
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::prompt_view::TurnPartKind;
@@ -257,12 +257,12 @@ async fn a_prompt_shows_what_its_turn_added_and_earlier_turns_can_be_asked_for()
     let look = calls(&[("AgentGet", json!({}))]);
     house.model.next().await.answer(look.clone());
     let asked = house.model.next().await;
-    prompt(&host, "main", "Mind the tests.").await;
+    interject(&host, "main", "Mind the tests.").await;
     asked.answer(look);
     let asked = house.model.next().await;
     assert!(context(&asked.request).contains("look around"));
     asked.answer(says("done"));
-    briefs(&host, "main", 3).await;
+    briefs(&host, "main", 2).await;
 
     let reads = host.reads();
     let view = reads.prompt(&agent("main"), None).await.expect("a view");
