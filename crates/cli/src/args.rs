@@ -248,10 +248,13 @@ pub(crate) struct PromptArgs {
 /// Subcommands of `holon debug`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DebugCommand {
-    /// Show the prompt of an agent's last turn: its parts, what was cut and why, and how much a cache served.
+    /// Show the prompt of an agent's last turn: its parts, what was cut or summed up and why, and how much a cache served.
     Prompt {
         /// Id of the agent [default: the host's default agent].
         agent: Option<String>,
+        /// Number of the turn, as the transcript shows it [default: the last answered one].
+        #[arg(long, value_name = "N")]
+        turn: Option<u64>,
         /// Print the texts of the parts as well.
         #[arg(long)]
         full: bool,

@@ -8,7 +8,7 @@ mod work;
 mod workspace;
 
 pub use activity::{HostActivity, HostFailure, HostReport};
-pub use prompt::{ExecutionRules, Prompt, PromptBlock, RoundCache, ShownPrompt};
+pub use prompt::{ExecutionRules, Prompt, PromptBlock, RoundCache, ShownPrompt, TurnPart};
 pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
 pub use work::{
     Closure, ExplainedDecision, Explanation, PlanFile, PlannedWake, Report, Todo, UnservedInput,

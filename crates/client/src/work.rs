@@ -26,8 +26,14 @@ impl Client {
     ///
     /// # Errors
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
-    pub async fn debug_prompt(&self, agent_id: &AgentId) -> Result<Answer<Prompt>, Error> {
-        self.get(format!("/agents/{agent_id}/debug/prompt")).await
+    pub async fn debug_prompt(
+        &self,
+        agent_id: &AgentId,
+        turn_index: Option<u64>,
+    ) -> Result<Answer<Prompt>, Error> {
+        let query = turn_index.map_or_else(String::new, |turn| format!("?turn={turn}"));
+        self.get(format!("/agents/{agent_id}/debug/prompt{query}"))
+            .await
     }
 
     /// Lists an agent's work items, most recently changed first, behind the `next_cursor` of an earlier page.

@@ -50,6 +50,9 @@ pub enum Rejection {
     /// The end of a task that the agent does not have, or that is over. Only another agent's decision can send one.
     #[error("the agent has no such task that is not over")]
     NoSuchTask,
+    /// The agent has no such turn, or its log is no longer stored.
+    #[error("agent {agent_id} has no such turn, or its log is no longer stored")]
+    NoSuchTurn { agent_id: AgentId },
     /// An abort of an agent that runs nothing.
     #[error("agent {agent_id} has no current run")]
     NoCurrentRun { agent_id: AgentId },
@@ -185,6 +188,11 @@ const NO_SUCH_TASK: RefusalText = RefusalText::without_hint(
     "task_not_found",
     "the agent has no such task, or it is over",
     "look at the agent's tasks",
+);
+const NO_SUCH_TURN: RefusalText = RefusalText::with_hint(
+    "turn_not_found",
+    "the agent has no such turn, or its log is no longer stored",
+    "see its turns with: holon transcript --agent {agent_id}",
 );
 const NO_CURRENT_RUN: RefusalText = RefusalText::with_hint(
     "no_current_run",
@@ -334,6 +342,7 @@ impl Rejection {
             Self::NoModel => NO_MODEL,
             Self::ModelUnavailable { .. } => MODEL_UNAVAILABLE,
             Self::NoSuchTask => NO_SUCH_TASK,
+            Self::NoSuchTurn { .. } => NO_SUCH_TURN,
             Self::NoCurrentRun { .. } => NO_CURRENT_RUN,
             Self::StaleRun { .. } => STALE_RUN,
             Self::TaskOver => TASK_OVER,
@@ -389,6 +398,7 @@ impl Rejection {
             | Self::WorkItemCompleted { agent_id }
             | Self::NoSuchWait { agent_id }
             | Self::NoSuchTimer { agent_id }
+            | Self::NoSuchTurn { agent_id }
             | Self::NoCurrentRun { agent_id }
             | Self::StaleRun { agent_id, .. } => Some(agent_id),
             Self::NoModel
@@ -444,6 +454,9 @@ impl Rejection {
                 reason: "provider \"elsewhere\" is not known here".to_owned(),
             },
             Self::NoSuchTask,
+            Self::NoSuchTurn {
+                agent_id: agent_id(),
+            },
             Self::NoCurrentRun {
                 agent_id: agent_id(),
             },

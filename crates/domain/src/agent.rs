@@ -222,6 +222,9 @@ pub struct Counters {
 pub struct Totals {
     pub usage: TokenUsage,
     pub model_rounds: u64,
+    /// Recaps that stood in for rounds of the agent's turns: the compression epoch of its prompts.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub compactions: u64,
     /// Tokens of the last turn that reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TokenUsage>,

@@ -96,7 +96,7 @@ pub const RENEWAL_PATIENCE_MS: u64 = 8 * 24 * 60 * 60 * 1_000;
 /// Most times that one round is parked until an allowance is renewed, if a caller waits for the run. Then the turn
 /// fails.
 pub const PARKS_PER_ROUND: u32 = 3;
-/// Fewest output tokens that a request allows, even if the context window seems full, or a quarter of a smaller window.
+/// Fewest output tokens that a request allows, even if the context window seems full, or an eighth of a smaller window.
 /// The estimate of a prompt is rough, and a cut-off answer is useless. A provider without room refuses the request.
 pub const MIN_OUTPUT_TOKENS: u32 = 4_096;
 /// Restarts in a row after which an open turn had no new log entry and the current call was found in the same state. At

@@ -53,6 +53,9 @@ pub struct FrameRecord {
     /// Newest message of the operator before the turn, if the frame shows it apart from the history. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator_seq: Option<MessageSeq>,
+    /// Reason for which the turn before this one failed, if this one has the rules of a repair. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repairs: Option<TerminalReason>,
     /// Parts that are not shown whole. Later requests of the turn cut the same ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<BlockCut>,

@@ -52,6 +52,8 @@ pub enum BlockSource {
     RunningTasks,
     /// Rules for a turn that no operator began.
     EventTurn,
+    /// Rules for a turn that goes on after a failed one.
+    ConstrainedRepair,
     CurrentInput,
     /// A part that another build wrote.
     #[serde(other)]
@@ -85,6 +87,7 @@ impl BlockSource {
             | Self::ItemTrace
             | Self::RunningTasks
             | Self::EventTurn
+            | Self::ConstrainedRepair
             | Self::CurrentInput
             | Self::Other => Stability::TurnScoped,
         }
@@ -116,6 +119,7 @@ impl BlockSource {
             Self::ItemTrace => "item_trace",
             Self::RunningTasks => "running_tasks",
             Self::EventTurn => "event_turn",
+            Self::ConstrainedRepair => "constrained_repair",
             Self::CurrentInput => "current_input",
             Self::Other => "other",
         }

@@ -1,4 +1,4 @@
-//! The last prompt of an agent as its operator inspects it. Rebuilt for readers, never stored.
+//! A prompt of an agent as its operator inspects it. Rebuilt for readers, never stored.
 
 use crate::attempt::TokenUsage;
 use crate::guidance::LoadedAgentsMd;
@@ -8,7 +8,7 @@ use crate::provider::ModelPolicy;
 use crate::summary::ExecutionPolicy;
 use serde::{Deserialize, Serialize};
 
-/// The prompt of an agent's last answered turn, with the place in which the agent works now.
+/// The prompt of an answered turn, the last one unless another was asked for, with the place in which the agent works now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptView {
     pub agent_id: AgentId,
@@ -24,7 +24,7 @@ pub struct PromptView {
     /// Absent before the first answer of a model, and when the texts of the prompt are no longer stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<ShownPrompt>,
-    /// Last answered rounds, newest first.
+    /// Last answered rounds, newest first; those of one turn if it was asked for.
     pub rounds: Vec<RoundCacheUse>,
 }
 
@@ -45,9 +45,47 @@ pub struct ShownPrompt {
     pub prompt_cache_key: String,
     /// Hash of the whole prompt.
     pub context_fingerprint: String,
+    /// Recaps that the agent's turns had had when this turn was last answered, or later ones if it is an earlier turn.
+    #[serde(default)]
+    pub compression_epoch: u64,
     /// Parts in the order of the prompt. The last entries may be parts that the first request cut before later ones
     /// repeated its text; they have no text.
     pub blocks: Vec<PromptBlockView>,
+    /// Parts that the turn itself added to its later requests, in their order. Empty after a single round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turn_parts: Vec<TurnPart>,
+    /// Estimated tokens of those parts that are shown.
+    #[serde(default)]
+    pub turn_tokens: u64,
+}
+
+/// A part that a turn added to its requests after the first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnPart {
+    pub kind: TurnPartKind,
+    /// First round that the part stands for. For a message and a reminder, the round after which it came.
+    pub first_round: u32,
+    pub last_round: u32,
+    /// Estimated tokens. Results of rounds count as a whole; a request under a small window shortens them.
+    pub tokens: u64,
+    /// Absent for rounds, which the transcript shows, and for a recap that was replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnPartKind {
+    /// Stands for rounds that are left out.
+    Recap,
+    /// A later recap stands for its rounds too.
+    ReplacedRecap,
+    /// A message that joined the turn.
+    Message,
+    /// A reminder, or a request to go on, that the runtime wrote.
+    Reminder,
+    /// Rounds that are shown as they were.
+    Rounds,
 }
 
 /// A part of a prompt with the decision about it.

@@ -11,15 +11,25 @@ use std::borrow::Cow;
 const NON_JOINER: char = '\u{200c}';
 const JOINER: char = '\u{200d}';
 
-/// Writes unseen characters as `\u{...}`. Control characters of ASCII stay: output of commands is full of them, and a
-/// model reads them as what they are.
+/// Writes unseen characters as `\u{...}`, and a carriage return without a line feed as `\r`: a terminal overwrites the
+/// line before it, so that a person does not see that line. Other control characters of ASCII stay: output of commands is
+/// full of them, and a model reads them as what they are.
 #[must_use]
 pub fn show_unseen(text: &str) -> Cow<'_, str> {
-    // Most text is ASCII, and all unseen characters are beyond.
-    if text.is_ascii() {
-        return Cow::Borrowed(text);
+    // Most text is ASCII, and all other unseen characters are beyond.
+    let shown = if text.is_ascii() {
+        Cow::Borrowed(text)
+    } else {
+        escape(text, |c| !c.is_ascii() && is_unseen(c))
+    };
+    if !shown.contains('\r') {
+        return shown;
     }
-    escape(text, |c| !c.is_ascii() && is_unseen(c))
+    let lines: Vec<String> = shown
+        .split("\r\n")
+        .map(|line| line.replace('\r', "\\r"))
+        .collect();
+    Cow::Owned(lines.join("\r\n"))
 }
 
 /// Writes unseen and control characters as `\u{...}`; line breaks and tabs stay.
@@ -121,6 +131,15 @@ mod tests {
     ];
 
     #[test]
+    fn a_return_that_hides_the_line_before_it_is_written_out() {
+        assert_eq!(
+            show_unseen("safe\rrm -rf\r\nend\r"),
+            "safe\\rrm -rf\r\nend\\r"
+        );
+        assert_eq!(show_unseen("é\r\n"), "é\r\n");
+    }
+
+    #[test]
     fn no_hidden_text_of_the_corpus_stays_hidden() {
         for text in CORPUS {
             for shown in [show_unseen(text), show_all(text), show_on_line(text)] {
@@ -148,7 +167,7 @@ mod tests {
 
     #[test]
     fn control_characters_stay_in_output_and_not_in_messages() {
-        let text = "\u{1b}[31mred\u{1b}[0m 50 %\r100 %\r\n\tend é";
+        let text = "\u{1b}[31mred\u{1b}[0m 100 %\r\n\tend é";
         assert_eq!(show_unseen(text), text);
         assert_eq!(show_all("a\u{1b}b\r\n\tc"), "a\\u{1b}b\\u{d}\n\tc");
         assert_eq!(show_on_line("a\nb\tc"), "a\\u{a}b\\u{9}c");

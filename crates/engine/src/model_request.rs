@@ -5,32 +5,31 @@
 //! same code as the round after a tool call. Invariant: the outcome names the messages that its request held, and only
 //! there are they consumed.
 
+mod budget;
+
+pub(crate) use budget::prompt_budget;
+
 use crate::kernel::intents_of;
+use budget::{PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget};
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
-use holon_domain::attempt::TokenUsage;
 use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{
-    AskedServer, LearnedLimits, LimitSource, ModelPolicy, PolicySource, StatedWindow,
-};
+use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, StatedWindow};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
-use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
+use holon_domain::turn::TerminalReason;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
-use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
+use holon_domain::{Entropy, Timestamp, WorkItemId};
 pub use holon_prompt::conversation::ReminderTerms;
 use holon_prompt::conversation::{self, ConversationInput, split_by_size};
 use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, PlanFile, Work};
 use holon_store::{FrameTexts, TurnRows};
 use std::sync::Arc;
-
-/// Largest error of a token estimate, as a divisor of the true size.
-const ESTIMATE_ERROR: u64 = 6;
 
 /// Files that the shell read for a request.
 #[derive(Debug, Clone)]
@@ -55,6 +54,8 @@ pub struct RoundRequest {
     server: AskedServer,
     frame: FrameRecord,
     context: ContextSize,
+    /// Estimated tokens of the request. Texts are estimated once: a long request has many.
+    request_tokens: u64,
     shown_items: Vec<WorkItemId>,
     /// Texts that the frame refers to, by hash; empty after the first round.
     kept: Vec<(String, String)>,
@@ -86,6 +87,7 @@ impl RoundRequest {
         let budget = turn_budget(&rows, policy);
         let built = build_frame(&rows, &model, &tools, budget, &files)?;
         let (frame, context) = (frame_record(&rows, &built), context_size(&built));
+        let fixed_tokens = built.tokens + tools.estimated_tokens();
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
@@ -101,7 +103,7 @@ impl RoundRequest {
                 .model_rounds
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
-        let room = conversation_room(&request, budget);
+        let room = conversation_room(fixed_tokens, budget);
         let joining = split_by_size(
             std::mem::take(&mut rows.queued),
             &rows.log.entries,
@@ -119,11 +121,17 @@ impl RoundRequest {
             queued: &joining.joining,
             receipt: holon_tools::receipt,
             short_receipt: holon_tools::short_receipt,
+            entered_guidance: holon_tools::use_workspace::entered_guidance,
             reminders: terms,
             room_tokens: room,
         });
         request.conversation = built_conversation.items;
-        request.max_output_tokens = output_room(&request, policy);
+        let compaction = built_conversation.compaction.as_ref();
+        let folds = compaction.is_some_and(|made| made.recap.is_some());
+        request.frame.cache.compression_epoch = rows.agent.totals.compactions + u64::from(folds);
+        let request_tokens =
+            u64::try_from(fixed_tokens + built_conversation.tokens).unwrap_or(u64::MAX);
+        request.max_output_tokens = output_room(request_tokens, policy);
         let kept = if rows.turn.rounds == 0 {
             let surroundings = built.surroundings_hash.zip(built.surroundings);
             [
@@ -138,6 +146,7 @@ impl RoundRequest {
         };
         Some(Self {
             request,
+            request_tokens,
             frame,
             context,
             shown_items: built.shown_items,
@@ -170,7 +179,7 @@ impl RoundRequest {
     /// request is not sent.
     #[must_use]
     pub fn over_length(&self) -> Option<ModelFailure> {
-        let tokens = over_window(self.policy, self.request.estimated_tokens())?;
+        let tokens = over_window(self.policy, self.request_tokens)?;
         Some(ModelFailure::new(
             ModelFailureKind::ContextLengthExceeded,
             format!(
@@ -200,7 +209,7 @@ impl RoundRequest {
                 attempt: Box::new(FailedAttempt {
                     failure,
                     timing,
-                    request_tokens: self.request.estimated_tokens(),
+                    request_tokens: self.request_tokens,
                     server: self.server,
                     interjected: self.queued,
                 }),
@@ -217,12 +226,12 @@ impl RoundRequest {
         let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
         let intents = intents_of(&blocks, self.preset);
         RoundAnswer {
-            learned: lesson(self.learned, self.policy, &self.request, reply.usage),
+            learned: lesson(self.learned, self.policy, self.request_tokens, reply.usage),
             server: self.server,
             intents,
             interjected: self.queued,
             apart: self.apart,
-            request_tokens: self.request.estimated_tokens(),
+            request_tokens: self.request_tokens,
             boundary: self.boundary,
             context: self.context,
             frame: self.frame,
@@ -255,8 +264,20 @@ fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
         work_parts: built.work_parts.clone(),
         work_item_id: current.map(|item| item.id.clone()),
         operator_seq: operator.filter(|_| built.shows_operator_words),
+        repairs: repairs(rows),
         cuts: built.cuts.clone(),
         over_tokens: u32::try_from(built.over_tokens).unwrap_or(u32::MAX),
+    }
+}
+
+/// Returns the failure that the turn repairs, as its first request found it.
+fn repairs(rows: &TurnRows) -> Option<TerminalReason> {
+    match &rows.frame {
+        Some(kept) => kept.repairs,
+        None => {
+            let current = rows.messages.get(&rows.turn.message_seq)?;
+            holon_prompt::repaired_failure(current, rows.agent.last_turn.as_ref())
+        }
     }
 }
 
@@ -287,13 +308,15 @@ fn build_frame(
             current_plan(rows, &files.plan),
         ),
     };
+    let current = rows.messages.get(&rows.turn.message_seq)?;
     let input = FrameInput {
         work,
+        repairs: repairs(rows),
         agent: &rows.agent,
         guidance: &files.guidance,
         model,
         turn_index: rows.turn.turn_index,
-        current: rows.messages.get(&rows.turn.message_seq)?,
+        current,
         history: &history,
         operator: rows.operator.as_ref().map(|(_, message)| message),
         tasks: &tasks,
@@ -364,65 +387,6 @@ pub(crate) fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Ve
     ran
 }
 
-/// Tokens that a prompt may take.
-#[derive(Debug, Clone, Copy)]
-struct PromptBudget {
-    tokens: u32,
-    /// True if the model's window is not known and no request of the turn was refused for its length.
-    is_assumed: bool,
-}
-
-/// Budget of this turn's prompts: that of the model, below the length that a provider refused in this turn.
-fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget {
-    let ceiling = rows.turn.prompt_ceiling.map(|ceiling| ceiling.tokens);
-    let ceiling = ceiling.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
-    PromptBudget {
-        tokens: prompt_budget(policy).min(ceiling),
-        is_assumed: policy.source == PolicySource::UnknownFallback
-            && rows.turn.prompt_ceiling.is_none(),
-    }
-}
-
-/// Window of the model; `None` if it is assumed or learned. A request may prove such a window too small.
-const fn known_window(policy: ModelPolicy) -> Option<u32> {
-    match policy.source {
-        PolicySource::UnknownFallback | PolicySource::Learned => None,
-        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride => {
-            Some(policy.context_window_tokens)
-        }
-    }
-}
-
-/// Returns the tokens of a request as its provider counts them, if they exceed the model's window for certain.
-fn over_window(policy: ModelPolicy, estimated_tokens: u64) -> Option<u64> {
-    let window = u64::from(known_window(policy)?);
-    let tokens = policy.to_counted(estimated_tokens);
-    (tokens > window + window / ESTIMATE_ERROR).then_some(tokens)
-}
-
-/// Budget of a prompt in estimated tokens: its share of the window, less the room for the answer.
-pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
-    let answer = policy
-        .max_output_tokens
-        .min(policy.context_window_tokens / 4);
-    policy.to_estimated(policy.prompt_budget_tokens().saturating_sub(answer))
-}
-
-/// Output token limit of a request: the model's own limit, within what the window leaves. An assumed window does not
-/// reduce it, because the provider's error teaches the real one.
-fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
-    match policy.source {
-        PolicySource::UnknownFallback => return policy.max_output_tokens,
-        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
-    }
-    let window = policy.context_window_tokens;
-    let taken = policy.to_counted(request.estimated_tokens());
-    let left = u64::from(window).saturating_sub(taken);
-    let left = u32::try_from(left).unwrap_or(u32::MAX);
-    let least = limits::MIN_OUTPUT_TOKENS.min(window / 4);
-    policy.max_output_tokens.min(left.max(least))
-}
-
 /// Adds the server's description of a model to what is known of it. Returns the described window in tokens if it is new.
 /// `policy` holds the window that counts while none is known.
 pub fn add_statement(
@@ -432,58 +396,6 @@ pub fn add_statement(
 ) -> Option<u32> {
     rows.learned
         .take_statement(stated?, policy.context_window_tokens)
-}
-
-/// Returns a wider window if an answer used more tokens than the learned window, or than the one that is assumed.
-fn wider_window(
-    learned: LearnedLimits,
-    policy: ModelPolicy,
-    took_tokens: u64,
-) -> Option<LearnedLimits> {
-    let assumed = match policy.source {
-        PolicySource::UnknownFallback => Some(policy.context_window_tokens),
-        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => None,
-    };
-    let window = assumed.or(learned.context_window_tokens)?;
-    let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
-    (took > window).then_some(LearnedLimits::window(took, LimitSource::Answer))
-}
-
-/// Returns what an answer teaches about the model: a wider window, and the provider's count of tokens.
-fn lesson(
-    learned: LearnedLimits,
-    policy: ModelPolicy,
-    request: &ModelRequest,
-    usage: TokenUsage,
-) -> Option<LearnedLimits> {
-    // A count that the request cannot explain proves nothing.
-    let round = TokenRatio::of_round(request.estimated_tokens(), usage)?;
-    let window = wider_window(learned, policy, usage.total_tokens);
-    let ratio = TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio);
-    match (window, ratio) {
-        (Some(window), Some(ratio)) => Some(window.and_then(ratio)),
-        (window, ratio) => window.or(ratio),
-    }
-}
-
-/// Smallest part of a prompt's budget that is left to the conversation, as a divisor. A frame that takes more leaves
-/// the excess to the room of the answer.
-const LEAST_CONVERSATION_SHARE: u64 = 8;
-
-/// Part of an assumed budget that the conversation gets, as a divisor. Nothing is cut for an assumed window, so a long
-/// input must not cost the turn its rounds.
-const ASSUMED_CONVERSATION_SHARE: u64 = 2;
-
-/// Returns the room that the rest of the request leaves to the conversation, in estimated tokens.
-fn conversation_room(request: &ModelRequest, budget: PromptBudget) -> usize {
-    let tokens = u64::from(budget.tokens);
-    let share = if budget.is_assumed {
-        ASSUMED_CONVERSATION_SHARE
-    } else {
-        LEAST_CONVERSATION_SHARE
-    };
-    let room = tokens.saturating_sub(request.estimated_tokens());
-    usize::try_from(room.max(tokens / share)).unwrap_or(usize::MAX)
 }
 
 fn boundary(entries: &[Arc<LogEntry>], rounds: u32) -> InterjectionBoundary {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Tokens that joining a part to its neighbours may add.
-const BETWEEN: usize = 1;
+pub(crate) const BETWEEN: usize = 1;
 
 /// Rank of a part that may be left out. A smaller one gives way first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,12 +58,18 @@ pub(crate) struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     pub(crate) fn pin(source: BlockSource, whole: impl Into<Cow<'a, str>>) -> Self {
         let whole = whole.into();
+        let tokens = text::estimate_tokens(&whole);
+        Self::pin_of_size(source, whole, tokens)
+    }
+
+    /// Creates a pin of a text whose estimated tokens are known.
+    pub(crate) fn pin_of_size(source: BlockSource, whole: Cow<'a, str>, tokens: usize) -> Self {
         Self {
             source,
             priority: None,
             group: 0,
             log_seq: None,
-            tokens: count(&whole),
+            tokens: tokens + BETWEEN,
             whole,
             shorten: None,
             share: None,

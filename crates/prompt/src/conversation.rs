@@ -3,27 +3,34 @@
 //!
 //! Recaps and reminders are entries of the turn's log from the answer to their first request on, so a request after a
 //! restart is the same. `fold` decides which rounds give way to a recap, `recap` writes it, `reminder` decides when a
-//! reminder is due, `joining` which messages join. Invariant: every call that is shown has its result, and every operator
+//! reminder is due, `joining` which messages join,
+//! `parts` lists the parts for readers, and
+//! `guidance` what outlives the round that entered a workspace. Invariant: every call that is shown has its result, and every operator
 //! message that joined is shown whole, once, and is never counted among the text that may be folded.
 
 mod fold;
+mod guidance;
 mod joining;
+mod parts;
 mod recap;
 mod reminder;
 mod result;
 
 pub use joining::{Joining, split_by_size};
+pub use parts::explain;
 pub use reminder::ReminderTerms;
 
 use crate::context::interjection_text;
 use crate::work::PlanFile;
 use fold::Fold;
+use guidance::EnteredGuidance;
 use holon_domain::agent::AgentRecord;
 use holon_domain::compaction::{Compaction, Recap};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ConversationItem, PromptBlock};
 use holon_domain::queue::{MessageSeq, QueueEntry};
+use holon_domain::text;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::{StaleReminder, WorkItemRecord};
@@ -52,6 +59,8 @@ pub struct ConversationInput<'a> {
     pub receipt: fn(&ToolEnvelope) -> String,
     /// Renders the result of a call in about so many bytes.
     pub short_receipt: fn(&ToolEnvelope, usize) -> String,
+    /// Returns the guidance of a workspace that the call entered, if its result holds some.
+    pub entered_guidance: for<'e> fn(&'e ToolEnvelope) -> Option<&'e str>,
     pub reminders: ReminderTerms,
     /// Estimated tokens that the conversation may take.
     pub room_tokens: usize,
@@ -61,6 +70,8 @@ pub struct ConversationInput<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BuiltConversation {
     pub items: Vec<ConversationItem>,
+    /// Estimated tokens of the items.
+    pub tokens: usize,
     /// Reminder that is new in this request, or was due and left out.
     pub reminder: Option<StaleReminder>,
     /// Its text as the request holds it. Absent if no reminder is new.
@@ -78,7 +89,11 @@ struct Span<'a> {
     items: Vec<ConversationItem>,
     /// Operator messages that joined after the round. They are among `items` too, and stay when these are folded.
     pins: Vec<ConversationItem>,
-    /// Estimated tokens of the items without the pins.
+    /// Guidance of the workspace that the round entered, which is shown in place of the round. Absent if a later round
+    /// entered another.
+    guidance: Option<ConversationItem>,
+    guidance_tokens: usize,
+    /// Estimated tokens of the items without the pins, or of the guidance if a recap stands for the span.
     loose_tokens: usize,
     /// Estimated tokens of the pins.
     pinned_tokens: usize,
@@ -104,10 +119,26 @@ impl Span<'_> {
         }
     }
 
-    /// Removes the items; the pins stay.
+    fn keep_guidance(&mut self, found: &EnteredGuidance, covered: u32) {
+        let item = ConversationItem::User {
+            text: found.text.clone(),
+        };
+        self.guidance_tokens = item.estimated_tokens();
+        self.guidance = Some(item);
+        if self.is_covered(covered) {
+            self.loose_tokens = self.guidance_tokens;
+        }
+    }
+
+    /// Removes the items; the pins and the guidance stay.
     fn fold(&mut self) {
         self.items.clear();
-        self.loose_tokens = 0;
+        self.loose_tokens = self.guidance_tokens;
+    }
+
+    /// Returns the tokens that folding the span would free.
+    const fn foldable_tokens(&self) -> usize {
+        self.loose_tokens.saturating_sub(self.guidance_tokens)
     }
 }
 
@@ -125,15 +156,19 @@ pub fn build(input: &ConversationInput<'_>) -> BuiltConversation {
         .iter()
         .map(|entry| interjection_item(&entry.envelope))
         .collect();
-    let room = input.room_tokens.saturating_sub(tokens_of(&joining));
+    let joining_tokens = tokens_of(&joining);
+    let room = input.room_tokens.saturating_sub(joining_tokens);
     let fold = fold::fold(input, recaps, spans(input, covered), room);
     let mut reminder = Reminder::new(input.reminders, input.turn, input.entries, input.item);
-    let reminded = reminder.take(room.saturating_sub(fold.tokens()));
+    let fold_tokens = fold.tokens();
+    let reminded = reminder.take(room.saturating_sub(fold_tokens));
+    let reminded_tokens = reminded.as_deref().map_or(0, text::estimate_tokens);
     let (mut items, compaction) = arrange(fold);
     items.extend(reminded.clone().map(|text| ConversationItem::User { text }));
     items.extend(joining);
     BuiltConversation {
         items,
+        tokens: fold_tokens + reminded_tokens + joining_tokens,
         reminder: reminder.into_newest(),
         reminder_text: reminded,
         compaction,
@@ -155,6 +190,7 @@ fn arrange(fold: Fold<'_>) -> (Vec<ConversationItem>, Option<Compaction>) {
     for recap in recaps {
         while let Some(span) = spans.next_if(|span| span.round <= recap.last_round) {
             items.extend(span.pins);
+            items.extend(span.guidance);
         }
         items.push(ConversationItem::User { text: recap.text });
     }
@@ -179,6 +215,7 @@ fn valid_recaps(entries: &[Arc<LogEntry>]) -> Vec<Recap> {
 
 /// Splits the log by rounds. Rounds that a recap covers have no items.
 fn spans<'a>(input: &ConversationInput<'a>, covered: u32) -> Vec<Span<'a>> {
+    let guidance = guidance::find(input);
     let mut spans = Vec::new();
     let mut span = Span::default();
     for entry in input.entries {
@@ -188,6 +225,9 @@ fn spans<'a>(input: &ConversationInput<'a>, covered: u32) -> Vec<Span<'a>> {
                 ..Span::default()
             };
             spans.push(std::mem::replace(&mut span, next));
+            if let Some(guidance) = guidance.as_ref().filter(|found| found.round == *round) {
+                span.keep_guidance(guidance, covered);
+            }
         }
         let is_pin = is_operator_message(input, entry);
         let is_covered = span.is_covered(covered);

@@ -11,7 +11,7 @@ use crate::candidate::Candidate;
 use crate::history::{self, HistoryItem};
 use crate::plan::{Budget, PromptPlan, plan};
 use crate::work::{self, Work};
-use crate::{context, delegation, instructions, policy, scope, skills, stable};
+use crate::{context, delegation, instructions, policy, repair, scope, skills, stable};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::guidance::Guidance;
@@ -22,6 +22,7 @@ use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockSource, PartLength
 use holon_domain::task::TaskListEntry;
 use holon_domain::time::Timestamp;
 use holon_domain::tool_set::ToolSet;
+use holon_domain::turn::TerminalReason;
 
 /// Everything a frame is made of.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +43,8 @@ pub struct FrameInput<'a> {
     pub work: Work<'a>,
     /// The tasks that ran when the turn started, oldest first.
     pub tasks: &'a [TaskListEntry],
+    /// Reason for which the turn before failed, if this one repairs that.
+    pub repairs: Option<TerminalReason>,
     /// Time at which the turn started.
     pub now: Timestamp,
     /// The tools on offer; part of the cache identity.
@@ -101,6 +104,8 @@ pub struct BuiltFrame {
     pub over_tokens: usize,
     /// Number of blocks in the frame.
     pub sections: usize,
+    /// Estimated tokens of the blocks.
+    pub tokens: usize,
 }
 
 /// A part of a prompt and the decision about it.
@@ -168,8 +173,7 @@ fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPla
 /// facts about this agent.
 fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     let guidance = input.guidance;
-    let policy = Candidate::pin(BlockSource::Policy, stable::text())
-        .or_shorter(|_| stable::short().to_owned());
+    let policy = stable::candidate(stable::text());
     let skills = skills::candidate(
         &guidance.skills,
         &input.agent.active_skills,
@@ -202,6 +206,7 @@ fn context<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candi
         .chain(work_parts(input, kept))
         .chain(context::tasks(input.tasks))
         .chain(context::event_turn(input.current))
+        .chain(input.repairs.and_then(repair::candidate))
         .chain([context::current(input.current, input.now)])
         .collect()
 }

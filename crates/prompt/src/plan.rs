@@ -3,7 +3,7 @@
 //! Order of parts in the prompt and order of their removal are independent. Invariants: a pin is shortened only when no
 //! other part is left; a pin is never left out; the same candidates, budget and earlier cuts give the same plan.
 
-use crate::candidate::{Candidate, Priority, count};
+use crate::candidate::{BETWEEN, Candidate, Priority, count};
 use holon_domain::WorkItemId;
 use holon_domain::limits::{INSTRUCTION_BUDGET_SHARE, TURN_BUDGET_SHARE};
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource, CutReason};
@@ -59,6 +59,8 @@ impl Budget {
 pub(crate) struct Part<'a> {
     pub(crate) source: BlockSource,
     pub(crate) text: Cow<'a, str>,
+    /// Estimated tokens of the text alone.
+    pub(crate) tokens: usize,
     pub(crate) shown: Vec<WorkItemId>,
 }
 
@@ -270,6 +272,7 @@ fn finish(entries: Vec<Entry<'_>>, budget: Budget) -> PromptPlan<'_> {
         Some(Part {
             source: entry.candidate.source,
             text: entry.text?,
+            tokens: entry.tokens.saturating_sub(BETWEEN),
             shown: entry.candidate.shown,
         })
     });

@@ -1,8 +1,11 @@
 //! The part of the prompt that all agents of a build share: the policy and the execution contract. It has a short form
 //! for models with a small window.
 
+use crate::candidate::Candidate;
 use crate::measured::MeasuredText;
 use crate::{policy, scope};
+use holon_domain::prompt_plan::BlockSource;
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 /// Rules for a model whose window has no room for the whole policy.
@@ -12,6 +15,13 @@ const SHORT: &str = include_str!("policy_short.md");
 pub(crate) const SHORT_TOOLS: &str = "# Your tools\n\n\
     Each tool describes itself. A tool error says what went wrong and usually what to do next: correct the call or choose \
     another way.";
+
+/// Makes the stable text a pin with the short form. Its tokens are estimated once in the life of the process.
+pub(crate) fn candidate(stable: &str) -> Candidate<'_> {
+    let tokens = measure(stable).tokens;
+    Candidate::pin_of_size(BlockSource::Policy, Cow::Borrowed(stable), tokens)
+        .or_shorter(|_| short().to_owned())
+}
 
 /// Returns the whole text.
 pub(crate) fn text() -> &'static str {
@@ -49,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_form_names_every_class_of_authority_and_is_a_third_at_most() {
+    fn the_short_form_names_every_class_of_authority_and_is_two_fifths_at_most() {
         for class in [
             "operator_instruction",
             "runtime_instruction",
@@ -58,6 +68,6 @@ mod tests {
         ] {
             assert!(short().contains(class), "{class}");
         }
-        assert!(short().len() * 3 <= text().len(), "{}", short().len());
+        assert!(short().len() * 5 <= text().len() * 2, "{}", short().len());
     }
 }

@@ -218,16 +218,25 @@ fn timers(timers: &[TimerRecord], count: u32) -> Option<Candidate<'_>> {
     })
 }
 
-/// Renders the items that were completed last, by the report that each completion promoted.
+/// Renders the items that were completed last, by the report that each completion promoted. An item without one is not
+/// shown: nothing tells the turn what came of it.
 fn completed(items: &[WorkItemRecord]) -> Option<Candidate<'_>> {
-    let lines: Vec<String> = items.iter().map(item::completed).collect();
+    let reported = items
+        .iter()
+        .filter_map(|item| Some((item, item.result_summary.as_deref()?)));
+    let reported: Vec<(&WorkItemRecord, &str)> = reported.collect();
+    let lines = reported
+        .iter()
+        .map(|(item, report)| item::completed(item, report));
+    let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| {
         let text = format!(
             "Completed last (done; do not do it again):\n{}",
             lines.join("\n")
         );
+        let shown = reported.iter().map(|(item, _)| item.id.clone()).collect();
         Candidate::optional(BlockSource::CompletedItems, Priority::CompletedItems, text)
-            .showing(ids(items))
+            .showing(shown)
     })
 }
 

@@ -141,6 +141,7 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         }
         Rejection::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
         Rejection::NoSuchTask
+        | Rejection::NoSuchTurn { .. }
         | Rejection::NoSuchWorkItem { .. }
         | Rejection::NoSuchWait { .. }
         | Rejection::NoSuchTimer { .. }

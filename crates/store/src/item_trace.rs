@@ -84,7 +84,8 @@ fn turns_of(
     turns.extend(ended.map(|brief| brief.turn_index));
     // The frame of a long turn stands before the entries that were read.
     if let Some(oldest) = newest_first.last()
-        && let Some((_, frame)) = log::frame_of(conn, no, oldest.turn_index, oldest.seq)?
+        && let Some((_, frame)) =
+            log::frame_of(conn, no, oldest.turn_index, oldest.seq, log::JOINED)?
         && frame.work_item_id.as_ref() == Some(&item.id)
     {
         turns.insert(oldest.turn_index);

@@ -82,7 +82,7 @@ pub use home::{Home, HomeError, HomeState};
 pub use ledger::Ledger;
 pub use model_limits::LearnedModel;
 pub use owner::{HomeOwner, home_owner, owner_pid, start_time};
-pub use prompt_rows::{PromptRows, RoundUsage};
+pub use prompt_rows::{PromptRows, RoundUsage, StoredPrompt};
 pub use reader::{HistoryItem, Reader};
 pub use readers::Readers;
 pub use row::AgentNo;

@@ -78,20 +78,21 @@ pub(crate) fn sized_from(
     })
 }
 
-/// Messages of one turn that are searched for the first one.
-const JOINED: usize = 64;
+/// Messages of one turn that are searched for the first one, where the turn is one of many.
+pub(crate) const JOINED: usize = 64;
 /// Entries after the first message of a turn that are searched for its frame.
 const BEFORE_FRAME: usize = 16;
 
 /// Reads the frame of a turn that has an entry before a position, with the position and the message the turn began
-/// with. `None` if its first request has not been answered.
+/// with. At most `joined` messages are searched for that. `None` if its first request has not been answered.
 pub(crate) fn frame_of(
     conn: &Connection,
     no: AgentNo,
     turn_index: u64,
     before: LogSeq,
+    joined: usize,
 ) -> Result<Option<(Taken, FrameRecord)>, Error> {
-    let taken = taken(conn, no, before, JOINED)?.into_iter();
+    let taken = taken(conn, no, before, joined)?.into_iter();
     let mut of_turn = taken.filter(|taken| taken.turn_index == turn_index);
     let Some(first) = of_turn.next_back() else {
         return Ok(None);

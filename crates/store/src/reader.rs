@@ -4,7 +4,7 @@ use crate::agents::ListedAgent;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
 use crate::model_limits::LearnedModel;
-use crate::prompt_rows::{PromptRows, RoundUsage};
+use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
 use crate::{
     agents, aside, blobs, briefs, effects, events, interjections, kept_replies, log, model_limits,
@@ -318,13 +318,17 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Returns the usage of an agent's last rounds, newest first, and the rows of its last prompt. No rows if there was no
-    /// prompt, or if its texts are no longer stored.
+    /// Returns the usage of an agent's last rounds and the rows of its last prompt, or those of one turn. `None` if the log
+    /// holds nothing of that turn.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
-    pub fn last_prompt(&self, no: AgentNo) -> Result<(Vec<RoundUsage>, Option<PromptRows>), Error> {
-        prompt_rows::read(self, no)
+    pub fn prompt(
+        &self,
+        no: AgentNo,
+        turn_index: Option<u64>,
+    ) -> Result<Option<StoredPrompt>, Error> {
+        prompt_rows::read(self, no, turn_index)
     }
 
     /// Reads the reply that is kept for a request, unless it has expired.

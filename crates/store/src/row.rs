@@ -35,7 +35,7 @@ pub(crate) fn short_text(value: &impl Serialize) -> Result<String, Error> {
     if plain.len() > PACKED_BYTES {
         return Ok(plain);
     }
-    Ok(packed::pack(&serde_json::to_value(value)?))
+    Ok(packed::pack(&plain).unwrap_or(plain))
 }
 
 /// Reads a JSON column, packed or plain. Plain text is not copied.
@@ -54,11 +54,9 @@ pub(crate) fn json<T: DeserializeOwned>(
         .get_ref(column)?
         .as_str()
         .map_err(|error| unreadable(error.to_string()))?;
-    match packed::unpack(text).map_err(|error| unreadable(error.to_string()))? {
-        Some(value) => serde_json::from_value(value),
-        None => serde_json::from_str(text),
-    }
-    .map_err(|error| unreadable(error.to_string()))
+    let unpacked = packed::unpack(text).map_err(|error| unreadable(error.to_string()))?;
+    let plain = unpacked.as_deref().unwrap_or(text);
+    serde_json::from_str(plain).map_err(|error| unreadable(error.to_string()))
 }
 
 /// Returns the first row of a cached query, if there is one.

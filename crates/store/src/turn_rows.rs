@@ -15,7 +15,7 @@ use holon_domain::prompt_plan::{BlockCut, PartLength, first_turn_shown};
 use holon_domain::provider::StoredLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus};
 use holon_domain::task::TaskRecord;
-use holon_domain::turn::{OpenTurn, Phase};
+use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
 use holon_domain::work_item::{WorkItemRecord, WorkOverview};
 use holon_domain::{AgentId, RunId, TaskId, limits};
 use std::collections::HashMap;
@@ -40,6 +40,8 @@ pub struct FrameTexts {
     pub cuts: Vec<BlockCut>,
     /// Estimated tokens by which it exceeded its budget.
     pub over_tokens: u32,
+    /// Failure that the turn repairs.
+    pub repairs: Option<TerminalReason>,
 }
 
 /// All rows that a model request of an open turn is built from, read in one transaction.
@@ -267,6 +269,7 @@ pub(crate) fn frame_texts(
         work_parts: frame.work_parts.clone(),
         cuts: frame.cuts.clone(),
         over_tokens: frame.over_tokens,
+        repairs: frame.repairs,
     }))
 }
 

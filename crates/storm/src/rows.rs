@@ -202,10 +202,9 @@ fn all<T>(
 
 fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Value> {
     let text: String = row.get(column)?;
-    match packed::unpack(&text).map_err(|error| unreadable(column, error))? {
-        Some(value) => Ok(value),
-        None => serde_json::from_str(&text).map_err(|error| unreadable(column, error)),
-    }
+    let unpacked = packed::unpack(&text).map_err(|error| unreadable(column, error))?;
+    let plain = unpacked.as_deref().unwrap_or(&text);
+    serde_json::from_str(plain).map_err(|error| unreadable(column, error))
 }
 
 /// Reads the events of a row, oldest first.

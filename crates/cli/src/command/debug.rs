@@ -7,16 +7,16 @@ use crate::output::Output;
 use crate::render;
 use std::path::PathBuf;
 
-/// Prints the prompt of an agent's last turn.
+/// Prints the prompt of an agent's last turn, or of the turn that was named.
 pub(super) async fn run(
     home: Option<PathBuf>,
     command: DebugCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let DebugCommand::Prompt { agent, full } = command;
+    let DebugCommand::Prompt { agent, turn, full } = command;
     let host = Host::find(home, agent, output)?;
     let agent_id = host.agent_id().await?;
-    let prompt = host.check_answer(host.client().debug_prompt(&agent_id).await)?;
+    let prompt = host.check_answer(host.client().debug_prompt(&agent_id, turn).await)?;
     output.answer(&prompt, |prompt| render::prompt::prompt(prompt, full));
     Ok(Exit::Done)
 }

@@ -1,7 +1,7 @@
-//! Renders the last prompt of an agent: a table of its parts, and their texts on request.
+//! Renders a prompt of an agent: a table of its parts, those that the turn added, and their texts on request.
 
 use super::join_lines;
-use holon_client::view::{Prompt, PromptBlock, RoundCache, ShownPrompt};
+use holon_client::view::{Prompt, PromptBlock, RoundCache, ShownPrompt, TurnPart};
 
 /// Renders the place, the sources, the parts and the use of the cache; with `full` also the texts.
 pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
@@ -20,16 +20,26 @@ pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
     lines.extend(view.rounds.iter().map(round));
     let blocks = view.prompt.iter().flat_map(|shown| &shown.blocks);
     let texts = blocks.filter(|_| full).filter_map(text);
-    let all: Vec<String> = [join_lines(lines)].into_iter().chain(texts).collect();
+    let added = view.prompt.iter().flat_map(|shown| &shown.turn_parts);
+    let added = added.filter(|_| full).filter_map(added_text);
+    let all: Vec<String> = [join_lines(lines)]
+        .into_iter()
+        .chain(texts)
+        .chain(added)
+        .collect();
     all.join("\n")
 }
 
 fn parts(shown: &ShownPrompt) -> Vec<String> {
-    let used = shown.prompt_tokens + shown.tools_tokens;
+    let used = shown.prompt_tokens + shown.tools_tokens + shown.turn_tokens;
+    let rounds = match shown.turn_tokens {
+        0 => String::new(),
+        tokens => format!(", {tokens} of its rounds"),
+    };
     let mut lines = vec![
         format!("turn       {} to {}", shown.turn_index, shown.model_ref),
         format!(
-            "tokens     {used} of {} (estimated; {} of them tools)",
+            "tokens     {used} of {} (estimated; {} of them tools{rounds})",
             shown.budget_tokens, shown.tools_tokens
         ),
         format!("cache key  {}", shown.prompt_cache_key),
@@ -37,6 +47,14 @@ fn parts(shown: &ShownPrompt) -> Vec<String> {
         format!("{:<19}{:<14}{:>8}  decision", "part", "stability", "tokens"),
     ];
     lines.extend(shown.blocks.iter().map(part));
+    if !shown.turn_parts.is_empty() {
+        lines.push(String::new());
+        lines.push(format!(
+            "{:<19}{:<14}{:>8}  shown",
+            "added by the turn", "rounds", "tokens"
+        ));
+        lines.extend(shown.turn_parts.iter().map(added));
+    }
     lines.push(String::new());
     lines
 }
@@ -52,6 +70,27 @@ fn part(block: &PromptBlock) -> String {
         block.to_tokens,
         decision(block)
     )
+}
+
+/// Describes a part that the turn added.
+fn added(part: &TurnPart) -> String {
+    let (name, shown) = match part.kind.as_str() {
+        "recap" => ("recap", "in place of its rounds"),
+        "replaced_recap" => ("recap", "no more: a later recap stands for it"),
+        "message" => ("message", "whole"),
+        "reminder" => ("reminder", "whole"),
+        "rounds" => (
+            "rounds",
+            "as they were; a small window shortens their results",
+        ),
+        other => (other, ""),
+    };
+    let rounds = if part.first_round == part.last_round {
+        part.last_round.to_string()
+    } else {
+        format!("{} to {}", part.first_round, part.last_round)
+    };
+    format!("{name:<19}{rounds:<14}{:>8}  {shown}", part.tokens)
 }
 
 /// Describes what became of a part, and why.
@@ -82,8 +121,56 @@ fn round(round: &RoundCache) -> String {
     )
 }
 
+fn added_text(part: &TurnPart) -> Option<String> {
+    let text = part.text.as_ref()?;
+    let (kind, first, last) = (&part.kind, part.first_round, part.last_round);
+    Some(format!("\n--- {kind} (rounds {first} to {last})\n{text}"))
+}
+
 fn text(block: &PromptBlock) -> Option<String> {
     let text = block.text.as_ref()?;
     let (source, stability) = (&block.source, &block.stability);
     Some(format!("\n--- {source} ({stability})\n{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn recaps_and_messages_of_the_turn_stand_below_the_parts() {
+        let view: Prompt = serde_json::from_value(json!({
+            "agent_id": "main", "agent_home": "/h", "workspace_id": "agent_home", "workspace_anchor": "/h",
+            "execution_root": "/h", "cwd": "/h",
+            "prompt": {
+                "turn_index": 7, "model_ref": "a/b", "budget_tokens": 9000, "tools_tokens": 10, "prompt_tokens": 20,
+                "prompt_cache_key": "k", "context_fingerprint": "f", "blocks": [], "turn_tokens": 970,
+                "turn_parts": [
+                    {"kind": "replaced_recap", "first_round": 1, "last_round": 20, "tokens": 600},
+                    {"kind": "recap", "first_round": 1, "last_round": 40, "tokens": 800, "text": "Recap of rounds"},
+                    {"kind": "message", "first_round": 41, "last_round": 41, "tokens": 70, "text": "Stop."},
+                    {"kind": "rounds", "first_round": 41, "last_round": 43, "tokens": 100},
+                ],
+            },
+        }))
+        .expect("a view");
+        let text = prompt(&view, false);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        for line in [
+            "tokens     1000 of 9000 (estimated; 10 of them tools, 970 of its rounds)",
+            "recap              1 to 20            600  no more: a later recap stands for it",
+            "recap              1 to 40            800  in place of its rounds",
+            "message            41                  70  whole",
+            "rounds             41 to 43           100  as they were; a small window shortens their results",
+        ] {
+            assert!(lines.contains(&line), "{line}\n{text}");
+        }
+        assert!(!text.contains("Stop."), "{text}");
+        let full = prompt(&view, true);
+        assert!(
+            full.ends_with("--- message (rounds 41 to 41)\nStop."),
+            "{full}"
+        );
+    }
 }

@@ -42,7 +42,29 @@ pub struct ShownPrompt {
     pub prompt_tokens: u64,
     pub prompt_cache_key: String,
     pub context_fingerprint: String,
+    /// Recaps that the agent's turns had had.
+    #[serde(default)]
+    pub compression_epoch: u64,
     pub blocks: Vec<PromptBlock>,
+    /// Parts that the turn added to its later requests.
+    #[serde(default)]
+    pub turn_parts: Vec<TurnPart>,
+    /// Estimated tokens of those that are shown.
+    #[serde(default)]
+    pub turn_tokens: u64,
+}
+
+/// A part that a turn added to its requests after the first.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct TurnPart {
+    /// `recap`, `replaced_recap`, `message`, `reminder` or `rounds`.
+    pub kind: String,
+    pub first_round: u64,
+    pub last_round: u64,
+    /// Estimated tokens.
+    pub tokens: u64,
+    /// Absent for rounds and for a recap that was replaced.
+    pub text: Option<String>,
 }
 
 /// A part of a prompt with the decision about it.

@@ -257,6 +257,7 @@ fn record_compaction(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswe
         },
     ));
     if let Some(recap) = recap {
+        draft.agent.totals.compactions += 1;
         draft.log(turn.turn_index, LogEntry::Recap(recap.clone()));
     }
 }

@@ -110,9 +110,16 @@ pub(super) const WORDS: &[&str] = &[
     "for a model", "the only queued message, priority next", "the only queued message, priority normal",
 ];
 
+/// Bounds on the length of a word, in bytes. Longer text need not be looked up.
+const SHORTEST: usize = 3;
+const LONGEST: usize = 48;
+
 /// Returns the code of a word, if it has one.
 pub(super) fn code(word: &str) -> Option<&'static str> {
     static CODES: OnceLock<HashMap<&'static str, String>> = OnceLock::new();
+    if !(SHORTEST..=LONGEST).contains(&word.len()) {
+        return None;
+    }
     let codes = CODES.get_or_init(|| {
         let numbered = WORDS.iter().enumerate();
         numbered.map(|(at, word)| (*word, spell(at))).collect()
@@ -122,7 +129,11 @@ pub(super) fn code(word: &str) -> Option<&'static str> {
 
 /// Returns the word with this code, if there is one.
 pub(super) fn word(code: &str) -> Option<&'static str> {
-    let digit = |byte: &u8| DIGITS.iter().position(|known| known == byte);
+    let digit = |byte: &u8| match byte {
+        b'0'..=b'9' => Some(usize::from(byte - b'0')),
+        b'a'..=b'z' => Some(usize::from(byte - b'a') + 10),
+        _ => None,
+    };
     let at = match code.as_bytes() {
         [one] => digit(one)?,
         [high, low] => (digit(high)? + 1) * DIGITS.len() + digit(low)?,
@@ -163,7 +174,8 @@ mod tests {
         for known in WORDS {
             let code = code(known).expect("a code");
             assert_eq!(word(code), Some(*known), "{known} is listed once");
-            assert!(code.len() < known.len() && known.len() > 2, "{known}");
+            assert!(code.len() < known.len(), "{known}");
+            assert!((SHORTEST..=LONGEST).contains(&known.len()), "{known}");
             assert!(codes.insert(code), "{known}");
         }
         assert_eq!(

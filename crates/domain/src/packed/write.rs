@@ -4,6 +4,7 @@ use super::{CODE_BYTES, MARK, SHARED, SHARED_FIELDS, StoredEvent, words};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Finds the fields that at least two events have with the same value, by their packed names. Of a field with several
 /// values only one is shared.
@@ -52,7 +53,7 @@ pub(super) fn write_event(
             (0, Vec::new())
         }
     };
-    text.push_str(&format!(",{bits}"));
+    write!(text, ",{bits}").ok();
     if !event.payload.is_object() {
         text.push(',');
         write_value(text, &event.payload, places);
@@ -86,7 +87,10 @@ fn split<'a>(
 
 pub(super) fn write_value(text: &mut String, value: &Value, places: &BTreeMap<&str, usize>) {
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => text.push_str(&value.to_string()),
+        // Writing to a string cannot fail, here and above.
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            write!(text, "{value}").ok();
+        }
         Value::String(string) => match places.get(string.as_str()) {
             Some(place) => write_string(text, &format!("{SHARED}{place}")),
             None => write_string(text, &spell(string)),
@@ -119,7 +123,14 @@ fn write_fields<'a>(
 }
 
 pub(super) fn write_string(text: &mut String, string: &str) {
-    text.push_str(&Value::from(string).to_string());
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if string.bytes().all(is_plain) {
+        text.push('"');
+        text.push_str(string);
+        text.push('"');
+    } else {
+        text.push_str(&Value::from(string).to_string());
+    }
 }
 
 pub(super) fn separate(text: &mut String, at: usize) {

@@ -149,6 +149,7 @@ impl MessageBench {
             guidance: Guidance::default(),
         };
         let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY, files, TERMS).unwrap();
+        assert_eq!(round.request_tokens, round.request.estimated_tokens());
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),
@@ -253,9 +254,9 @@ fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer()
         ..policy(per_mille)
     };
     let left = |counted: u64| u32::try_from(32_000 - counted).unwrap();
-    assert_eq!(super::output_room(&request, wide(1_000)), left(estimated));
+    assert_eq!(super::output_room(estimated, wide(1_000)), left(estimated));
     assert_eq!(
-        super::output_room(&request, wide(1_200)),
+        super::output_room(estimated, wide(1_200)),
         left(estimated * 12 / 10)
     );
 }
@@ -263,12 +264,13 @@ fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer()
 #[test]
 fn a_long_input_leaves_half_of_an_assumed_window_to_the_conversation() {
     let request = request_of(" word".repeat(40_000));
+    let estimated = usize::try_from(request.estimated_tokens()).unwrap();
     let room = |is_assumed| {
         let budget = super::PromptBudget {
             tokens: 24_000,
             is_assumed,
         };
-        super::conversation_room(&request, budget)
+        super::conversation_room(estimated, budget)
     };
     assert_eq!((room(true), room(false)), (12_000, 3_000));
 }
@@ -279,7 +281,7 @@ fn an_answer_beyond_the_assumed_window_widens_it_and_leaves_it_assumed() {
     let estimated = request.estimated_tokens();
     let learn = |policy, learned, input_tokens| {
         let usage = TokenUsage::new(input_tokens, 100);
-        super::lesson(learned, policy, &request, usage).and_then(|new| new.context_window_tokens)
+        super::lesson(learned, policy, estimated, usage).and_then(|new| new.context_window_tokens)
     };
     let none = LearnedLimits::default();
     let took = u32::try_from(estimated + 100).unwrap();
@@ -314,4 +316,23 @@ fn a_request_is_held_against_the_window_as_its_provider_counts() {
     assert_eq!(super::over_window(policy(500), 50_000), None);
     assert_eq!(super::over_window(policy(2_000), 20_000), Some(40_000));
     assert_eq!(super::over_window(POLICY, 90_000), None, "nobody knows it");
+}
+
+#[test]
+fn prompt_and_answer_fit_a_small_window_together_while_they_can() {
+    let policy = ModelPolicy {
+        source: PolicySource::ConfigOverride,
+        context_window_tokens: 8_192,
+        max_output_tokens: 4_096,
+        ..POLICY
+    };
+    for prompt in [3_000, 5_000, 6_900, 7_168] {
+        let answer = u64::from(super::output_room(prompt, policy));
+        assert!(prompt + answer <= 8_192, "{prompt} and {answer}");
+    }
+    assert_eq!(
+        super::output_room(8_000, policy),
+        1_024,
+        "the estimate may be too high"
+    );
 }

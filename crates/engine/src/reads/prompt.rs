@@ -1,18 +1,21 @@
-//! Shows an agent's last prompt again, from the rows that a later request of its turn would use.
+//! Shows an agent's last prompt again, or that of an earlier turn, from the rows that a later request of its turn would use.
 
 use super::ReadHandle;
 use crate::error::Error;
 use crate::model_request::{kept_frame, prompt_budget, tasks_running_at, to_history_item};
+use holon_core::Rejection;
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::guidance::Guidance;
 use holon_domain::model::ModelRef;
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome};
-use holon_domain::prompt_view::{PromptBlockView, PromptView, RoundCacheUse, ShownPrompt};
+use holon_domain::prompt_view::{
+    PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, TurnPart, TurnPartKind,
+};
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
 use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, Work};
-use holon_store::{PromptRows, RoundUsage};
+use holon_store::{PromptRows, RoundUsage, StoredPrompt};
 use std::sync::Arc;
 
 /// The rows of a prompt with the limits of its model.
@@ -23,14 +26,20 @@ struct AskedPrompt {
 }
 
 impl ReadHandle {
-    /// Returns the prompt of an agent's last answered turn with the decision about each of its parts.
+    /// Returns the prompt of a turn, or of the agent's last answered one, with the decision about each of its parts.
     ///
     /// # Errors
-    /// When there is no such agent, or storage fails.
-    pub async fn prompt(&self, agent_id: &AgentId) -> Result<PromptView, Error> {
+    /// When there is no such agent or turn, or storage fails.
+    pub async fn prompt(
+        &self,
+        agent_id: &AgentId,
+        turn_index: Option<u64>,
+    ) -> Result<PromptView, Error> {
         let ask = Arc::clone(&self.model);
         let read = self.read_agent(agent_id, move |reader, no, agent| {
-            let (rounds, rows) = reader.last_prompt(no)?;
+            let Some(StoredPrompt { rounds, rows }) = reader.prompt(no, turn_index)? else {
+                return Ok(None);
+            };
             let model = rounds.first().and_then(last_model);
             let asked = match rows.zip(model) {
                 Some((rows, model)) => {
@@ -45,9 +54,12 @@ impl ReadHandle {
                 }
                 None => None,
             };
-            Ok((agent, rounds, asked))
+            Ok(Some((agent, rounds, asked)))
         });
-        let (agent, rounds, asked) = read.await?;
+        let found = read.await?;
+        let (agent, rounds, asked) = found.ok_or_else(|| Rejection::NoSuchTurn {
+            agent_id: agent_id.clone(),
+        })?;
         let roots = self.guidance_roots(&agent);
         let guidance = self.guidance.read(roots).await;
         Ok(PromptView {
@@ -93,6 +105,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
         operator: rows.operator.as_ref(),
         work: Work::Kept(rows.texts.work.as_deref()),
         tasks: &tasks,
+        repairs: rows.texts.repairs,
         now: rows.started_at,
         tools: &tools,
         budget_tokens: prompt_budget(*policy),
@@ -102,6 +115,8 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
     let earlier = cuts_before(&rows.frame.cuts, &parts);
     let blocks: Vec<PromptBlockView> = parts.into_iter().map(block).chain(earlier).collect();
     let shown = blocks.iter().filter(|block| block.text.is_some());
+    let turn_parts =
+        holon_prompt::conversation::explain(&rows.entries, &rows.joined, holon_tools::receipt);
     ShownPrompt {
         turn_index: rows.turn_index,
         model_ref: model.to_string(),
@@ -111,8 +126,18 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
         prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
         prompt_cache_key: rows.frame.prompt_cache_key.clone(),
         context_fingerprint: rows.frame.context_fingerprint.clone(),
+        compression_epoch: agent.totals.compactions,
+        turn_tokens: shown_tokens(&turn_parts),
+        turn_parts,
         blocks,
     }
+}
+
+fn shown_tokens(parts: &[TurnPart]) -> u64 {
+    let shown = parts
+        .iter()
+        .filter(|part| part.kind != TurnPartKind::ReplacedRecap);
+    shown.map(|part| part.tokens).sum()
 }
 
 fn block(part: ExplainedPart) -> PromptBlockView {

@@ -162,7 +162,7 @@ async fn goes_on_after_a_start(host: &Host, house: &House) {
 #[tokio::test]
 async fn a_row_of_each_table_that_cannot_be_read_costs_one_agent() {
     // The name of an entry is stored as a code.
-    let round = holon_domain::packed::pack(&json!("assistant_round"));
+    let round = holon_domain::packed::pack("\"assistant_round\"").expect("a word");
     let newest_round = format!(
         "seq = (SELECT max(seq) FROM log WHERE agent_no = X AND entry LIKE '%:{}%')",
         round.trim_start_matches('~'),

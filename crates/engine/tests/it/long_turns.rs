@@ -1,6 +1,7 @@
 //! Turns that outgrow the window of their model.
 
 use crate::house::{House, agent, briefs, create, interject, prompt};
+use holon_domain::limits::CALLS_PER_ROUND;
 use holon_domain::model::{ConversationItem, ModelFailureKind, ModelRequest};
 use holon_domain::turn::TerminalReason;
 use holon_testkit::ports::{failure, says, says_and_calls};
@@ -78,8 +79,16 @@ async fn play(rounds: u32, crash_every: u32) -> u32 {
     let (mut answered, mut refused) = (0, 0);
     let (mut interjected, mut item) = (false, String::new());
     let change_at = rounds / 3;
+    let mut epoch = 0;
     while answered < rounds {
         let call = house.model.next().await;
+        let now = call.request.frame.cache.compression_epoch;
+        let has_recap = is_shown(&call.request, "Recap of rounds 1 to");
+        assert!(
+            now >= epoch && (now > 0) == has_recap,
+            "{now} in round {answered}"
+        );
+        epoch = now;
         assert!(is_shown(&call.request, ASKED), "round {answered}");
         assert!(
             !interjected || is_shown(&call.request, "Skip the tests."),
@@ -134,7 +143,49 @@ async fn play(rounds: u32, crash_every: u32) -> u32 {
     let briefs = briefs(&host, "main", 1).await;
     assert_eq!(briefs[0].text, "all modules are migrated");
     assert_eq!(last_end(&house).await, TerminalReason::Finished);
+    assert!(epoch > 0, "the turn was folded");
     refused
+}
+
+#[tokio::test]
+async fn a_hundred_parallel_calls_on_a_small_provider_end_well() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", ASKED).await;
+    let look = |n: u32| {
+        (
+            "ExecCommand",
+            json!({ "cmd": format!("look at module {n}") }),
+        )
+    };
+    let many: Vec<(&str, Value)> = (0..100).map(look).collect();
+    house
+        .model
+        .next()
+        .await
+        .answer(says_and_calls("all at once", &many));
+    // The calls beyond the bound are refused, each with a result.
+    for _ in 0..CALLS_PER_ROUND {
+        let command = house.commands.next().await;
+        command.ends(&"a line of the module\n".repeat(300));
+    }
+    let mut refused = 0;
+    loop {
+        let call = house.model.next().await;
+        assert!(is_shown(&call.request, ASKED));
+        if call.request.estimated_tokens() > WINDOW {
+            refused += 1;
+            call.answer(Err(failure(ModelFailureKind::ContextLengthExceeded)));
+            continue;
+        }
+        assert_eq!(crate::talk::results(&call.request).len(), 100);
+        call.answer(says("all modules are read"));
+        break;
+    }
+    assert!(refused <= 1, "{refused}");
+    let briefs = briefs(&host, "main", 1).await;
+    assert_eq!(briefs[0].text, "all modules are read");
+    assert_eq!(last_end(&house).await, TerminalReason::Finished);
 }
 
 #[tokio::test]

@@ -1,12 +1,13 @@
 //! Prompts over the shell: the operator's words after many wakes, the steps of a work item, and the view of the last
 //! prompt.
 
-use crate::house::{House, agent, at_rest, briefs, prompt};
-use holon_domain::model::ModelRequest;
+use crate::house::{House, agent, at_rest, briefs, interject, prompt};
+use holon_domain::model::{ModelRequest, ReplyBlock, StopReason};
 use holon_domain::prompt_plan::BlockSource;
+use holon_domain::prompt_view::TurnPartKind;
 use holon_engine::Host;
 use holon_engine::request::Wake;
-use holon_testkit::ports::{calls, says};
+use holon_testkit::ports::{calls, reply, says};
 use serde_json::json;
 
 async fn wake(host: &Host, reason: &str) {
@@ -97,7 +98,11 @@ async fn steps_of_a_long_turn_are_shown_although_its_frame_is_far_back() {
     let stop = calls(&[("Sleep", json!({"reason": "until tomorrow"}))]);
     house.model.next().await.answer(stop);
     at_rest(&host, "main").await;
-    let view = host.reads().prompt(&agent("main")).await.expect("a view");
+    let view = host
+        .reads()
+        .prompt(&agent("main"), None)
+        .await
+        .expect("a view");
     let shown = view.prompt.expect("the frame of the long turn");
     assert_eq!(shown.turn_index, 2);
 
@@ -182,7 +187,11 @@ fn context_id(request: &ModelRequest) -> String {
 async fn the_last_prompt_is_shown_as_it_was_sent() {
     let house = House::new();
     let host = house.with_main().await;
-    let none = host.reads().prompt(&agent("main")).await.expect("a view");
+    let none = host
+        .reads()
+        .prompt(&agent("main"), None)
+        .await
+        .expect("a view");
     assert_eq!((none.prompt, none.rounds.len()), (None, 0));
     assert_eq!(none.agent_home, "/agents/main");
 
@@ -195,7 +204,11 @@ async fn the_last_prompt_is_shown_as_it_was_sent() {
     asked.answer(says("nothing"));
     briefs(&host, "main", 2).await;
 
-    let view = host.reads().prompt(&agent("main")).await.expect("a view");
+    let view = host
+        .reads()
+        .prompt(&agent("main"), None)
+        .await
+        .expect("a view");
     let shown = view.prompt.expect("a prompt");
     assert_eq!(shown.prompt_cache_key, frame.cache.prompt_cache_key);
     assert_eq!(shown.context_fingerprint, frame.cache.context_fingerprint);
@@ -231,4 +244,126 @@ async fn the_last_prompt_is_shown_as_it_was_sent() {
     );
     assert_eq!(view.rounds.len(), 2);
     assert_eq!((view.rounds[0].turn_index, view.rounds[0].round), (2, 1));
+}
+
+#[tokio::test]
+async fn a_prompt_shows_what_its_turn_added_and_earlier_turns_can_be_asked_for() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "first words").await;
+    house.model.next().await.answer(says("first answer"));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "look around").await;
+    let look = calls(&[("AgentGet", json!({}))]);
+    house.model.next().await.answer(look.clone());
+    let asked = house.model.next().await;
+    interject(&host, "main", "Mind the tests.").await;
+    asked.answer(look);
+    let asked = house.model.next().await;
+    assert!(context(&asked.request).contains("look around"));
+    asked.answer(says("done"));
+    briefs(&host, "main", 2).await;
+
+    let reads = host.reads();
+    let view = reads.prompt(&agent("main"), None).await.expect("a view");
+    let shown = view.prompt.expect("a prompt");
+    assert_eq!(shown.turn_index, 2);
+    let kinds: Vec<TurnPartKind> = shown.turn_parts.iter().map(|part| part.kind).collect();
+    assert_eq!(kinds, [TurnPartKind::Message, TurnPartKind::Rounds]);
+    let message = shown.turn_parts.first().expect("a message");
+    assert_eq!(message.last_round, 2);
+    let rounds = shown.turn_parts.last().expect("rounds");
+    assert_eq!((rounds.first_round, rounds.last_round), (1, 2));
+    assert!(
+        message
+            .text
+            .as_deref()
+            .is_some_and(|text| text.ends_with("Mind the tests."))
+    );
+    let sum: u64 = shown.turn_parts.iter().map(|part| part.tokens).sum();
+    assert_eq!(shown.turn_tokens, sum);
+
+    let first = reads.prompt(&agent("main"), Some(1)).await.expect("a view");
+    let shown = first.prompt.expect("a prompt");
+    assert_eq!((shown.turn_index, first.rounds.len()), (1, 1));
+    assert_eq!((shown.turn_parts.len(), shown.turn_tokens), (0, 0));
+    let input = shown.blocks.last().and_then(|block| block.text.as_deref());
+    assert!(
+        input.is_some_and(|text| text.ends_with("first words")),
+        "{input:?}"
+    );
+
+    let unknown = reads.prompt(&agent("main"), Some(9)).await.unwrap_err();
+    let agent_id = agent("main");
+    assert_eq!(
+        unknown,
+        holon_core::Rejection::NoSuchTurn { agent_id }.into()
+    );
+}
+
+#[tokio::test]
+async fn a_tick_after_a_turn_that_the_output_limit_ended_has_the_rules_of_a_repair() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    let new = json!({"objective": "Split", "plan": "# Plan\n", "plan_status": "ready"});
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[("CreateWorkItem", new)]));
+    let asked = house.model.next().await;
+    let id = context_id(&asked.request);
+    asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": id }))]));
+    let mut cut_off = 0;
+    let repair = loop {
+        let asked = house.model.next().await;
+        let shown = context(&asked.request);
+        if shown.contains("This turn repairs that") {
+            break asked;
+        }
+        cut_off += 1;
+        assert!(cut_off < 20, "{shown}");
+        let words = ReplyBlock::Text {
+            text: "and so on".to_owned(),
+        };
+        asked.answer(reply(vec![words], StopReason::MaxOutputTokens));
+    };
+    let shown = context(&repair.request);
+    assert!(cut_off > 1, "the turn was cut off");
+    assert!(
+        shown.contains("the output limit cut off too many of its answers"),
+        "{shown}"
+    );
+    let look = calls(&[("AgentGet", json!({}))]);
+    repair.answer(look);
+    let later = house.model.next().await;
+    assert!(
+        context(&later.request).contains("This turn repairs that"),
+        "every round has them"
+    );
+    later.answer(calls(&[(
+        "CompleteWorkItem",
+        json!({ "work_item_id": id }),
+    )]));
+    house.model.next().await.answer(says("done"));
+    at_rest(&host, "main").await;
+
+    let view = host
+        .reads()
+        .prompt(&agent("main"), None)
+        .await
+        .expect("a view");
+    let blocks = view.prompt.expect("a prompt").blocks;
+    let sources = blocks.iter().map(|block| block.decision.source);
+    assert!(
+        sources
+            .into_iter()
+            .any(|source| source == BlockSource::ConstrainedRepair)
+    );
+    prompt(&host, "main", "thanks").await;
+    let asked = house.model.next().await;
+    assert!(!context(&asked.request).contains("This turn repairs that"));
+    asked.answer(says("you are welcome"));
+    at_rest(&host, "main").await;
 }

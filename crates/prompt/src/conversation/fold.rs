@@ -2,19 +2,24 @@
 //!
 //! Nothing is folded below the soft limit. Above it, the oldest rounds are folded until the conversation is down to the
 //! target, so that the next rounds extend the request and a provider's cache stays valid. If that is not enough, fewer
-//! rounds stay as they were, and at last the results in them are shortened. Operator messages do not count: the limits
-//! are shares of the room that they leave, and folding cannot make them shorter.
+//! rounds stay as they were, and then the results in them are shortened. The newest round is folded only if it exceeds
+//! the room with results of one line. Operator messages do not count: the limits are shares of the room that they leave,
+//! and folding cannot make them shorter.
 
 use super::recap::{self, RecapRoom, RoundNote};
 use super::{ConversationInput, Span, result, tokens_of};
 use holon_domain::compaction::{Compaction, Recap};
 use holon_domain::text;
 
-/// Newest rounds that are shown as they were, and the fewest if room is short. The newest round is always shown: its
-/// results are what the model asked for.
+/// Newest rounds that are shown as they were, and the fewest if room is short: the results of the newest one are what
+/// the model asked for.
 const EXACT_ROUNDS: [usize; 2] = [2, 1];
-/// Largest sizes of a result in the newest rounds, in bytes. The first that makes the conversation fit is taken.
-const RESULT_BYTES: [usize; 6] = [16_000, 8_000, 4_000, 2_000, 1_000, 500];
+/// Size up to which the newest round is shown in any room, in estimated tokens. A frame that leaves less room than this
+/// leaves the room of the answer too.
+const NEWEST_TOKENS: usize = 2_000;
+/// Ends a recap that stands for the newest round too.
+const NEWEST_IS_FOLDED: &str = "\nThe last of these rounds is your newest: its calls were made, and their results do not \
+    fit. Call for fewer or smaller results at a time.";
 /// Smallest room for recaps, in estimated tokens.
 const MIN_RECAP_TOKENS: usize = 256;
 /// Smallest part of the room that operator messages leave to the rest, as a divisor. Messages that take more were let in
@@ -110,24 +115,23 @@ pub(super) fn fold<'a>(
         };
     }
     let notes = recap::notes(input, &spans);
-    let new = EXACT_ROUNDS
-        .into_iter()
-        .map(|exact| folded(input, &recaps, &spans, &notes, exact, limits))
-        .reduce(|wide, narrow| {
-            if wide.tokens <= limits.room {
-                wide
-            } else {
-                narrow
-            }
-        });
+    let plans = EXACT_ROUNDS.map(|exact| folded(input, &recaps, &spans, &notes, exact, limits));
+    let fitting = plans.into_iter().reduce(|wide, narrow| {
+        if wide.tokens <= limits.room {
+            wide
+        } else {
+            narrow
+        }
+    });
     let mut fold = Fold {
-        recaps,
+        recaps: recaps.clone(),
         spans,
         pinned,
         compaction: None,
     };
-    let recap = new.and_then(|new| fold.apply(new));
+    let recap = fitting.and_then(|plan| fold.apply(plan));
     let shortened_results = fold.shorten_results(input, limits.room);
+    let recap = fold.fold_newest(input, recaps, &notes, limits).or(recap);
     if recap.is_none() && !shortened_results {
         return fold;
     }
@@ -175,7 +179,7 @@ fn folded(
         if tokens <= limits.target {
             break;
         }
-        tokens = (tokens + note.tokens).saturating_sub(span.loose_tokens);
+        tokens = (tokens + note.tokens).saturating_sub(span.foldable_tokens());
         last_round = Some(span.round);
     }
     let Some(last_round) = last_round else {
@@ -187,7 +191,7 @@ fn folded(
     let gone: usize = foldable
         .iter()
         .filter(|(span, _)| span.round <= last_round)
-        .map(|(span, _)| span.loose_tokens)
+        .map(|(span, _)| span.foldable_tokens())
         .sum();
     let written: usize = recaps.iter().map(recap_tokens).sum();
     let write = |first_round, tokens, kept: &[Recap]| {
@@ -207,6 +211,16 @@ fn folded(
     }
 }
 
+impl FoldPlan {
+    /// Ends the recap with a note.
+    fn with_note(mut self, note: &str) -> Self {
+        if let Some(recap) = &mut self.recap {
+            recap.text.push_str(note);
+        }
+        self
+    }
+}
+
 impl Fold<'_> {
     /// Puts the recap of a plan in place of its rounds, and returns it.
     fn apply(&mut self, plan: FoldPlan) -> Option<Recap> {
@@ -223,15 +237,34 @@ impl Fold<'_> {
         Some(recap)
     }
 
+    /// Folds the newest round as well if the conversation does not fit otherwise. `recaps` are those of earlier requests.
+    fn fold_newest(
+        &mut self,
+        input: &ConversationInput<'_>,
+        recaps: Vec<Recap>,
+        notes: &[RoundNote],
+        limits: Limits,
+    ) -> Option<Recap> {
+        if self.loose_tokens() <= limits.room.max(NEWEST_TOKENS) {
+            return None;
+        }
+        let plan = folded(input, &recaps, &self.spans, notes, 0, limits);
+        if plan.recap.is_none() {
+            return None;
+        }
+        self.recaps = recaps;
+        self.apply(plan.with_note(NEWEST_IS_FOLDED))
+    }
+
     /// Shortens results until the conversation fits; returns true if one was shortened.
     fn shorten_results(&mut self, input: &ConversationInput<'_>, room: usize) -> bool {
         let mut shortened = false;
-        for bytes in RESULT_BYTES {
+        for form in result::FORMS {
             if self.loose_tokens() <= room {
                 break;
             }
             for span in &mut self.spans {
-                shortened |= result::shorten_all(span, bytes, input.short_receipt);
+                shortened |= result::shorten_all(span, form, input);
             }
         }
         shortened

@@ -1,7 +1,8 @@
 //! Decides which queued messages join a running turn.
 //!
 //! An operator message that joined is shown whole until the turn ends, so a long one would leave the turn no room to
-//! work. It gets a turn of its own instead, in which it is the current input.
+//! work. It gets a turn of its own instead, in which it is the current input. Short messages have a reserve, and the
+//! newest of them has one more, so that many remarks do not keep an order to stop from being heard.
 
 use crate::context::interjection_text;
 use holon_domain::log::LogEntry;
@@ -11,12 +12,17 @@ use holon_domain::text;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Largest message that joins, and largest size of all that joined, as divisors of the conversation's room.
+/// Largest message that joins, as a divisor of the conversation's room.
 const ONE_SHARE: usize = 4;
-const ALL_SHARE: usize = 2;
-/// Sizes up to which messages join in any room, in estimated tokens. A short order to stop is always heard.
+/// Size up to which a message joins in any room, in estimated tokens.
 const ONE_TOKENS: usize = 512;
-const ALL_TOKENS: usize = 2_048;
+/// Largest short message, in estimated tokens with its label.
+const SHORT_TOKENS: usize = 192;
+/// Size of all messages that joined, in quarters of the room and at least so many tokens: for any message, for a short
+/// one, and for the newest short one.
+const ANY: (usize, usize) = (2, 2_048);
+const SHORT: (usize, usize) = (3, 2_560);
+const NEWEST: (usize, usize) = (4, 3_072);
 
 /// Queued messages, by what becomes of them.
 #[derive(Debug, Clone, Default)]
@@ -38,15 +44,39 @@ pub fn split_by_size(
     let joined = entries.iter().filter(is_joined);
     let joined = joined.filter_map(|entry| messages.get(&entry.message_seq()?));
     let mut taken: usize = joined.map(pinned_tokens).sum();
-    let one = (room_tokens / ONE_SHARE).max(ONE_TOKENS);
-    let all = (room_tokens / ALL_SHARE).max(ALL_TOKENS);
-    let (joining, apart) = queued.into_iter().partition(|entry| {
-        let tokens = pinned_tokens(&entry.envelope);
-        let fits = tokens <= one && taken + tokens <= all;
+    let sizes = queued.iter().map(|entry| pinned_tokens(&entry.envelope));
+    let sizes: Vec<usize> = sizes.collect();
+    // The newest short message is seated first, so that older remarks of the same moment do not take its place.
+    let newest = sizes.iter().rposition(|tokens| is_short(*tokens));
+    let newest = newest.filter(|place| {
+        let tokens = sizes.get(*place).copied().unwrap_or_default();
+        let fits = taken + tokens <= most(NEWEST, room_tokens);
         taken += if fits { tokens } else { 0 };
-        fits || tokens == 0
+        fits
     });
-    Joining { joining, apart }
+    let one = (room_tokens / ONE_SHARE).max(ONE_TOKENS);
+    let places = queued.into_iter().zip(sizes).enumerate();
+    let mut joining = Joining::default();
+    for (place, (entry, tokens)) in places {
+        let all = if is_short(tokens) { SHORT } else { ANY };
+        let is_seated = tokens == 0 || newest == Some(place);
+        let fits = tokens <= one && taken + tokens <= most(all, room_tokens);
+        if is_seated || fits {
+            taken += if is_seated { 0 } else { tokens };
+            joining.joining.push(entry);
+        } else {
+            joining.apart.push(entry);
+        }
+    }
+    joining
+}
+
+const fn is_short(tokens: usize) -> bool {
+    tokens > 0 && tokens <= SHORT_TOKENS
+}
+
+fn most((quarters, least): (usize, usize), room_tokens: usize) -> usize {
+    (room_tokens / 4 * quarters).max(least)
 }
 
 /// Returns the tokens that a message takes for the rest of the turn; 0 if it may be folded.

@@ -10,7 +10,8 @@ mod handles;
 
 use super::{ConversationInput, Span};
 use crate::{visible, work};
-use handles::{Handles, collect};
+use handles::Handles;
+pub(super) use handles::collect as collect_handles;
 use holon_domain::block::{Block, calls_of, text_beginning};
 use holon_domain::compaction::Recap;
 use holon_domain::log::LogEntry;
@@ -28,6 +29,8 @@ const SAID_BYTES: usize = 160;
 const ARGUMENT_BYTES: usize = 120;
 /// Bytes of a result's summary or error in a line.
 const SUMMARY_BYTES: usize = 200;
+/// Bytes of the last line of standard error of a failed command.
+const COMPLAINT_BYTES: usize = 160;
 /// Tools whose successful calls change work items or waits.
 const WORK_TOOLS: [&str; 6] = [
     "CreateWorkItem",
@@ -267,7 +270,7 @@ fn note(input: &ConversationInput<'_>, span: &Span<'_>) -> RoundNote {
                 let told = result(envelope, &arguments.pop().unwrap_or_default());
                 note.calls
                     .push((envelope.tool_name.clone(), envelope.error().is_some()));
-                note.handles.extend(&collect(envelope, input.agent));
+                note.handles.extend(&collect_handles(envelope, input.agent));
                 note.changes.extend(work_change(envelope, &told));
                 parts.push(told);
             }
@@ -311,7 +314,11 @@ fn said(blocks: &[Block]) -> Option<String> {
 fn result(envelope: &ToolEnvelope, arguments: &str) -> String {
     let tool = &envelope.tool_name;
     let outcome = match &envelope.outcome {
-        ToolOutcome::Success { .. } => short(&envelope.summary_text, SUMMARY_BYTES),
+        ToolOutcome::Success { result } => format!(
+            "{}{}",
+            short(&envelope.summary_text, SUMMARY_BYTES),
+            complaint(result).unwrap_or_default()
+        ),
         ToolOutcome::Error { error } => {
             let hint = error.recovery_hint.as_deref();
             let hint = hint.map(|hint| format!("; {}", short(hint, SUMMARY_BYTES)));
@@ -326,13 +333,24 @@ fn result(envelope: &ToolEnvelope, arguments: &str) -> String {
     format!("{tool} {arguments}: {outcome}")
 }
 
+/// Quotes the last line that a failed command wrote to standard error.
+fn complaint(result: &Value) -> Option<String> {
+    let status = result.get("exit_status")?.as_i64()?;
+    let printed = result.get("stderr_preview")?.as_str()?;
+    let mut lines = printed.lines().map(str::trim).rev();
+    let last = lines.find(|line| !line.is_empty())?;
+    let shown = visible::quoted(&text::preview(last, COMPLAINT_BYTES));
+    (status != 0).then(|| format!("; stderr ends with {shown}"))
+}
+
 fn joined(message: &MessageEnvelope) -> String {
     let body = message.body.render();
     let shown = text::preview(body.trim(), SUMMARY_BYTES);
     format!("a task ended: {}", visible::quoted(&shown))
 }
 
-fn short(words: &str, bytes: usize) -> String {
+/// Puts the beginning of a text on one line.
+pub(super) fn short(words: &str, bytes: usize) -> String {
     visible::line(&text::preview(words.trim(), bytes))
 }
 

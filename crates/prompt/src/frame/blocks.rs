@@ -7,6 +7,7 @@ use crate::{digest, history, stable, work};
 use holon_domain::WorkItemId;
 use holon_domain::model::{PromptBlock, PromptCache, PromptFrame, Stability};
 use holon_domain::prompt_plan::{BlockCut, BlockSource, PartLength};
+use holon_domain::text;
 use std::borrow::Cow;
 
 /// Block of the prompt in which a part stands.
@@ -46,6 +47,7 @@ const fn place(source: BlockSource) -> Place {
         BlockSource::OperatorWords
         | BlockSource::RunningTasks
         | BlockSource::EventTurn
+        | BlockSource::ConstrainedRepair
         | BlockSource::CurrentInput
         | BlockSource::Other => Place::Alone,
     }
@@ -60,6 +62,8 @@ struct Texts<'a> {
     history: Vec<Cow<'a, str>>,
     work: Vec<(BlockSource, Cow<'a, str>)>,
     shown_items: Vec<WorkItemId>,
+    /// Estimated tokens of the parts that are blocks of their own.
+    own_tokens: usize,
     /// Blocks before the work, and blocks after it.
     before_work: Vec<Cow<'a, str>>,
     after_work: Vec<Cow<'a, str>>,
@@ -70,7 +74,11 @@ struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     fn add(&mut self, part: Part<'a>) {
-        match place(part.source) {
+        let place = place(part.source);
+        if matches!(place, Place::History | Place::Alone) {
+            self.own_tokens += part.tokens;
+        }
+        match place {
             Place::Stable => self.stable = part.text,
             Place::AgentScoped => self.agent_scoped.push((part.source, part.text)),
             Place::Surroundings => self.surroundings = Some(part.text),
@@ -107,6 +115,13 @@ impl<'a> Texts<'a> {
             let note = (BlockSource::Work, Cow::Borrowed(work::LEFT_OUT));
             self.work.push(note);
         }
+    }
+
+    /// Estimates the tokens of the context blocks. Only what joins several parts is estimated anew.
+    fn context_tokens(&self, work: Option<&str>) -> usize {
+        let heading = (!self.history.is_empty()).then_some(history::HEADING);
+        let joined = heading.into_iter().chain(work);
+        self.own_tokens + joined.map(text::estimate_tokens).sum::<usize>()
     }
 
     /// Lists the context blocks. A cache may end after the last earlier message: the next turn goes on from there.
@@ -157,6 +172,8 @@ pub(super) fn assemble(input: &FrameInput<'_>, plan: PromptPlan<'_>) -> BuiltFra
         .collect();
     let system_texts: Vec<&str> = lasting.iter().map(|(text, _)| text.text).collect();
     let sections = system_blocks.len() + context_blocks.len();
+    let lasting_tokens: usize = lasting.iter().map(|(text, _)| text.tokens).sum();
+    let tokens = lasting_tokens + texts.context_tokens(work.as_deref());
     let frame = PromptFrame {
         system_prompt: system_texts.join("\n\n"),
         cache: cache(input, &lasting, &context_blocks),
@@ -179,6 +196,7 @@ pub(super) fn assemble(input: &FrameInput<'_>, plan: PromptPlan<'_>) -> BuiltFra
         cuts: plan.cuts,
         over_tokens: plan.over_tokens,
         sections,
+        tokens,
     }
 }
 
@@ -228,12 +246,13 @@ fn cache(
             .chain(all)
             .chain(shown),
     );
-    // Working memory and compression do not exist yet; both count from zero.
+    // The revision changes when working memory is part of the prompt, which no frame has. The caller adds the recap of
+    // the request to the epoch.
     PromptCache {
         agent_id,
         prompt_cache_key,
         context_fingerprint,
         working_memory_revision: 0,
-        compression_epoch: 0,
+        compression_epoch: input.agent.totals.compactions,
     }
 }

@@ -18,8 +18,7 @@ const LEAST_ITEM_TOKENS: usize = 96;
 
 /// Lists the system parts.
 pub(super) fn system<'a>(kept: KeptFrame<'a>) -> Vec<Candidate<'a>> {
-    let policy =
-        Candidate::pin(BlockSource::Policy, kept.stable).or_shorter(|_| stable::short().to_owned());
+    let policy = stable::candidate(kept.stable);
     let agent_scoped = match split(kept.agent_scoped, kept.agent_parts) {
         Some(parts) => parts.into_iter().map(system_part).collect(),
         // A frame of an earlier build has no lengths.

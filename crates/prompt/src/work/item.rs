@@ -196,12 +196,9 @@ pub(super) fn line(item: &WorkItemRecord, wake_count: u64) -> String {
 }
 
 /// Renders a completed item with its report.
-pub(super) fn completed(item: &WorkItemRecord) -> String {
+pub(super) fn completed(item: &WorkItemRecord, report: &str) -> String {
     let line = format!("- {} {}", item.id, short(&item.objective));
-    match &item.result_summary {
-        Some(report) => format!("{line}\n{}", quote(&text::preview(report, REPORT_BYTES))),
-        None => line,
-    }
+    format!("{line}\n{}", quote(&text::preview(report, REPORT_BYTES)))
 }
 
 /// Marks each line as quoted, so that no text is mistaken for a line of the runtime.

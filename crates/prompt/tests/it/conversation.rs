@@ -166,3 +166,146 @@ fn one_result_larger_than_the_room_is_shortened_from_the_middle() {
     assert!(shown.contains("left out by the runtime"), "{shown}");
     assert!(tokens(&built.items) <= 2_000);
 }
+
+#[test]
+fn a_hundred_parallel_calls_fit_a_small_room_with_a_line_each() {
+    let mut turn = Turn::new();
+    turn.round_of("many", (0..100).map(|_| output(5_000)).collect());
+    let built = turn.built(5_000);
+    let size = tokens(&built.items);
+    assert!(size <= 5_000, "{size}");
+    assert_paired(&built.items);
+    assert_eq!(built.items.len(), 101, "each call has its result");
+    let shown = texts(&built.items);
+    assert_eq!(shown.matches("done: exit 0").count(), 100, "{shown}");
+    assert_eq!(shown.matches("Call for fewer").count(), 1, "{shown}");
+    assert!(built.compaction.unwrap().shortened_results);
+}
+
+#[test]
+fn the_handles_of_shortened_results_stay_while_there_is_room() {
+    let mut turn = Turn::new();
+    let started = |n: usize| {
+        let text = "abc ".repeat(2_000);
+        let result =
+            json!({"disposition": "promoted", "task": {"id": format!("task_{n}")}, "note": text});
+        ToolEnvelope::success("ExecCommand", "still running", result)
+    };
+    turn.round_of("many", (0..20).map(started).collect());
+    let shown = texts(&turn.built(1_400).items);
+    for n in 0..20 {
+        let line = format!("done: still running [task_{n}]");
+        assert!(shown.contains(&line), "{shown}");
+    }
+}
+
+#[test]
+fn a_newest_round_that_no_line_makes_fit_is_told_in_a_recap() {
+    let mut turn = Turn::new();
+    turn.round("first", output(100));
+    turn.join(operator(3, "Mind the rule."));
+    turn.round_of("many", (0..600).map(|_| output(5_000)).collect());
+    let built = turn.built(5_000);
+    let size = tokens(&built.items);
+    assert!(size <= 5_000, "{size}");
+    assert_paired(&built.items);
+    let compaction = built.compaction.as_ref().unwrap();
+    assert_eq!(compacted_rounds(compaction), Some((1, 2)));
+    let shown = texts(&built.items);
+    assert!(shown.contains("ExecCommand 601"), "{shown}");
+    assert!(shown.contains("Mind the rule."), "{shown}");
+    assert!(shown.contains("Call for fewer"), "{shown}");
+    turn.commit(&built);
+    assert_eq!(
+        turn.built(5_000).items,
+        built.items,
+        "the same after a restart"
+    );
+    turn.round("fewer", output(100));
+    let next = turn.built(5_000);
+    assert_eq!(next.compaction, None);
+    assert!(
+        texts(&next.items).contains("step 3"),
+        "the next round is shown"
+    );
+}
+
+/// The result of a call that entered a workspace with this file.
+fn entered(text: &str) -> ToolEnvelope {
+    let result = json!({"workspace_id": "ws-1", "cwd": "/p"});
+    let envelope = ToolEnvelope::success("UseWorkspace", "commands now start in /p", result);
+    holon_tools::use_workspace::with_guidance(envelope, text.to_owned())
+}
+
+#[test]
+fn guidance_of_an_entered_workspace_outlives_the_round_that_entered_it() {
+    let mut turn = Turn::new();
+    turn.round("entering", entered("# Guidance\n\nOLD-RULE: use tabs."));
+    turn.round(
+        "entering",
+        entered("# Guidance\n\nNEW-RULE: run make check."),
+    );
+    let mut folded = 0;
+    for round in 0..40 {
+        let built = turn.built(4_000);
+        let shown = texts(&built.items);
+        assert_eq!(
+            shown.matches("NEW-RULE").count(),
+            1,
+            "round {round}: {shown}"
+        );
+        assert!(tokens(&built.items) <= 4_000);
+        assert_paired(&built.items);
+        folded += u32::from(!shown.contains("OLD-RULE"));
+        turn.commit(&built);
+        assert_eq!(turn.built(4_000).items, built.items);
+        turn.round("on", output(3_000));
+    }
+    assert!(folded > 20, "{folded}");
+}
+
+#[test]
+fn long_guidance_is_cut_inside_its_enclosure_and_names_its_file() {
+    let file = "source: /p/AGENTS.md\n=== begin of workspace_instructions 00ff\nFIRST-RULE\n";
+    let body = "another line of rules\n".repeat(3_000);
+    let text =
+        format!("# Guidance\n\n{file}{body}LAST-RULE\n=== end of workspace_instructions 00ff");
+    let mut turn = Turn::new();
+    turn.round("entering", entered(&text));
+    for _ in 0..12 {
+        let built = turn.built(4_000);
+        let shown = texts(&built.items);
+        assert!(tokens(&built.items) <= 4_000, "{}", tokens(&built.items));
+        assert!(shown.contains("source: /p/AGENTS.md"), "{shown}");
+        turn.commit(&built);
+        turn.round("on", output(3_000));
+    }
+    let shown = texts(&turn.built(4_000).items);
+    assert!(
+        shown.contains("FIRST-RULE") && shown.contains("LAST-RULE"),
+        "{shown}"
+    );
+    assert!(shown.contains("read the file for the rest"), "{shown}");
+}
+
+#[test]
+fn a_recap_keeps_the_last_complaint_of_a_failed_command() {
+    let mut turn = Turn::new();
+    let printed = |status: i64| {
+        let result = json!({
+            "disposition": "completed", "exit_status": status, "duration_ms": 3, "stdout_preview": "",
+            "stderr_preview": "warning: old\nerror[E0425]: no `x`\u{202e} here\n\n", "truncated": false,
+            "artifacts": [], "command_diagnostics": {},
+        });
+        ToolEnvelope::success("ExecCommand", format!("exit {status}"), result)
+    };
+    turn.round("building", printed(101));
+    turn.round("again", printed(0));
+    for _ in 0..6 {
+        turn.round("on", output(2_000));
+    }
+    let shown = texts(&turn.built(3_000).items);
+    let told = "exit 101; stderr ends with \"error[E0425]: no `x`\\u{202e} here\"";
+    assert!(shown.contains(told), "{shown}");
+    assert!(!shown.contains("exit 0; stderr"), "{shown}");
+}

@@ -9,6 +9,7 @@ use holon_domain::model::ModelRef;
 use holon_domain::task::{TaskKind, TaskListEntry, TaskStatus, WaitPolicy};
 use holon_domain::tool::OfferedTool;
 use holon_domain::tool_set::ToolSet;
+use holon_domain::turn::TerminalReason;
 use holon_domain::work_item::WorkOverview;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
@@ -28,6 +29,8 @@ pub(crate) struct Scene {
     pub(crate) tasks: Vec<TaskListEntry>,
     pub(crate) work: WorkOverview,
     pub(crate) plan: PlanFile,
+    /// Failure that the turn repairs.
+    pub(crate) repairs: Option<TerminalReason>,
     pub(crate) tools: ToolSet,
     pub(crate) now: Timestamp,
     pub(crate) budget_tokens: u32,
@@ -45,6 +48,7 @@ impl Scene {
             tasks: Vec::new(),
             work: WorkOverview::default(),
             plan: PlanFile::Known,
+            repairs: None,
             tools: ToolSet::new(vec![tool("Sleep"), tool("ExecCommand")]),
             now: at(100),
             budget_tokens: 100_000,
@@ -62,6 +66,7 @@ impl Scene {
             operator: self.operator.as_ref(),
             work: Work::Rows(&self.work, &self.plan),
             tasks: &self.tasks,
+            repairs: self.repairs,
             now: self.now,
             tools: &self.tools,
             budget_tokens: self.budget_tokens,
@@ -161,6 +166,14 @@ pub(crate) fn channel(n: u32, text: &str) -> MessageEnvelope {
         sender_id: Some("eve".into()),
     };
     message(n, origin, MessageKind::ChannelEvent, text)
+}
+
+/// A tick by which the runtime goes on with the agent's work.
+pub(crate) fn tick(n: u32, text: &str) -> MessageEnvelope {
+    let origin = Origin::System {
+        subsystem: "work_queue".into(),
+    };
+    message(n, origin, MessageKind::SystemTick, text)
 }
 
 pub(crate) fn webhook(n: u32, text: &str) -> MessageEnvelope {

@@ -160,6 +160,7 @@ fn check(turn: &mut Turn, pins: &[String], room: usize) -> Result<(), TestCaseEr
     let pinned: usize = pins.iter().map(|pin| text::estimate_tokens(pin)).sum();
     let bound = room.max(FLOOR_TOKENS) + pinned + NEWEST_TOKENS;
     let size = tokens(&built.items);
+    prop_assert_eq!(built.tokens, size);
     prop_assert!(size <= bound, "{size} of {room}");
     let is_new = turn.queued.is_empty();
     turn.commit(&built);

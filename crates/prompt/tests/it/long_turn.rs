@@ -74,6 +74,7 @@ impl Turn {
             queued: &self.queued,
             receipt: holon_tools::receipt,
             short_receipt: holon_tools::short_receipt,
+            entered_guidance: holon_tools::use_workspace::entered_guidance,
             reminders: self.reminders,
             room_tokens,
         })

@@ -9,6 +9,7 @@ mod frame;
 mod histories;
 mod hostile;
 mod instructions;
+mod joining;
 mod long_turn;
 mod oversized;
 mod properties;

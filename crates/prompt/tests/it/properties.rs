@@ -164,6 +164,7 @@ proptest! {
     fn every_frame_keeps_its_pins_its_budget_and_its_fences(scene in scene()) {
         let built = scene.built();
         let text = all_text(&built);
+        prop_assert_eq!(built.tokens, tokens(&built));
 
         // The budget holds, or the frame says by how much it does not.
         let budget = usize::try_from(scene.budget_tokens).unwrap();

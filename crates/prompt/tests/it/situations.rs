@@ -1,11 +1,13 @@
 //! Whole prompts of the main situations, as documents.
 
-use crate::fixture::{Scene, channel, operator, past, task};
+use crate::fixture::{Scene, channel, operator, past, task, tick};
 use crate::instructions::three;
 use crate::work::busy;
 use holon_domain::model::PromptBlock;
 use holon_domain::prompt_plan::BlockOutcome;
-use holon_prompt::explain;
+use holon_domain::turn::{TerminalReason, TerminalRecord};
+use holon_prompt::{explain, repaired_failure};
+use serde_json::json;
 
 /// Renders a prompt with its blocks and the decisions about its parts. The whole policy has a snapshot of its own.
 fn document(scene: &Scene) -> String {
@@ -106,4 +108,48 @@ fn a_model_with_a_small_window_and_a_long_request() {
     );
     scene.budget_tokens = 2_600;
     insta::assert_snapshot!(document(&scene));
+}
+
+#[test]
+fn a_tick_after_a_turn_that_was_too_long() {
+    let mut scene = busy();
+    scene.history = vec![past(operator(2, "Split the module."), None)];
+    scene.current = tick(9, "Go on with your work.");
+    scene.repairs = repaired_failure(&scene.current, Some(&ended("context_length_exceeded")));
+    insta::assert_snapshot!(document(&scene));
+}
+
+/// The record of a turn that ended for this reason.
+fn ended(reason: &str) -> TerminalRecord {
+    let record = json!({
+        "turn_index": 1, "kind": "aborted", "reason": reason, "completed_at": crate::fixture::at(1),
+        "duration_ms": 1, "rounds": 1, "usage": holon_domain::attempt::TokenUsage::new(0, 0),
+    });
+    serde_json::from_value(record).unwrap()
+}
+
+#[test]
+fn the_rules_of_a_repair_apply_only_after_a_failure_and_only_to_turns_of_the_runtime() {
+    let own = tick(9, "Go on.");
+    let failures = [
+        (
+            "context_length_exceeded",
+            Some(TerminalReason::ContextLengthExceeded),
+        ),
+        ("output_limit", Some(TerminalReason::OutputLimit)),
+        ("poisoned", Some(TerminalReason::Poisoned)),
+        ("runtime_fault", Some(TerminalReason::RuntimeFault)),
+        ("provider_failed", None),
+        ("finished", None),
+        ("max_rounds", None),
+        ("operator_aborted", None),
+    ];
+    for (reason, repaired) in failures {
+        let record = ended(reason);
+        assert_eq!(repaired_failure(&own, Some(&record)), repaired, "{reason}");
+        for other in [operator(9, "Go on."), channel(9, "Go on.")] {
+            assert_eq!(repaired_failure(&other, Some(&record)), None, "{reason}");
+        }
+    }
+    assert_eq!(repaired_failure(&own, None), None);
 }

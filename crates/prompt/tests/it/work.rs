@@ -303,3 +303,24 @@ fn the_longest_work_there_can_be_stays_within_bounds() {
     assert!(text.len() < 64_000, "{} bytes", text.len());
     assert!(text.contains("of them done; GetWorkItem shows all"));
 }
+
+#[test]
+fn a_completed_item_without_a_report_is_not_shown() {
+    let mut scene = busy();
+    scene
+        .work
+        .completed
+        .push(item("silent", &json!({"state": "completed"})));
+    let text = shown(&scene).expect("work");
+    assert!(text.contains("All tests pass."), "{text}");
+    assert!(!text.contains("silent"), "{text}");
+    assert!(
+        !scene
+            .built()
+            .shown_items
+            .iter()
+            .any(|id| id.as_str().contains("silent"))
+    );
+    scene.work.completed.remove(0);
+    assert!(!shown(&scene).expect("work").contains("Completed last"));
+}

@@ -23,6 +23,7 @@ use schemars::JsonSchema;
 const FAR: u64 = i64::MAX.unsigned_abs();
 const LIMIT: QueryParam = number("limit", 1, LIST_PAGE_MAX);
 const EVENT_LIMIT: QueryParam = number("limit", 1, EVENT_PAGE_MAX);
+const TURN: QueryParam = number("turn", 0, FAR);
 const AFTER_SEQ: QueryParam = number("after_seq", 0, FAR);
 const PROJECTION: QueryParam = words("projection", &["operator", "local_debug"]);
 const FILTER: QueryParam = words("filter", &["active", "all"]);
@@ -137,8 +138,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     read(
         "/agents/{id}/debug/prompt",
-        "Returns the prompt of an agent's last turn.",
-        &[],
+        "Returns the prompt of an agent's last turn, or of a turn by its number.",
+        &[TURN],
         Object,
     ),
     read(

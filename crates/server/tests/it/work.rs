@@ -594,4 +594,16 @@ async fn the_last_prompt_of_an_agent_can_be_read_and_an_unknown_agent_has_none()
     assert!(view["prompt"]["budget_tokens"].as_u64() > view["prompt"]["prompt_tokens"].as_u64());
     let unknown = world.ask("GET", "/agents/nobody/debug/prompt", "").await;
     assert_eq!(unknown.status, 404, "{unknown:?}");
+
+    let first = get(&world, "main/debug/prompt?turn=1").await;
+    assert_eq!(first["prompt"]["turn_index"], 1);
+    let later = world
+        .ask("GET", "/agents/main/debug/prompt?turn=9", "")
+        .await;
+    assert_eq!(later.status, 404, "{later:?}");
+    assert_eq!(later.json()["code"], "turn_not_found");
+    let odd = world
+        .ask("GET", "/agents/main/debug/prompt?turn=last", "")
+        .await;
+    assert_eq!(odd.status, 400, "{odd:?}");
 }

@@ -40,7 +40,7 @@ LINE: /([ @+-][^\n]*|\\ No newline at end of file|(diff --git|rename from|rename
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Paths from the execution root. `/dev/null` left adds, right deletes a file; `diff --git`, `rename from`, `rename
+    /// Paths from the execution root. `/dev/null` left adds, right deletes; `diff --git`, `rename from`, `rename
     /// to` rename it.
     #[schemars(length(min = 1))]
     patch: String,
@@ -50,8 +50,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change files by a unified diff, all or none. Context and removed lines must match the file; \
-                      line numbers are hints. Correct lines that are not found from the error."
+        description: "Change files by a unified diff, all or none. Context and removed lines must match; line numbers \
+                      are hints."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

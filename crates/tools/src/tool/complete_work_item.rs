@@ -22,9 +22,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Complete, for good, one item that is achieved and checked. Write its report to the operator \
-                      as the text of this very message: what was done, how it was checked, what is left."
-            .into(),
+        description:
+            "Complete, for good, one item that is achieved and checked. The text of this very \
+                      message is its report to the operator."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

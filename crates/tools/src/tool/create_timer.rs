@@ -53,7 +53,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     time_zone: Option<String>,
-    /// Times while stopped: one message for all (once, default), each up to a bound (all), none (skip).
+    /// Times while stopped: once (default) for all, all up to a bound, or skip.
     #[serde(default)]
     #[schemars(with = "MissedArg")]
     missed: Option<MissedArg>,
@@ -66,8 +66,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Get a message with the summary later. Give exactly one of after_ms, at, every_ms and cron. To \
-                      pause until something happens, use WaitFor."
+        description: "Get the summary as a message later. Give exactly one of after_ms, at, every_ms, cron. To pause, \
+                      use WaitFor."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -37,7 +37,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make a work item: objective, plan file and checklist that outlive turns. Not for what you can \
+        description: "Make an item: objective, plan file and checklist that outlive turns. Not for what you can \
                       answer now. PickWorkItem gives it the focus."
             .into(),
         input_schema: schema::source::<Args>(),

@@ -52,8 +52,8 @@ impl From<PriorityArg> for Priority {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Queue a follow-up for yourself, with no more authority than this turn: work that must not be \
-                      lost and does not belong here, not to keep yourself busy."
+        description: "Queue a follow-up for yourself, with this turn's authority: work that must not be lost and does \
+                      not belong here; not to keep busy."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -82,8 +82,8 @@ pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
         description: "Run a shell command; judge it by exit status and output. Beyond yield_time_ms it goes on as a \
-                      task, whose end reaches you as a message, also after the turn: do not poll. Processes it \
-                      leaves are stopped at its end: run servers in the foreground with a small yield_time_ms."
+                      task, whose end reaches you as a message, in any turn: do not poll. Processes it leaves end with \
+                      it: run servers in the foreground with a small yield_time_ms."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

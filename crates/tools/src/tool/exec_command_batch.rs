@@ -68,8 +68,8 @@ struct Item {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run short commands in order and read all results at once: the cheap way to look at many \
-                      things. None becomes a task or takes input."
+        description: "Run short commands in order, all results at once: the cheap way to look around. None becomes \
+                      a task or takes input."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

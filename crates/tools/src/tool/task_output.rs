@@ -55,9 +55,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read a task's status and output; by default after its end, beginning and end of it. To follow \
-                      it, give the offsets of the last answer: shows what is new, and the size of a stream without \
-                      offset."
+        description: "Read a task's status and output, by default after its end. To follow it, give the offsets of the \
+                      last answer: shows what is new, and the size of a stream without offset."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

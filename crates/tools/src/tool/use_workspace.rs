@@ -40,7 +40,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     workspace_id: Option<String>,
-    /// direct (default); isolated: a git worktree and branch, to spare the user's checkout.
+    /// direct (default); isolated: a git worktree, to spare the user's checkout.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     mode: Option<ModeArg>,
@@ -153,6 +153,17 @@ pub fn with_guidance(mut entered: ToolEnvelope, guidance: String) -> ToolEnvelop
         fields.insert(GUIDANCE.to_owned(), Value::String(guidance));
     }
     entered
+}
+
+/// Returns the guidance of the workspace that a call entered; `None` for other calls, and if the result holds none.
+#[must_use]
+pub fn entered_guidance(envelope: &ToolEnvelope) -> Option<&str> {
+    match &envelope.outcome {
+        ToolOutcome::Success { result } if envelope.tool_name == NAME => {
+            result.get(GUIDANCE).and_then(Value::as_str)
+        }
+        ToolOutcome::Success { .. } | ToolOutcome::Error { .. } => None,
+    }
 }
 
 /// Separates the guidance from the rest of a result; `None` if there is none.

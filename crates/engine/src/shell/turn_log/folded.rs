@@ -1,11 +1,12 @@
 //! Shortens the rounds of a log that a recap stands for. A request shows nothing of them, and a later recap reads only
-//! the beginnings of their texts.
+//! the beginnings of their texts. The guidance of a workspace that a round entered is still shown, so it stays whole.
 
 use holon_domain::block::Block;
 use holon_domain::log::LogEntry;
 use holon_domain::text;
 use holon_domain::tool::ToolOutcome;
 use holon_store::TurnLog;
+use holon_tools::use_workspace;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -62,6 +63,8 @@ fn shorten_entry(entry: &LogEntry) -> LogEntry {
             }
             *intents = Arc::default();
         }
+        LogEntry::ToolResult { envelope, .. }
+            if use_workspace::entered_guidance(envelope).is_some() => {}
         LogEntry::ToolResult { envelope, .. } => {
             cut(&mut envelope.summary_text);
             match &mut envelope.outcome {

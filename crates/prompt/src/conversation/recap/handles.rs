@@ -27,7 +27,7 @@ const DEPTH: usize = 4;
 
 /// Handles in the order in which they were named.
 #[derive(Debug, Default)]
-pub(super) struct Handles {
+pub(in crate::conversation) struct Handles {
     tasks: Vec<String>,
     others: Vec<String>,
 }
@@ -39,7 +39,7 @@ impl Handles {
     }
 
     /// Lists the newest handles of each kind, at most `limit` of a kind; empty if there are none.
-    pub(super) fn render(&self, limit: usize) -> String {
+    pub(in crate::conversation) fn render(&self, limit: usize) -> String {
         let listed: Vec<&str> = newest(&self.tasks, limit)
             .into_iter()
             .chain(newest(&self.others, limit))
@@ -68,7 +68,7 @@ fn newest(all: &[String], limit: usize) -> Vec<&str> {
 }
 
 /// Returns the handles that a result names. The agent knows its own id from the prompt, so that is not one.
-pub(super) fn collect(envelope: &ToolEnvelope, agent: &AgentRecord) -> Handles {
+pub(in crate::conversation) fn collect(envelope: &ToolEnvelope, agent: &AgentRecord) -> Handles {
     let mut found = Handles::default();
     if let ToolOutcome::Success { result } = &envelope.outcome {
         search(result, "", 0, &mut found);

@@ -1,0 +1,127 @@
+//! The token budget of a request: what prompt, conversation and answer may take of a model's window, and what an answer
+//! teaches about that window.
+
+use holon_domain::attempt::TokenUsage;
+use holon_domain::limits;
+use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
+use holon_domain::token_ratio::TokenRatio;
+use holon_store::TurnRows;
+
+/// Largest error of a token estimate, as a divisor of the true size.
+const ESTIMATE_ERROR: u64 = 6;
+
+/// Tokens that a prompt may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PromptBudget {
+    pub(super) tokens: u32,
+    /// True if the model's window is not known and no request of the turn was refused for its length.
+    pub(super) is_assumed: bool,
+}
+
+/// Budget of this turn's prompts: that of the model, below the length that a provider refused in this turn.
+pub(super) fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget {
+    let ceiling = rows.turn.prompt_ceiling.map(|ceiling| ceiling.tokens);
+    let ceiling = ceiling.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+    PromptBudget {
+        tokens: prompt_budget(policy).min(ceiling),
+        is_assumed: policy.source == PolicySource::UnknownFallback
+            && rows.turn.prompt_ceiling.is_none(),
+    }
+}
+
+/// Window of the model; `None` if it is assumed or learned. A request may prove such a window too small.
+pub(super) const fn known_window(policy: ModelPolicy) -> Option<u32> {
+    match policy.source {
+        PolicySource::UnknownFallback | PolicySource::Learned => None,
+        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride => {
+            Some(policy.context_window_tokens)
+        }
+    }
+}
+
+/// Returns the tokens of a request as its provider counts them, if they exceed the model's window for certain.
+pub(super) fn over_window(policy: ModelPolicy, estimated_tokens: u64) -> Option<u64> {
+    let window = u64::from(known_window(policy)?);
+    let tokens = policy.to_counted(estimated_tokens);
+    (tokens > window + window / ESTIMATE_ERROR).then_some(tokens)
+}
+
+/// Budget of a prompt in estimated tokens: its share of the window, less the room for the answer.
+pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
+    let answer = policy
+        .max_output_tokens
+        .min(policy.context_window_tokens / 4);
+    policy.to_estimated(policy.prompt_budget_tokens().saturating_sub(answer))
+}
+
+/// Smallest part of a window that is left to the answer, as a divisor. A prompt that leaves less exceeds the window with
+/// its answer, and a strict server refuses it.
+const LEAST_OUTPUT_SHARE: u32 = 8;
+
+/// Output token limit of a request: the model's own limit, within what the window leaves. An assumed window does not
+/// reduce it, because the provider's error teaches the real one.
+pub(super) fn output_room(request_tokens: u64, policy: ModelPolicy) -> u32 {
+    match policy.source {
+        PolicySource::UnknownFallback => return policy.max_output_tokens,
+        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
+    }
+    let window = policy.context_window_tokens;
+    let taken = policy.to_counted(request_tokens);
+    let left = u64::from(window).saturating_sub(taken);
+    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    let least = limits::MIN_OUTPUT_TOKENS.min(window / LEAST_OUTPUT_SHARE);
+    policy.max_output_tokens.min(left.max(least))
+}
+
+/// Returns a wider window if an answer used more tokens than the learned window, or than the one that is assumed.
+pub(super) fn wider_window(
+    learned: LearnedLimits,
+    policy: ModelPolicy,
+    took_tokens: u64,
+) -> Option<LearnedLimits> {
+    let assumed = match policy.source {
+        PolicySource::UnknownFallback => Some(policy.context_window_tokens),
+        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => None,
+    };
+    let window = assumed.or(learned.context_window_tokens)?;
+    let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
+    (took > window).then_some(LearnedLimits::window(took, LimitSource::Answer))
+}
+
+/// Returns what an answer teaches about the model: a wider window, and the provider's count of tokens.
+pub(super) fn lesson(
+    learned: LearnedLimits,
+    policy: ModelPolicy,
+    request_tokens: u64,
+    usage: TokenUsage,
+) -> Option<LearnedLimits> {
+    // A count that the request cannot explain proves nothing.
+    let round = TokenRatio::of_round(request_tokens, usage)?;
+    let window = wider_window(learned, policy, usage.total_tokens);
+    let ratio = TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio);
+    match (window, ratio) {
+        (Some(window), Some(ratio)) => Some(window.and_then(ratio)),
+        (window, ratio) => window.or(ratio),
+    }
+}
+
+/// Smallest part of a prompt's budget that is left to the conversation, as a divisor. A frame that takes more leaves
+/// the excess to the room of the answer.
+const LEAST_CONVERSATION_SHARE: u64 = 8;
+
+/// Part of an assumed budget that the conversation gets, as a divisor. Nothing is cut for an assumed window, so a long
+/// input must not cost the turn its rounds.
+const ASSUMED_CONVERSATION_SHARE: u64 = 2;
+
+/// Returns the room that the rest of the request leaves to the conversation, in estimated tokens.
+pub(super) fn conversation_room(fixed_tokens: usize, budget: PromptBudget) -> usize {
+    let tokens = u64::from(budget.tokens);
+    let share = if budget.is_assumed {
+        ASSUMED_CONVERSATION_SHARE
+    } else {
+        LEAST_CONVERSATION_SHARE
+    };
+    let fixed = u64::try_from(fixed_tokens).unwrap_or(u64::MAX);
+    let room = tokens.saturating_sub(fixed);
+    usize::try_from(room.max(tokens / share)).unwrap_or(usize::MAX)
+}

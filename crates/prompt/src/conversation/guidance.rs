@@ -1,0 +1,66 @@
+//! Keeps the guidance of a workspace that the turn entered, after the round that entered it was folded.
+//!
+//! The frame shows the guidance of the workspace in which the turn began; that of a later one stands in the result of the
+//! call. The text is taken from the log each time. Its bound is a power of two, so that a small change of the room does
+//! not change it and a provider's cache stays valid.
+
+use super::ConversationInput;
+use crate::{instructions, skills};
+use holon_domain::log::LogEntry;
+use holon_domain::text;
+
+/// Largest part of the room, as a divisor, and the fewest tokens in any room.
+const SHARE: usize = 4;
+const LEAST_TOKENS: usize = 256;
+
+/// Guidance that the turn's newest change of the workspace told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EnteredGuidance {
+    /// Round that entered the workspace.
+    pub(super) round: u32,
+    pub(super) text: String,
+}
+
+/// Finds the newest guidance in the turn's log.
+pub(super) fn find(input: &ConversationInput<'_>) -> Option<EnteredGuidance> {
+    let (round, whole) = input
+        .entries
+        .iter()
+        .rev()
+        .find_map(|entry| match &**entry {
+            LogEntry::ToolResult {
+                round, envelope, ..
+            } => (input.entered_guidance)(envelope).map(|whole| (*round, whole)),
+            LogEntry::IncomingMessage { .. }
+            | LogEntry::Frame(_)
+            | LogEntry::Interjection { .. }
+            | LogEntry::AssistantRound { .. }
+            | LogEntry::ContinuationPrompt { .. }
+            | LogEntry::Recap(_)
+            | LogEntry::RuntimeFailure { .. } => None,
+        })?;
+    let shown = shorten(whole, bound(input.room_tokens));
+    Some(EnteredGuidance {
+        round,
+        text: format!(
+            "Told by the runtime in round {round}, when you entered the workspace; it still holds.\n\n{shown}"
+        ),
+    })
+}
+
+fn bound(room_tokens: usize) -> usize {
+    let share = (room_tokens / SHARE).max(LEAST_TOKENS);
+    share.next_power_of_two() / if share.is_power_of_two() { 1 } else { 2 }
+}
+
+/// Shortens the file inside its enclosure. The list of skills is left out if the rest does not fit beside it.
+fn shorten(whole: &str, tokens: usize) -> String {
+    if text::estimate_tokens(whole) <= tokens {
+        return whole.to_owned();
+    }
+    let files = match whole.rfind(skills::RULE) {
+        Some(at) => whole.get(..at).unwrap_or(whole).trim_end(),
+        None => whole,
+    };
+    instructions::shorten_rendered(files, tokens)
+}
