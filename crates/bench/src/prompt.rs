@@ -44,7 +44,7 @@ async fn prompts(host: &Host, agent_id: &AgentId) -> Result<Sample, Box<dyn Erro
     let mut sample = Sample::default();
     for _ in 0..READS {
         let began = Instant::now();
-        let view = host.reads().prompt(agent_id).await?;
+        let view = host.reads().prompt(agent_id, None).await?;
         sample.add(began.elapsed());
         assert!(view.prompt.is_some(), "a prompt is stored");
     }
