@@ -8,6 +8,7 @@ pub mod agent;
 pub mod archive;
 pub mod error;
 pub mod event;
+pub mod host_status;
 pub mod message;
 pub mod model;
 mod provenance;
@@ -29,7 +30,14 @@ pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
 };
 pub use error::ErrorBody;
-pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};
+pub use event::{
+    AgentDeleted, EventEnvelope, EventsPage, Gap, HostEventsPage, PageOrder, Projection,
+    ProjectionInfo,
+};
+pub use host_status::{
+    ActivityState, ProviderSurface, RuntimeActivity, RuntimeFailure, RuntimeStatusResponse,
+    RuntimeSurface, StartupSurface,
+};
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
 pub use model::{
     AgentModelResponse, ClearModelRequest, ModelAvailability, ModelCapabilities, ModelMetadata,

@@ -10,7 +10,9 @@ use crate::state::Transport;
 use crate::token::Token;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
+use axum::http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, ORIGIN, TRANSFER_ENCODING,
+};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -135,6 +137,9 @@ impl Gate {
         };
         if caller.scope().is_none() && !PUBLIC.contains(&request.uri().path()) {
             return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
+        }
+        if headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING) {
+            return Err(RequestFault::LENGTH.refuse("the length of the body is given twice"));
         }
         check_content_type(request.method(), headers, payload_of(request))
             .or_else(|refusal| accept_archive(request).then_some(()).ok_or(refusal))?;
@@ -274,8 +279,15 @@ fn accept_archive(request: &Request) -> bool {
         && declared.is_some_and(|declared| is_media_type(declared, ARCHIVE_MEDIA_TYPE))
 }
 
+/// Returns true for JSON in UTF-8, which is its only encoding here.
 fn is_json(content_type: &str) -> bool {
-    is_media_type(content_type, "application/json")
+    let charset = content_type.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let is_charset = name.trim().eq_ignore_ascii_case("charset");
+        is_charset.then(|| value.trim().trim_matches('"'))
+    });
+    let is_utf8 = charset.is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8"));
+    is_utf8 && is_media_type(content_type, "application/json")
 }
 
 fn is_media_type(content_type: &str, expected: &str) -> bool {

@@ -2,8 +2,8 @@
 
 use super::operation::Response::{List, Object, Stream, Text, Typed};
 use super::operation::{
-    Operation, ParamKind, QueryParam, RequestBody, act, act_on, number, read, schema_of, truth,
-    words,
+    Operation, ParamKind, QueryParam, RequestBody, act, act_on, number, read, schema_of, text,
+    truth, words,
 };
 use holon_api::{
     AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, ClearModelRequest,
@@ -24,6 +24,12 @@ const FAR: u64 = i64::MAX.unsigned_abs();
 const LIMIT: QueryParam = number("limit", 1, LIST_PAGE_MAX);
 const EVENT_LIMIT: QueryParam = number("limit", 1, EVENT_PAGE_MAX);
 const AFTER_SEQ: QueryParam = number("after_seq", 0, FAR);
+const SEQ_PAGE: &[QueryParam] = &[
+    number("before_seq", 0, FAR),
+    AFTER_SEQ,
+    LIMIT,
+    text("epoch"),
+];
 const PROJECTION: QueryParam = words("projection", &["operator", "local_debug"]);
 const FILTER: QueryParam = words("filter", &["active", "all"]);
 const ITEM_FILTER: QueryParam = words(
@@ -74,6 +80,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Text,
     ),
     read(
+        "/control/runtime/status",
+        "Returns process, activity, last failure and effective settings of the host.",
+        &[],
+        Object,
+    ),
+    read(
+        "/control/runtime/readiness",
+        "Returns process and effective settings of a host that takes requests; 503 otherwise.",
+        &[],
+        Object,
+    ),
+    read(
         "/tokens",
         "Lists the named tokens.",
         &[],
@@ -102,13 +120,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
     read(
         "/agents/{id}/briefs",
         "Returns the newest briefs of an agent.",
-        &[LIMIT],
+        SEQ_PAGE,
         List,
     ),
     read(
         "/agents/{id}/transcript",
         "Returns the newest transcript entries of an agent.",
-        &[LIMIT],
+        SEQ_PAGE,
         List,
     ),
     read(
@@ -127,6 +145,24 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/agents/{id}/events/stream",
         "Streams an agent's events after a cursor.",
         &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, truth("deltas")],
+        Stream,
+    ),
+    read(
+        "/events",
+        "Returns a page of the events of all public agents.",
+        &[
+            number("before_seq", 0, FAR),
+            AFTER_SEQ,
+            EVENT_LIMIT,
+            words("order", &["asc", "desc"]),
+            PROJECTION,
+        ],
+        Object,
+    ),
+    read(
+        "/events/stream",
+        "Streams the events of all public agents after a cursor of the host.",
+        &[AFTER_SEQ, EVENT_LIMIT, PROJECTION],
         Stream,
     ),
     read(
@@ -149,7 +185,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             LIMIT,
             QueryParam {
                 name: "after",
-                kind: ParamKind::Text,
+                kind: ParamKind::Text(Some(r"^-?[0-9]{1,15}\.[0-9]{1,15}$")),
             },
         ],
         Object,
@@ -229,13 +265,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
     read(
         "/briefs",
         "Returns the newest briefs of the default agent.",
-        &[LIMIT],
+        SEQ_PAGE,
         List,
     ),
     read(
         "/transcript",
         "Returns the newest transcript entries of the default agent.",
-        &[LIMIT],
+        SEQ_PAGE,
         List,
     ),
     act(

@@ -49,6 +49,15 @@ impl RequestFault {
             "revoke it first with: holon token revoke NAME; or choose another name",
         ),
     );
+    /// A repetition with the same idempotency key. The secret is not stored, so it cannot be returned again.
+    pub(crate) const TOKEN_MADE: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "token_already_made",
+            "the same request with the same `Idempotency-Key` has made the token; its secret was in the first answer only",
+            "if the first answer was lost, revoke the token with: holon token revoke NAME; then make another with a new key",
+        ),
+    );
     pub(crate) const TOO_MANY_TOKENS: Self = Self::new(
         StatusCode::CONFLICT,
         RefusalText::with_hint(
@@ -111,6 +120,15 @@ impl RequestFault {
             "unsupported_media_type",
             "the body is not declared as JSON",
             "send \"Content-Type: application/json\"",
+        ),
+    );
+    /// Programs on the way may disagree about the end of such a request.
+    pub(crate) const LENGTH: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "ambiguous_length",
+            "the request has both `Content-Length` and `Transfer-Encoding`",
+            "send one of the two",
         ),
     );
     pub(crate) const UNKNOWN_ROUTE: Self = Self::new(
@@ -202,6 +220,15 @@ impl RequestFault {
             "the cursor belongs to another store; read the status afresh and continue from its newest_seq",
         ),
     );
+    /// The cursor belongs to an agent that was deleted, or to another store.
+    pub(crate) const EPOCH: Self = Self::new(
+        StatusCode::GONE,
+        RefusalText::with_hint(
+            "epoch_changed",
+            "the cursor belongs to another store, or to an agent of the same name that was deleted; `epoch` is the present one",
+            "forget what was read before, and begin again without a cursor",
+        ),
+    );
     pub(crate) const MODEL_REF: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::without_hint(
@@ -262,11 +289,12 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 30] = [
+    pub(crate) const ALL: [Self; 33] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::TOKEN_NAME,
         Self::TOKEN_EXISTS,
+        Self::TOKEN_MADE,
         Self::TOO_MANY_TOKENS,
         Self::NO_SUCH_TOKEN,
         Self::IDEMPOTENCY_KEY,
@@ -275,6 +303,7 @@ impl RequestFault {
         Self::HOST_NOT_ALLOWED,
         Self::ORIGIN_NOT_ALLOWED,
         Self::MEDIA_TYPE,
+        Self::LENGTH,
         Self::UNKNOWN_ROUTE,
         Self::METHOD,
         Self::MISSING_BODY,
@@ -286,6 +315,7 @@ impl RequestFault {
         Self::LIMIT,
         Self::CURSOR,
         Self::CURSOR_AHEAD,
+        Self::EPOCH,
         Self::MODEL_REF,
         Self::MODEL_OPTION,
         Self::CLAIMED_AUTHORITY,
