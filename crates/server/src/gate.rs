@@ -10,9 +10,7 @@ use crate::state::Transport;
 use crate::token::Token;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, ORIGIN, TRANSFER_ENCODING,
-};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -137,9 +135,6 @@ impl Gate {
         };
         if caller.scope().is_none() && !PUBLIC.contains(&request.uri().path()) {
             return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
-        }
-        if headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING) {
-            return Err(RequestFault::LENGTH.refuse("the length of the body is given twice"));
         }
         check_content_type(request.method(), headers, payload_of(request))
             .or_else(|refusal| accept_archive(request).then_some(()).ok_or(refusal))?;

@@ -39,12 +39,15 @@ pub(super) fn new_agent_id() -> Value {
 pub(super) fn add_bounds(schemas: &mut Map<String, Value>) {
     schemas.values_mut().for_each(bound_integers);
     for (schema, field, bounds) in fields() {
-        if let Some(Value::Object(known)) = schemas
+        let pointer = format!("/properties/{field}");
+        let known = schemas
             .get_mut(schema)
-            .and_then(|schema| schema.pointer_mut(&format!("/properties/{field}")))
-            && let Value::Object(bounds) = bounds
-        {
-            known.extend(bounds);
+            .and_then(|schema| schema.pointer_mut(&pointer));
+        match (known, bounds) {
+            (Some(Value::Object(known)), Value::Object(bounds)) => known.extend(bounds),
+            // A type that says nothing is described by its bounds alone.
+            (Some(known), bounds) => *known = bounds,
+            (None, _) => {}
         }
     }
     for (schema, alternatives) in [

@@ -122,15 +122,6 @@ impl RequestFault {
             "send \"Content-Type: application/json\"",
         ),
     );
-    /// Programs on the way may disagree about the end of such a request.
-    pub(crate) const LENGTH: Self = Self::new(
-        StatusCode::BAD_REQUEST,
-        RefusalText::with_hint(
-            "ambiguous_length",
-            "the request has both `Content-Length` and `Transfer-Encoding`",
-            "send one of the two",
-        ),
-    );
     pub(crate) const UNKNOWN_ROUTE: Self = Self::new(
         StatusCode::NOT_FOUND,
         RefusalText::without_hint(
@@ -289,7 +280,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 33] = [
+    pub(crate) const ALL: [Self; 32] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::TOKEN_NAME,
@@ -303,7 +294,6 @@ impl RequestFault {
         Self::HOST_NOT_ALLOWED,
         Self::ORIGIN_NOT_ALLOWED,
         Self::MEDIA_TYPE,
-        Self::LENGTH,
         Self::UNKNOWN_ROUTE,
         Self::METHOD,
         Self::MISSING_BODY,

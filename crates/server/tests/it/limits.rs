@@ -156,15 +156,16 @@ async fn what_is_not_there_is_said_in_json() {
 }
 
 #[tokio::test]
-async fn a_request_with_two_lengths_or_another_encoding_is_refused() {
+async fn a_body_has_one_length_and_one_encoding() {
     let world = World::start().await;
     let head =
         "POST /control/agents/main/prompt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    // The chunks alone say where the body ends, so that no second request can hide behind the other length.
     let both = format!(
         "{head}Content-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     );
     let reply = world.over_unix(both).await;
-    assert_eq!(reply.refusal(), (400, "ambiguous_length".into()));
+    assert_eq!(reply.refusal(), (400, "missing_body".into()));
     let body = r#"{"text":"a"}"#;
     let utf16 = format!(
         "{head}Content-Type: application/json; charset=utf-16\r\nContent-Length: {}\r\n\r\n{body}",
