@@ -145,20 +145,24 @@ fn query_parameter(param: &QueryParam) -> Value {
 }
 
 fn response(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
-    let (media, schema) = match operation.response {
-        Response::Typed(schema) => ("application/json", json!(schema(schemas))),
-        Response::Object => ("application/json", json!({ "type": "object" })),
-        Response::List => (
+    let object = || ("application/json", json!({ "type": "object" }));
+    let stream = || (holon_sse::MEDIA_TYPE, json!({ "type": "string" }));
+    let content = match operation.response {
+        Response::Typed(schema) => vec![("application/json", json!(schema(schemas)))],
+        Response::Object => vec![object()],
+        Response::List => vec![(
             "application/json",
             json!({ "type": "array", "items": { "type": "object" } }),
-        ),
-        Response::Stream => (holon_sse::MEDIA_TYPE, json!({ "type": "string" })),
-        Response::Text => ("text/plain", json!({ "type": "string" })),
+        )],
+        Response::ObjectOrStream => vec![object(), stream()],
+        Response::Stream => vec![stream()],
+        Response::Text => vec![("text/plain", json!({ "type": "string" }))],
     };
-    json!({
-        "description": operation.summary,
-        "content": { media: { "schema": schema } },
-    })
+    let content: Map<String, Value> = content
+        .into_iter()
+        .map(|(media, schema)| (media.to_owned(), json!({ "schema": schema })))
+        .collect();
+    json!({ "description": operation.summary, "content": content })
 }
 
 #[cfg(test)]
@@ -257,7 +261,8 @@ mod tests {
         }
         let enqueue = &document["components"]["schemas"]["EnqueueRequest"]["anyOf"];
         for alternative in enqueue.as_array().unwrap() {
-            let word = &alternative["properties"]["kind"]["const"];
+            let kind = &alternative["properties"]["kind"];
+            let word = kind.get("const").unwrap_or(&kind["enum"][0]);
             let body = json!({ "text": "x", "kind": word });
             assert!(
                 serde_json::from_value::<holon_api::EnqueueRequest>(body).is_ok(),

@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
-use crate::{attempts, effects, tombstones};
+use crate::{attempts, effects};
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentRecord, AgentRow, AgentSettings, Counters, Lifecycle, RunEnd, Visibility,
@@ -208,8 +208,12 @@ pub(crate) fn tally(conn: &Connection, no: AgentNo) -> Result<Tally, Error> {
     found.ok_or_else(|| Error::contradiction(format!("there is no agent {no}")))
 }
 
-/// Writes a new agent.
-pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo, Error> {
+/// Writes a new agent, whose events are numbered after `event_floor`.
+pub(crate) fn insert(
+    conn: &Connection,
+    record: &AgentRecord,
+    event_floor: u64,
+) -> Result<AgentNo, Error> {
     let id = &record.identity.agent_id;
     let taken: Option<i64> = first(conn, BY_ID, [id.as_str()], |row| Ok(row.get(0)?))?;
     if taken.is_some() {
@@ -231,7 +235,7 @@ pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo,
         counters.effects,
         counters.turns,
         no,
-        tombstones::event_floor(conn, id.as_str())?
+        event_floor
     ];
     run(conn, INSERT, values)?;
     Ok(AgentNo(no))

@@ -103,7 +103,7 @@ mod tests {
         let conn = Connection::open_in_memory().unwrap();
         run(&conn, &MIGRATIONS[..7]).unwrap();
         let before = crate::samples::agent("a");
-        let no = crate::agents::insert(&conn, &before).unwrap();
+        let no = crate::agents::insert(&conn, &before, 0).unwrap();
         run(&conn, MIGRATIONS).unwrap();
         let (found, agent) = crate::agents::by_id(&conn, &crate::samples::id("a"))
             .unwrap()

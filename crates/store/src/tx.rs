@@ -94,7 +94,8 @@ impl<'a> Tx<'a> {
     /// # Errors
     /// `AgentExists` when the name is taken, or when the database fails.
     pub fn create_agent(&mut self, record: &AgentRecord) -> Result<AgentNo, Error> {
-        agents::insert(self.conn, record)
+        let floor = tombstones::event_floor(self.conn, record.identity.agent_id.as_str())?;
+        agents::insert(self.conn, record, floor)
     }
 
     /// Writes a decision: every fact, then the agent's row.

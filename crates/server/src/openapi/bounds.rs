@@ -38,6 +38,7 @@ pub(super) fn new_agent_id() -> Value {
 /// Adds the bounds to the schemas of requests.
 pub(super) fn add_bounds(schemas: &mut Map<String, Value>) {
     schemas.values_mut().for_each(bound_integers);
+    schemas.values_mut().for_each(allow_null);
     for (schema, field, bounds) in fields() {
         let pointer = format!("/properties/{field}");
         let known = schemas
@@ -54,6 +55,7 @@ pub(super) fn add_bounds(schemas: &mut Map<String, Value>) {
         ("CreateTimerRequest", one_of(&["duration_ms", "at", "cron"])),
         ("UseWorkspaceRequest", one_of(&["path", "workspace_id"])),
         ("TaskInputRequest", task_input()),
+        ("ControlRequest", control()),
     ] {
         if let Some(Value::Object(known)) = schemas.get_mut(schema) {
             known.insert("anyOf".to_owned(), alternatives);
@@ -75,7 +77,7 @@ fn bound_integers(schema: &mut Value) {
         Value::Object(fields) => {
             let most = match fields.get("format").and_then(Value::as_str) {
                 Some("uint32") => Some(u64::from(u32::MAX)),
-                Some("uint64") => Some(i64::MAX.unsigned_abs()),
+                Some("uint64") => Some(u64::MAX),
                 _ => None,
             };
             if let Some(most) = most {
@@ -85,6 +87,23 @@ fn bound_integers(schema: &mut Value) {
         }
         Value::Array(entries) => entries.iter_mut().for_each(bound_integers),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Lets optional words also be null, as the types of requests do.
+fn allow_null(schema: &mut Value) {
+    let required = schema.get("required").and_then(Value::as_array);
+    let required = required.cloned().unwrap_or_default();
+    let Some(Value::Object(fields)) = schema.get_mut("properties") else {
+        return;
+    };
+    for (name, field) in fields {
+        if let Some(words) = field.get_mut("enum").and_then(Value::as_array_mut)
+            && !required.iter().any(|one| one == name)
+        {
+            words.push(Value::Null);
+            field["type"] = json!(["string", "null"]);
+        }
     }
 }
 
@@ -184,6 +203,14 @@ fn one_of(fields: &[&str]) -> Value {
     fields.iter().map(alternative).collect()
 }
 
+/// Only an abort names a run.
+fn control() -> Value {
+    json!([
+        { "properties": { "action": { "const": "abort" } } },
+        { "properties": { "run_id": { "type": "null" } } },
+    ])
+}
+
 /// Input is written, or the input is closed.
 fn task_input() -> Value {
     json!([
@@ -227,7 +254,7 @@ fn enqueue_request(known: &Value) -> Value {
         }
         shared.insert(
             "priority".to_owned(),
-            json!({ "type": "string", "enum": ["next", "normal", "background"] }),
+            json!({ "type": ["string", "null"], "enum": ["next", "normal", "background", null] }),
         );
     }
     let contents = [
@@ -235,19 +262,34 @@ fn enqueue_request(known: &Value) -> Value {
         ("json", json!({ "not": { "type": "null" } })),
         ("body", body()),
     ];
-    let senders = [("webhook_event", webhook()), ("channel_event", channel())];
+    // A channel is named by the kind or by the origin.
+    let senders = [
+        ("webhook_event", webhook(), None),
+        ("channel_event", channel(), Some("kind")),
+        ("channel_event", channel(), Some("origin")),
+    ];
     let mut alternatives = Vec::new();
     for (content, schema) in &contents {
-        for (kind, origin) in &senders {
+        for (kind, origin, named) in &senders {
             let mut properties = shared.clone();
+            for (other, _) in &contents {
+                properties[*other] = json!({ "type": "null" });
+            }
             properties[*content] = schema.clone();
-            properties["kind"] = json!({ "const": kind });
-            properties["origin"] = origin.clone();
+            properties["kind"] = match named {
+                Some("kind") => json!({ "const": kind }),
+                _ => json!({ "enum": [kind, null] }),
+            };
+            properties["origin"] = match named {
+                Some("origin") => origin.clone(),
+                _ => json!({ "anyOf": [origin, { "type": "null" }] }),
+            };
+            let required: Vec<&str> = std::iter::once(*content).chain(*named).collect();
             alternatives.push(json!({
                 "type": "object",
                 "additionalProperties": false,
                 "properties": properties,
-                "required": if *kind == "channel_event" { vec![*content, "kind"] } else { vec![*content] },
+                "required": required,
             }));
         }
     }

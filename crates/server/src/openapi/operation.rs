@@ -46,6 +46,8 @@ pub(super) enum Response {
     Typed(SchemaOf),
     Object,
     List,
+    /// An object, or a stream if the query asks for one.
+    ObjectOrStream,
     Stream,
     Text,
 }

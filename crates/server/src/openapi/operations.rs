@@ -1,6 +1,6 @@
 //! The description of every route: its summary, query, body and response.
 
-use super::operation::Response::{List, Object, Stream, Text, Typed};
+use super::operation::Response::{List, Object, ObjectOrStream, Stream, Text, Typed};
 use super::operation::{
     Operation, ParamKind, QueryParam, RequestBody, act, act_on, number, read, schema_of, text,
     truth, words,
@@ -19,8 +19,8 @@ use holon_domain::limits::{
 };
 use schemars::JsonSchema;
 
-/// Largest sequence number that is sent; a larger one means the far end.
-const FAR: u64 = i64::MAX.unsigned_abs();
+/// Largest sequence number that is taken; one beyond the newest means the far end.
+const FAR: u64 = u64::MAX;
 const LIMIT: QueryParam = number("limit", 1, LIST_PAGE_MAX);
 const EVENT_LIMIT: QueryParam = number("limit", 1, EVENT_PAGE_MAX);
 const AFTER_SEQ: QueryParam = number("after_seq", 0, FAR);
@@ -460,7 +460,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             required: true,
             schema: Some(schema_of::<RunRequest>),
         }),
-        response: Object,
+        response: ObjectOrStream,
     },
     act(
         "/control/tokens",
