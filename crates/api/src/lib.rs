@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod debug;
 pub mod error;
 pub mod event;
 pub mod host_status;
@@ -29,6 +30,7 @@ pub use agent::{
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
 };
+pub use debug::{DebugPromptRequest, DebugPromptResponse};
 pub use error::ErrorBody;
 pub use event::{
     AgentDeleted, EventEnvelope, EventsPage, Gap, HostEventsPage, PageOrder, Projection,

@@ -184,6 +184,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             post(model::clear),
         ),
         post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/debug-prompt",
+            post(debug::draft),
+        ),
+        post_route(
             PROMPT,
             Keep::Decision,
             "/control/agents/{id}/wake",

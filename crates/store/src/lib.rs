@@ -37,6 +37,7 @@ mod model_limits;
 mod note;
 mod open;
 mod owner;
+mod page_reader;
 #[cfg(test)]
 mod plan_steps;
 #[cfg(test)]
@@ -82,6 +83,7 @@ pub use host_events::{HostQuery, HostRow, HostRowContent, HostRows};
 pub use ledger::Ledger;
 pub use model_limits::LearnedModel;
 pub use owner::{HomeOwner, home_owner, owner_pid, start_time};
+pub use page_reader::DraftRows;
 pub use prompt_rows::{PromptRows, RoundUsage};
 pub use reader::{HistoryItem, Reader};
 pub use readers::Readers;

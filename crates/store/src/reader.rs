@@ -3,19 +3,17 @@
 use crate::agents::ListedAgent;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
-use crate::host_events::{HostQuery, HostRows};
 use crate::model_limits::LearnedModel;
 use crate::prompt_rows::{PromptRows, RoundUsage};
 use crate::row::AgentNo;
-use crate::tombstones::Tombstone;
 use crate::{
-    agents, aside, blobs, briefs, effects, events, host_events, interjections, kept_replies, log,
-    model_limits, prompt_rows, queue, tasks, tokens, tombstones, transcript,
+    agents, aside, blobs, briefs, effects, events, interjections, kept_replies, log, model_limits,
+    prompt_rows, queue, tasks, tokens, tombstones, transcript,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
-use holon_domain::feed::{EventPage, EventQuery, SeqQuery};
+use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{MessageEnvelope, MessageLabels};
@@ -221,48 +219,12 @@ impl<'a> Reader<'a> {
         transcript::newest(self.conn, no, limit)
     }
 
-    /// Returns a page of briefs in ascending order.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn briefs_page(&self, no: AgentNo, query: SeqQuery) -> Result<Vec<BriefRecord>, Error> {
-        briefs::page(self.conn, no, query)
-    }
-
-    /// Returns a page of the transcript in ascending order.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn transcript_page(
-        &self,
-        no: AgentNo,
-        query: SeqQuery,
-    ) -> Result<Vec<TranscriptEntry>, Error> {
-        transcript::page(self.conn, no, query)
-    }
-
     /// Reads a page of events. A cursor below `oldest_seq - 1` is too old: events after it were removed.
     ///
     /// # Errors
     /// When the database fails.
     pub fn events(&self, no: AgentNo, query: EventQuery) -> Result<EventPage, Error> {
         events::page(self.conn, no, query)
-    }
-
-    /// Reads a page of the events of all agents that callers know, and of the removals among them.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn host_events(&self, query: HostQuery) -> Result<HostRows, Error> {
-        host_events::page(self.conn, query)
-    }
-
-    /// Reads the tombstone of the last agent of a name that was removed.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn tombstone(&self, id: &AgentId) -> Result<Option<Tombstone>, Error> {
-        tombstones::one(self.conn, id.as_str())
     }
 
     /// Reads the log from a position on. From a turn's first entry on it is that turn.

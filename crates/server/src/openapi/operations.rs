@@ -8,9 +8,9 @@ use super::operation::{
 use holon_api::{
     AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, ClearModelRequest,
     CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest, CreateTimerRequest,
-    CreateTokenRequest, CreateTokenResponse, CreateWorkItemRequest, DeleteAgentResponse,
-    DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, Health,
-    InstallSkillRequest, PromptRequest, Readiness, RevokeTokenResponse, Root, RunRequest,
+    CreateTokenRequest, CreateTokenResponse, CreateWorkItemRequest, DebugPromptRequest,
+    DeleteAgentResponse, DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest,
+    Health, InstallSkillRequest, PromptRequest, Readiness, RevokeTokenResponse, Root, RunRequest,
     SetModelRequest, SkillChangeResponse, TaskInputRequest, TokensResponse, UninstallSkillRequest,
     UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WorktreesRequest,
 };
@@ -351,6 +351,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Object,
     ),
     act(
+        "/control/agents/{id}/debug-prompt",
+        "Returns the prompt that a text would open the next turn with; nothing is stored.",
+        schema_of::<DebugPromptRequest>,
+        Object,
+    ),
+    act(
         "/control/agents/{id}/wake",
         "Wakes an agent with a reason.",
         schema_of::<WakeRequest>,
@@ -464,7 +470,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     act(
         "/control/tokens",
-        "Makes a named token.",
+        "Makes a named token. Its secret is in this answer only: a repetition with the same key gets 409 and the code `token_already_made`.",
         schema_of::<CreateTokenRequest>,
         Typed(schema_of::<CreateTokenResponse>),
     ),

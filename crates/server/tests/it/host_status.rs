@@ -71,3 +71,28 @@ async fn a_state_has_every_required_field_of_an_agents_state() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_draft_shows_the_prompt_that_a_text_would_open_a_turn_with() {
+    let world = World::start().await;
+    let before = world.engine.newest("main").await;
+    let body = r#"{"text":"count the sheep"}"#;
+    let reply = world
+        .ask("POST", "/control/agents/main/debug-prompt", body)
+        .await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let dump = reply.json()["dump"].clone();
+    let blocks = dump["blocks"].as_array().unwrap();
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| block["text"].as_str())
+        .collect();
+    let holds = texts.iter().filter(|text| text.contains("count the sheep"));
+    assert_eq!(holds.count(), 1, "{texts:?}");
+    assert!(dump["prompt_tokens"].as_u64() > Some(100), "{dump}");
+    assert_eq!(
+        world.engine.newest("main").await,
+        before,
+        "nothing is stored"
+    );
+}
