@@ -98,9 +98,10 @@ impl World {
             InputResult::Unknown(touched) => self.recover_doubtful_agents(touched),
             InputResult::Handled(reply) => {
                 self.model.coverage.count("aborted");
-                let aborted = match reply {
-                    Reply::Aborted { run_id } => Some(run_id),
-                    _ => None,
+                let aborted = if let Reply::Aborted { run_id } = reply {
+                    Some(run_id)
+                } else {
+                    None
                 };
                 ensure(
                     aborted.is_some() && aborted == current && !is_stale,
