@@ -146,7 +146,8 @@ fn query_parameter(param: &QueryParam) -> Value {
 
 fn response(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
     let object = || ("application/json", json!({ "type": "object" }));
-    let stream = || (holon_sse::MEDIA_TYPE, json!({ "type": "string" }));
+    // The schema would be that of each frame, and frames differ by their event.
+    let stream = || (holon_sse::MEDIA_TYPE, json!({}));
     let content = match operation.response {
         Response::Typed(schema) => vec![("application/json", json!(schema(schemas)))],
         Response::Object => vec![object()],

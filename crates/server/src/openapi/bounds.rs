@@ -45,8 +45,12 @@ pub(super) fn add_bounds(schemas: &mut Map<String, Value>) {
             .get_mut(schema)
             .and_then(|schema| schema.pointer_mut(&pointer));
         match (known, bounds) {
-            (Some(Value::Object(known)), Value::Object(bounds)) => known.extend(bounds),
-            // A type that says nothing is described by its bounds alone.
+            (Some(Value::Object(known)), Value::Object(bounds))
+                if bounds.get("type") != Some(&json!("null")) =>
+            {
+                known.extend(bounds);
+            }
+            // A type that says nothing, and a field that has no value, are described by their bounds alone.
             (Some(known), bounds) => *known = bounds,
             (None, _) => {}
         }
@@ -309,7 +313,7 @@ fn webhook() -> Value {
         "type": "object",
         "properties": {
             "kind": { "const": "webhook" },
-            "source": { "type": "string", "minLength": 1, "maxLength": ORIGIN_NAME_BYTES },
+            "source": { "type": "string", "maxLength": ORIGIN_NAME_BYTES },
             "event_type": { "type": ["string", "null"], "maxLength": ORIGIN_NAME_BYTES },
         },
         "required": ["kind", "source"],
@@ -321,7 +325,7 @@ fn channel() -> Value {
         "type": "object",
         "properties": {
             "kind": { "const": "channel" },
-            "channel_id": { "type": "string", "minLength": 1, "maxLength": ORIGIN_NAME_BYTES },
+            "channel_id": { "type": "string", "maxLength": ORIGIN_NAME_BYTES },
             "sender_id": { "type": ["string", "null"], "maxLength": ORIGIN_NAME_BYTES },
         },
         "required": ["kind", "channel_id"],
