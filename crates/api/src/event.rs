@@ -3,7 +3,9 @@
 use crate::provenance::Provenance;
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::event::{Event, ProviderRoundCompleted};
-use holon_domain::feed::{EventOrder, EventPage, EventRecord};
+use holon_domain::feed::{
+    EventOrder, EventPage, EventRecord, HostEntry, HostEntryContent, HostPage,
+};
 use holon_domain::{AgentId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -76,6 +78,9 @@ pub struct EventEnvelope {
     pub id: String,
     /// Position among the agent's events; the cursor from which a reader resumes.
     pub event_seq: u64,
+    /// Position among the events of all agents; the cursor of the host's stream. Only there it is present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_seq: Option<u64>,
     /// Time of the commit.
     pub ts: Timestamp,
     pub agent_id: AgentId,
@@ -103,6 +108,7 @@ impl EventEnvelope {
         Ok(Self {
             id: format!("evt_{agent_id}_{}", record.event_seq),
             event_seq: record.event_seq,
+            host_seq: None,
             ts: record.at,
             agent_id: agent_id.clone(),
             kind: record.event.kind().to_owned(),
@@ -110,6 +116,35 @@ impl EventEnvelope {
             projection: ProjectionInfo::of(projection),
             provenance: Provenance::of(record),
             payload: RawValue::from_string(payload_of(record)?)?,
+        })
+    }
+
+    /// Builds the envelope of an entry of the host's history.
+    ///
+    /// # Errors
+    /// Only if a payload holds something JSON cannot express, which no payload type does.
+    pub fn of_host(entry: &HostEntry, projection: Projection) -> Result<Self, serde_json::Error> {
+        let envelope = match &entry.content {
+            HostEntryContent::Event(record) => Self::new(&entry.agent_id, record, projection)?,
+            HostEntryContent::AgentDeleted { event_seq, at } => Self {
+                id: format!("evt_{}_{event_seq}", entry.agent_id),
+                event_seq: *event_seq,
+                host_seq: None,
+                ts: *at,
+                agent_id: entry.agent_id.clone(),
+                kind: AgentDeleted::EVENT.to_owned(),
+                version: 1,
+                projection: ProjectionInfo::of(projection),
+                provenance: Provenance::default(),
+                payload: serde_json::value::to_raw_value(&AgentDeleted {
+                    agent_id: entry.agent_id.clone(),
+                    after_seq: event_seq.saturating_sub(1),
+                })?,
+            },
+        };
+        Ok(Self {
+            host_seq: Some(entry.host_seq),
+            ..envelope
         })
     }
 
@@ -255,6 +290,80 @@ impl EventsPage {
             epoch: of.epoch.to_owned(),
         })
     }
+}
+
+/// Response of `GET /events`: a page of the events of all agents that callers know.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HostEventsPage {
+    /// In the requested order; every event has its `host_seq`.
+    pub events: Vec<EventEnvelope>,
+    /// Oldest cursor that can be continued.
+    pub oldest_seq: u64,
+    /// Cursor of the newest event of the host.
+    pub newest_seq: u64,
+    /// Cursor for the next page in the same order. A page can be empty although there are more events, because private
+    /// agents are passed over.
+    pub next_seq: u64,
+    /// True if older events than those in this page may exist.
+    pub has_older: bool,
+    /// True if newer events than those in this page may exist.
+    pub has_newer: bool,
+    /// Spelling of the order.
+    pub order: Cow<'static, str>,
+    /// Upper bound on the number of events in this page.
+    pub limit: u64,
+    /// Identity of the store the cursors belong to.
+    pub epoch: String,
+}
+
+/// Parameters of a page of the host's events; the response repeats them.
+#[derive(Debug, Clone, Copy)]
+pub struct HostPageQuery<'a> {
+    /// Identity of the store that is read.
+    pub epoch: &'a str,
+    pub order: PageOrder,
+    /// Upper bound on the number of events.
+    pub limit: u64,
+    pub projection: Projection,
+}
+
+impl HostEventsPage {
+    /// Builds the response from a page that the store returned.
+    ///
+    /// # Errors
+    /// Only if a payload holds something JSON cannot express, which no payload type does.
+    pub fn new(of: HostPageQuery<'_>, page: &HostPage) -> Result<Self, serde_json::Error> {
+        let envelope = |entry| EventEnvelope::of_host(entry, of.projection);
+        Ok(Self {
+            events: page
+                .entries
+                .iter()
+                .map(envelope)
+                .collect::<Result<_, _>>()?,
+            oldest_seq: page.oldest_seq,
+            newest_seq: page.newest_seq,
+            next_seq: page.next_seq,
+            has_older: page.has_older,
+            has_newer: page.has_newer,
+            order: Cow::Borrowed(of.order.as_str()),
+            limit: of.limit,
+            epoch: of.epoch.to_owned(),
+        })
+    }
+}
+
+/// Data of the stream event `agent_deleted`. In an agent's stream it is the last frame and has no id: no cursor of this
+/// stream can be continued. In the host's stream it is an event like the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentDeleted {
+    pub agent_id: AgentId,
+    /// In an agent's stream the last event that was sent; in the host's stream the last event of the agent.
+    pub after_seq: u64,
+}
+
+impl AgentDeleted {
+    /// Name of the stream event that reports a deletion.
+    pub const EVENT: &str = "agent_deleted";
 }
 
 /// Data of the stream event `gap`: the reader fell behind and the stream ends. The cursor is still valid unless

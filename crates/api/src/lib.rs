@@ -6,8 +6,10 @@
 
 pub mod agent;
 pub mod archive;
+pub mod debug;
 pub mod error;
 pub mod event;
+pub mod host_status;
 pub mod message;
 pub mod model;
 mod provenance;
@@ -28,8 +30,16 @@ pub use agent::{
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
 };
+pub use debug::{DebugPromptRequest, DebugPromptResponse};
 pub use error::ErrorBody;
-pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};
+pub use event::{
+    AgentDeleted, EventEnvelope, EventsPage, Gap, HostEventsPage, PageOrder, Projection,
+    ProjectionInfo,
+};
+pub use host_status::{
+    ActivityState, ProviderSurface, RuntimeActivity, RuntimeFailure, RuntimeStatusResponse,
+    RuntimeSurface, StartupSurface,
+};
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
 pub use model::{
     AgentModelResponse, ClearModelRequest, ModelAvailability, ModelCapabilities, ModelMetadata,

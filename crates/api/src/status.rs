@@ -3,14 +3,14 @@
 use holon_domain::guidance::{ActiveSkillView, LoadedAgentsMd, SkillEntry, SkillNote, SkillRoot};
 use holon_domain::summary::AgentSummary;
 use holon_domain::wait::WaitRecord;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// Response of `GET /agents/{id}/status`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StatusResponse {
     /// Its fields are flattened into the response.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "write_summary")]
     pub summary: AgentSummary,
     /// The active waits again, under the name that clients of the contract read.
     pub active_waiting_intents: Vec<WaitRecord>,
@@ -20,6 +20,22 @@ pub struct StatusResponse {
     /// Empty lists that clients of the contract iterate over.
     #[serde(flatten)]
     pub planes: Planes,
+}
+
+/// Fields of an agent's state whose features this build does not have, so that a client can read them.
+const EMPTY_STATE: [&str; 1] = ["tool_latency"];
+
+/// Writes a summary, with an empty list for each field of the contract that this build does not fill.
+fn write_summary<S: Serializer>(summary: &AgentSummary, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut fields = serde_json::to_value(summary).map_err(serde::ser::Error::custom)?;
+    if let Some(Value::Object(state)) = fields.get_mut("agent") {
+        for name in EMPTY_STATE {
+            state
+                .entry(name)
+                .or_insert_with(|| Value::Array(Vec::new()));
+        }
+    }
+    fields.serialize(serializer)
 }
 
 /// Lists and tables of the contract whose features this build does not have. They are always empty, so that a client

@@ -156,6 +156,8 @@ impl From<holon_client::Error> for Failure {
             Error::Interrupted { .. } => Self::new(Exit::Failed, "interrupted", words),
             Error::Protocol { .. } => Self::new(Exit::Failed, "protocol", words),
             Error::Token => Self::new(Exit::Failed, "token_unusable", words),
+            Error::AgentDeleted { agent_id } => Self::new(Exit::Failed, "agent_deleted", words)
+                .hint(format!("`holon agent list` shows what there is; follow a new agent {agent_id} with a new command")),
             Error::StoreReplaced { .. } => Self::new(Exit::Failed, "store_replaced", words),
             Error::Api {
                 status: _,

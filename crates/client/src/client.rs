@@ -7,12 +7,13 @@ pub(crate) use crate::exchange::ReadTimeout;
 use crate::exchange::{HttpRequest, HttpResponse, RequestBody, send_request};
 use crate::repeat;
 use crate::run_stream::read_run;
-use crate::stream::{EventStream, StreamItem};
-use crate::view::{Agent, AgentListEntry, Brief, Identity, Run, TranscriptEntry};
+use crate::stream::{EventStream, StreamItem, StreamSource};
+use crate::view::{Agent, AgentListEntry, Identity, Run};
 use holon_api::{
     AdmittedResponse, ControlAction, ControlRequest, ControlResponse, CreateAgentRequest,
-    DeleteAgentResponse, EmptyRequest, EnqueueRequest, EventsPage, Handshake, Health, PageOrder,
-    Projection, PromptRequest, ReloadResponse, Root, RunRequest, ShutdownResponse,
+    DeleteAgentResponse, EmptyRequest, EnqueueRequest, EventsPage, Handshake, Health,
+    HostEventsPage, PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest,
+    ShutdownResponse,
 };
 use holon_domain::limits::{ANSWER_IDLE_MS, GIT_WRITE_MS};
 use holon_domain::{AgentId, RunId};
@@ -44,6 +45,14 @@ pub struct EventsQuery {
 
 impl EventsQuery {
     fn to_target(self, agent_id: &AgentId) -> String {
+        self.to_page(&format!("/agents/{agent_id}/events"))
+    }
+
+    fn to_host_target(self) -> String {
+        self.to_page("/events")
+    }
+
+    fn to_page(self, path: &str) -> String {
         let order = self.order.map(|order| match order {
             PageOrder::Asc => "asc".to_owned(),
             PageOrder::Desc => "desc".to_owned(),
@@ -54,7 +63,7 @@ impl EventsQuery {
         });
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         with_query(
-            &format!("/agents/{agent_id}/events"),
+            path,
             [
                 ("before_seq", number(self.before_seq)),
                 ("after_seq", number(self.after_seq)),
@@ -159,38 +168,6 @@ impl Client {
         self.get(agent_path(agent_id, "status")).await
     }
 
-    /// Reads an agent's newest briefs, in ascending order.
-    ///
-    /// # Errors
-    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
-    pub async fn briefs(
-        &self,
-        agent_id: Option<&AgentId>,
-        limit: Option<u64>,
-    ) -> Result<Vec<Answer<Brief>>, Error> {
-        self.get(with_query(
-            &agent_path(agent_id, "briefs"),
-            [("limit", limit.map(|limit| limit.to_string()))],
-        ))
-        .await
-    }
-
-    /// Reads an agent's newest transcript entries, in ascending order.
-    ///
-    /// # Errors
-    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
-    pub async fn transcript(
-        &self,
-        agent_id: Option<&AgentId>,
-        limit: Option<u64>,
-    ) -> Result<Vec<Answer<TranscriptEntry>>, Error> {
-        self.get(with_query(
-            &agent_path(agent_id, "transcript"),
-            [("limit", limit.map(|limit| limit.to_string()))],
-        ))
-        .await
-    }
-
     /// Reads a page of an agent's events.
     ///
     /// # Errors
@@ -207,7 +184,26 @@ impl Client {
     /// sent with the first call to `open` or `next`.
     #[must_use]
     pub fn events_stream(&self, agent_id: AgentId, after_seq: Option<u64>) -> EventStream {
-        EventStream::new(self.endpoint.clone(), agent_id, after_seq)
+        EventStream::new(
+            self.endpoint.clone(),
+            StreamSource::Agent(agent_id),
+            after_seq,
+        )
+    }
+
+    /// Reads a page of the events of all public agents. The positions of the query are the host's.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn host_events(&self, query: EventsQuery) -> Result<HostEventsPage, Error> {
+        self.get(query.to_host_target()).await
+    }
+
+    /// Streams the events of all public agents after a cursor of the host, or those committed from now on if there is no
+    /// cursor.
+    #[must_use]
+    pub fn host_events_stream(&self, after_seq: Option<u64>) -> EventStream {
+        EventStream::new(self.endpoint.clone(), StreamSource::Host, after_seq)
     }
 
     /// Creates an agent. Idempotent: the same request again succeeds.
@@ -327,6 +323,10 @@ impl Client {
     pub async fn shutdown(&self) -> Result<ShutdownResponse, Error> {
         self.post("/control/runtime/shutdown".into(), &serde_json::Map::new())
             .await
+    }
+
+    pub(crate) const fn address(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
@@ -459,7 +459,7 @@ impl Client {
     }
 }
 
-fn default_timeout() -> ReadTimeout {
+pub(crate) fn default_timeout() -> ReadTimeout {
     ReadTimeout::Idle(Duration::from_millis(ANSWER_IDLE_MS))
 }
 

@@ -1,6 +1,7 @@
 //! Errors of a request, distinguished by the action the caller can take.
 
 use holon_api::ErrorBody;
+use holon_domain::AgentId;
 
 /// Failure of a request, or of its response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +37,9 @@ pub enum Error {
         "the store of the host at {endpoint} was replaced; read its status afresh and start a new stream"
     )]
     StoreReplaced { endpoint: String },
+    /// The agent of a stream was deleted. An agent of the same name is another one, and needs a new stream.
+    #[error("agent {agent_id} was deleted")]
+    AgentDeleted { agent_id: AgentId },
     /// The token cannot stand in a header.
     #[error(
         "the control token holds characters that cannot be sent; read it again from run/control.token"
@@ -53,6 +57,7 @@ impl Error {
             | Self::Interrupted { .. }
             | Self::Protocol { .. }
             | Self::StoreReplaced { .. }
+            | Self::AgentDeleted { .. }
             | Self::Token => None,
         }
     }
@@ -66,6 +71,7 @@ impl Error {
             | Self::Interrupted { .. }
             | Self::Protocol { .. }
             | Self::StoreReplaced { .. }
+            | Self::AgentDeleted { .. }
             | Self::Token => None,
         }
     }
@@ -75,7 +81,10 @@ impl Error {
         match self {
             Self::Unreachable { .. } | Self::Interrupted { .. } => true,
             Self::Api { status, .. } => matches!(*status, 429 | 503),
-            Self::Protocol { .. } | Self::StoreReplaced { .. } | Self::Token => false,
+            Self::Protocol { .. }
+            | Self::StoreReplaced { .. }
+            | Self::AgentDeleted { .. }
+            | Self::Token => false,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reads one agent's events and reconnects when the connection breaks.
+//! Reads the events of one agent or of the host and reconnects when the connection breaks.
 //!
 //! The reader keeps a cursor: the sequence number of the last event it returned. After a failure it reconnects and
 //! resumes from the cursor, so the caller sees every event once and in order, or an error. It gives up after
@@ -9,10 +9,9 @@ use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, RequestBody, send_request};
 use crate::retry;
-use crate::stream::{StreamItem, StreamPosition};
+use crate::stream::{StreamItem, StreamPosition, StreamSource};
 use holon_api::event::{ASSISTANT_DELTA, EPOCH_HEADER, STREAM_ERROR};
-use holon_api::{ErrorBody, EventEnvelope, Gap};
-use holon_domain::AgentId;
+use holon_api::{AgentDeleted, ErrorBody, EventEnvelope, Gap};
 use holon_domain::delta::AssistantDelta;
 use holon_domain::limits::{STREAM_IDLE_MS, STREAM_RETRIES};
 use holon_sse::{Frame, Parser};
@@ -23,11 +22,11 @@ use std::time::Duration;
 /// Upper bound on the bytes of one frame; the host's events are far smaller.
 const MAX_FRAME_BYTES: usize = 8 << 20;
 
-/// Cursor and connection of one agent's event stream.
+/// Cursor and connection of one event stream.
 #[derive(Debug)]
 pub(crate) struct Reader {
     endpoint: Endpoint,
-    agent_id: AgentId,
+    source: StreamSource,
     cursor: Option<u64>,
     /// True if the host is asked for deltas too.
     deltas: bool,
@@ -55,6 +54,8 @@ pub(crate) enum FrameContent {
     Delta(AssistantDelta),
     /// The host closed the stream because the reader fell behind. The reader reconnects with its cursor.
     Gap,
+    /// The agent was deleted, and the stream ends. Nothing can be resumed.
+    Deleted(AgentDeleted),
     /// The host reported a failure and ends the stream.
     Failed(Error),
     /// A frame of a kind that this client does not know; it is ignored.
@@ -64,13 +65,13 @@ pub(crate) enum FrameContent {
 impl Reader {
     pub(crate) fn new(
         endpoint: Endpoint,
-        agent_id: AgentId,
+        source: StreamSource,
         position: StreamPosition,
         deltas: bool,
     ) -> Self {
         Self {
             endpoint,
-            agent_id,
+            source,
             cursor: position.cursor,
             deltas,
             epoch: position.epoch,
@@ -136,7 +137,7 @@ impl Reader {
 
     async fn connect(&mut self) -> Result<Connection, Error> {
         let target = with_query(
-            &format!("/agents/{}/events/stream", self.agent_id),
+            &self.source.path(),
             [
                 ("after_seq", self.cursor.map(|cursor| cursor.to_string())),
                 ("deltas", self.deltas.then(|| "true".to_owned())),
@@ -184,13 +185,19 @@ impl Reader {
                 FrameContent::Event(envelope) => {
                     self.failures = 0;
                     // After a reconnect the host may repeat events that were already returned.
-                    if self.cursor.is_none_or(|cursor| envelope.event_seq > cursor) {
-                        self.cursor = Some(envelope.event_seq);
+                    let position = self.source.cursor_of(&envelope);
+                    if self.cursor.is_none_or(|cursor| position > cursor) {
+                        self.cursor = Some(position);
                         return Ok(Some(StreamItem::Event(envelope)));
                     }
                 }
                 FrameContent::Delta(delta) => return Ok(Some(StreamItem::Delta(delta))),
                 FrameContent::Gap => return Err(self.interrupted("the reader fell behind")),
+                FrameContent::Deleted(deleted) => {
+                    return Err(Error::AgentDeleted {
+                        agent_id: deleted.agent_id,
+                    });
+                }
                 FrameContent::Failed(error) => return Err(error),
                 FrameContent::Other => {}
             }
@@ -232,6 +239,7 @@ pub(crate) fn decode_frame(frame: &Frame) -> Result<FrameContent, serde_json::Er
             serde_json::from_str(data).map_or(FrameContent::Other, FrameContent::Delta)
         }
         Some(Gap::EVENT) => FrameContent::Gap,
+        Some(AgentDeleted::EVENT) => FrameContent::Deleted(serde_json::from_str(data)?),
         Some(STREAM_ERROR) => {
             let ErrorBody {
                 ok: _,

@@ -38,7 +38,10 @@ pub(crate) async fn read_run(
             match decode_frame(&frame).map_err(|error| response.unexpected(error.to_string()))? {
                 FrameContent::Failed(error) => return Err(error),
                 FrameContent::Delta(delta) => news(StreamItem::Delta(delta)),
-                FrameContent::Event(_) | FrameContent::Gap | FrameContent::Other => {
+                FrameContent::Event(_)
+                | FrameContent::Gap
+                | FrameContent::Deleted(_)
+                | FrameContent::Other => {
                     news_of(&frame).into_iter().for_each(&mut news);
                 }
             }

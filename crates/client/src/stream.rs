@@ -23,11 +23,37 @@ pub enum StreamItem {
     Delta(AssistantDelta),
 }
 
-/// Stream of one agent's events. Dropping it closes the connection.
+/// Source of a stream.
+#[derive(Debug, Clone)]
+pub(crate) enum StreamSource {
+    /// One agent; cursors are its event numbers.
+    Agent(AgentId),
+    /// All public agents; cursors are the host's.
+    Host,
+}
+
+impl StreamSource {
+    pub(crate) fn path(&self) -> String {
+        match self {
+            Self::Agent(agent_id) => format!("/agents/{agent_id}/events/stream"),
+            Self::Host => "/events/stream".to_owned(),
+        }
+    }
+
+    /// Returns the cursor of an event in this source. The host's stream gives every event one.
+    pub(crate) fn cursor_of(&self, envelope: &EventEnvelope) -> u64 {
+        match self {
+            Self::Agent(_) => envelope.event_seq,
+            Self::Host => envelope.host_seq.unwrap_or_default(),
+        }
+    }
+}
+
+/// Stream of the events of one agent or of the host. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct EventStream {
     endpoint: Endpoint,
-    agent_id: AgentId,
+    source: StreamSource,
     position: StreamPosition,
     deltas: bool,
     task: Option<ReaderTask>,
@@ -61,10 +87,10 @@ enum Signal {
 }
 
 impl EventStream {
-    pub(crate) const fn new(endpoint: Endpoint, agent_id: AgentId, cursor: Option<u64>) -> Self {
+    pub(crate) const fn new(endpoint: Endpoint, source: StreamSource, cursor: Option<u64>) -> Self {
         Self {
             endpoint,
-            agent_id,
+            source,
             position: StreamPosition {
                 cursor,
                 epoch: None,
@@ -81,7 +107,7 @@ impl EventStream {
         self
     }
 
-    /// Returns the sequence number of the last returned event, or the position at which the stream began; `None` before
+    /// Returns the cursor of the last returned event, or the position at which the stream began; `None` before
     /// it is open.
     #[must_use]
     pub const fn cursor(&self) -> Option<u64> {
@@ -105,8 +131,8 @@ impl EventStream {
     /// lost.
     ///
     /// # Errors
-    /// When the host refuses (an old cursor, an unknown agent, a wrong token), when it has another store than before,
-    /// or when it was unreachable too many times in a row. The next call starts over from the cursor.
+    /// When the host refuses (an old cursor, an unknown agent, a wrong token), when the agent was deleted, when the host
+    /// has another store than before, or when it was unreachable too many times in a row. The next call starts over from the cursor.
     pub async fn next(&mut self) -> Result<EventEnvelope, Error> {
         loop {
             if let StreamItem::Event(envelope) = self.next_item().await? {
@@ -131,10 +157,10 @@ impl EventStream {
     /// Waits for the reader's next signal and returns its item, if it carries one.
     async fn next_signal(&mut self) -> Result<Option<StreamItem>, Error> {
         let task = self.task.get_or_insert_with(|| {
-            let (endpoint, agent_id) = (self.endpoint.clone(), self.agent_id.clone());
+            let (endpoint, source) = (self.endpoint.clone(), self.source.clone());
             ReaderTask::start(Reader::new(
                 endpoint,
-                agent_id,
+                source,
                 self.position.clone(),
                 self.deltas,
             ))
@@ -147,7 +173,7 @@ impl EventStream {
             }
             Some(Signal::Item(item)) => {
                 if let StreamItem::Event(envelope) = &item {
-                    self.position.cursor = Some(envelope.event_seq);
+                    self.position.cursor = Some(self.source.cursor_of(envelope));
                 }
                 Ok(Some(item))
             }

@@ -316,6 +316,9 @@ pub struct AgentListEntry {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Brief {
     pub id: String,
+    /// Position among the agent's briefs. 0 if the host is too old to say it.
+    #[serde(default)]
+    pub seq: u64,
     #[serde(default)]
     pub agent_id: String,
     pub kind: String,
@@ -330,6 +333,9 @@ pub struct Brief {
 /// One entry of a transcript.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct TranscriptEntry {
+    /// Position in the agent's log. 0 if the host is too old to say it.
+    #[serde(default)]
+    pub seq: u64,
     pub created_at: String,
     pub turn_index: u64,
     pub kind: String,

@@ -95,6 +95,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns true if the settings give limits to models that the catalog does not know.
+    #[must_use]
+    pub fn has_unknown_model_limits(&self) -> bool {
+        !self.unknown.is_empty()
+    }
+
     /// The settings file of a home.
     #[must_use]
     pub fn file_path(home: &Path) -> PathBuf {

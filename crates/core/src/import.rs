@@ -6,6 +6,7 @@
 
 use crate::draft::Draft;
 use crate::input::{HostConditions, NewAgent};
+use crate::lifecycle::GivenNumbers;
 use crate::work::check;
 use crate::{lifecycle, timer, work, workspace};
 use holon_domain::agent::{Lifecycle, ProfilePreset};
@@ -135,13 +136,12 @@ pub struct ImportedAgent {
     pub origin: ImportOrigin,
 }
 
-/// Makes a stopped agent from an archive. `newest_generation` is the newest generation that the host has given to any
-/// agent.
+/// Makes a stopped agent from an archive.
 #[must_use]
 pub fn import(
     imported: ImportedAgent,
     host: &HostConditions,
-    newest_generation: u64,
+    given: GivenNumbers,
     now: Timestamp,
     entropy: &mut dyn Entropy,
 ) -> Decision {
@@ -156,7 +156,7 @@ pub fn import(
         workspace_id: new.workspace.workspace_id.clone(),
         imported_from: Some(origin),
     };
-    let mut view = lifecycle::new_view(new, newest_generation, now);
+    let mut view = lifecycle::new_view(new, given, now);
     view.agent.lifecycle = Lifecycle::Stopped;
     if let Some(model) = &record.model {
         let settings = &mut view.agent.settings;

@@ -30,13 +30,21 @@ use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet};
 use holon_domain::{Entropy, RunId, Timestamp};
 
-/// Creates an agent: its row, its first event, and the effect that checks the path of its home. `newest_generation` is
-/// the newest generation that the host has given to any agent.
+/// The numbers that the host has given out before an agent is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GivenNumbers {
+    /// Newest generation that was given to any agent.
+    pub generation: u64,
+    /// Number after which the agent numbers its events. 0, unless an agent of the same name was removed.
+    pub events: u64,
+}
+
+/// Creates an agent: its row, its first event, and the effect that checks the path of its home.
 #[must_use]
 pub fn create(
     new: NewAgent,
     host: &HostConditions,
-    newest_generation: u64,
+    given: GivenNumbers,
     now: Timestamp,
     entropy: &mut dyn Entropy,
 ) -> Decision {
@@ -46,7 +54,7 @@ pub fn create(
         workspace_id: new.workspace.workspace_id.clone(),
         imported_from: None,
     };
-    let view = new_view(new, newest_generation, now);
+    let view = new_view(new, given, now);
     let mut draft = Draft::new(view, host, now, entropy);
     draft.take_generation();
     draft.event(Event::AgentCreated(created));
@@ -58,7 +66,7 @@ pub fn create(
 }
 
 /// Returns the view of an agent that has no row yet.
-pub(crate) fn new_view(new: NewAgent, newest_generation: u64, now: Timestamp) -> AgentView {
+pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> AgentView {
     let NewAgent {
         identity,
         agent_home,
@@ -83,7 +91,10 @@ pub(crate) fn new_view(new: NewAgent, newest_generation: u64, now: Timestamp) ->
         settings,
         lifecycle: Lifecycle::Booting,
         generation: 0,
-        counters: Counters::default(),
+        counters: Counters {
+            events: given.events,
+            ..Counters::default()
+        },
         home: HomeState::Unmade,
         deliveries: Vec::new(),
         patches: Vec::new(),
@@ -110,7 +121,7 @@ pub(crate) fn new_view(new: NewAgent, newest_generation: u64, now: Timestamp) ->
     };
     let loaded = LoadedRows {
         queue: QueueView::of_length(0, 0),
-        generation: Part::Loaded(newest_generation),
+        generation: Part::Loaded(given.generation),
         ..LoadedRows::default()
     };
     AgentView { agent, loaded }

@@ -47,8 +47,8 @@ pub enum Rejection {
         /// Error of the first model, with the next step.
         reason: String,
     },
-    /// The end of a task that the agent does not have, or that is over. Only another agent's decision can send one.
-    #[error("the agent has no such task that is not over")]
+    /// A task that the agent does not have.
+    #[error("the agent has no such task")]
     NoSuchTask,
     /// The agent has no such turn, or its log is no longer stored.
     #[error("agent {agent_id} has no such turn, or its log is no longer stored")]
@@ -184,10 +184,10 @@ const MODEL_UNAVAILABLE: RefusalText = RefusalText::without_hint(
     "the model cannot be asked: unknown provider, no credential, or an unreadable script",
     "the message says what is missing; `holon config doctor` shows all of it",
 );
-const NO_SUCH_TASK: RefusalText = RefusalText::without_hint(
+const NO_SUCH_TASK: RefusalText = RefusalText::with_hint(
     "task_not_found",
-    "the agent has no such task, or it is over",
-    "look at the agent's tasks",
+    "the agent has no task of this id, or the task ended long ago and is no longer kept",
+    "look at the agent's tasks with: holon task list",
 );
 const NO_SUCH_TURN: RefusalText = RefusalText::with_hint(
     "turn_not_found",

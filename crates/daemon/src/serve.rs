@@ -135,6 +135,7 @@ async fn serve_home(
     let server = holon_server::serve(config, doors(&host, &setup), shutdown.clone());
     let (up, is_up) = watch::channel(false);
     let record = record(settings, start, &home, &endpoints);
+    setup.set_facts(&record);
     let pending = PendingFiles::new(&home, record, unsaved);
     let coming_up = async {
         seed_templates(settings).await;

@@ -3,17 +3,22 @@
 //! A reload is atomic: new settings are used only if all of them could be read and bound. Settings that need a
 //! restart are used by the next start.
 
+use crate::daemon_record::DaemonRecord;
 use crate::port::{ProviderBinding, ReloadableAdapters, limits, wall_clock};
 use async_trait::async_trait;
-use holon_api::{ModelCapabilities, ModelMetadata, ModelsResponse, ReloadResponse};
+use holon_api::{
+    ModelCapabilities, ModelMetadata, ModelsResponse, ProviderSurface, ReloadResponse,
+    RuntimeSurface,
+};
 use holon_config::{CatalogModel, Env, ModelCapability, ProviderEntry, Settings};
 use holon_domain::model::ModelChain;
 use holon_domain::provider::{CredentialRenewal, PolicySource};
 use holon_engine::Host;
+use holon_server::HostFacts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio::sync::Mutex;
 
 /// Reads the settings again as this process read them at its start: with the same flags and environment.
@@ -40,6 +45,8 @@ pub(crate) struct HostSetup {
     live: ReloadableAdapters,
     /// Held during a reload, so that reloads do not overlap.
     reloading: Mutex<()>,
+    /// Facts that the start fixes. Absent until the endpoints are bound.
+    facts: OnceLock<HostFacts>,
 }
 
 /// Returns the chain of models that agents use.
@@ -96,7 +103,19 @@ impl HostSetup {
             host,
             live,
             reloading: Mutex::new(()),
+            facts: OnceLock::new(),
         }
+    }
+
+    /// Sets the facts that the start of the host fixes. They are set once.
+    pub(crate) fn set_facts(&self, record: &DaemonRecord) {
+        let facts = HostFacts {
+            socket_path: Some(record.socket_path.display().to_string()),
+            started_at: Some(record.started_at),
+            config_fingerprint: record.config_fingerprint.clone(),
+            runtime: None,
+        };
+        self.facts.get_or_init(|| facts);
     }
 
     fn settings(&self) -> Arc<Settings> {
@@ -168,6 +187,44 @@ fn metadata(settings: &Settings) -> Vec<ModelMetadata> {
     catalog.models().map(row).collect()
 }
 
+/// Returns the effective settings about models and tools, with the credentials that exist.
+fn surface(settings: &Settings, env: &Env) -> RuntimeSurface {
+    let found = holon_config::model_availability(settings, env, wall_clock());
+    let has_credential = |provider: &str| {
+        found
+            .iter()
+            .any(|row| row.provider == provider && row.credential_configured)
+    };
+    let providers = settings.providers.iter().map(|entry| ProviderSurface {
+        id: entry.spec.id.clone(),
+        transport: entry.spec.transport.to_string(),
+        base_url: entry.spec.base_url.clone(),
+        credential_source: entry.auth.source.as_str().to_owned(),
+        credential_kind: entry.auth.kind.as_str().to_owned(),
+        credential_configured: has_credential(&entry.spec.id),
+    });
+    RuntimeSurface {
+        model_default: settings.model.as_ref().map(|model| model.value.to_string()),
+        model_fallbacks: settings
+            .fallbacks
+            .value
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        model_catalog: settings
+            .catalog
+            .models()
+            .map(|known| known.model.to_string())
+            .collect(),
+        unknown_model_fallback_configured: settings.has_unknown_model_limits(),
+        runtime_max_output_tokens: settings.max_output_tokens.value,
+        default_tool_output_tokens: settings.default_tool_output_tokens.value,
+        max_tool_output_tokens: settings.max_tool_output_tokens.value,
+        disable_provider_fallback: settings.disable_provider_fallback.value,
+        providers: providers.collect(),
+    }
+}
+
 /// Converts a row to its wire type. Both types have the same fields; a row that did not fit would be left out and
 /// logged.
 fn to_wire<T: DeserializeOwned>(row: &impl Serialize) -> Option<T> {
@@ -190,6 +247,15 @@ impl holon_server::SetupReader for HostSetup {
         ModelsResponse {
             available_models: metadata(&self.settings()),
             model_availability: found.iter().filter_map(to_wire).collect(),
+        }
+    }
+
+    async fn facts(&self) -> HostFacts {
+        let settings = self.settings();
+        let looked = tokio::task::spawn_blocking(move || surface(&settings, &Env::from_process()));
+        HostFacts {
+            runtime: looked.await.ok(),
+            ..self.facts.get().cloned().unwrap_or_default()
         }
     }
 }

@@ -115,6 +115,9 @@ pub struct BriefRow {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BriefRecord {
     pub id: BriefId,
+    /// Position among the agent's briefs; the cursor of a page. 0 in records of earlier builds.
+    #[serde(default)]
+    pub seq: u64,
     pub agent_id: crate::AgentId,
     /// Workspace that was active when the brief was written.
     pub workspace_id: WorkspaceId,

@@ -88,6 +88,23 @@ pub enum TurnPartKind {
     Rounds,
 }
 
+/// The prompt that an agent's next turn would begin with, if a given text opened it now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DraftPrompt {
+    pub turn_index: u64,
+    /// Model that the turn would ask first, as `provider/model`.
+    pub model_ref: String,
+    pub policy: ModelPolicy,
+    /// Estimated tokens that prompt and tools may take.
+    pub budget_tokens: u32,
+    /// Estimated tokens of the tools on offer.
+    pub tools_tokens: u64,
+    /// Estimated tokens of the parts that would be shown.
+    pub prompt_tokens: u64,
+    /// Parts in the order of the prompt.
+    pub blocks: Vec<PromptBlockView>,
+}
+
 /// A part of a prompt with the decision about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptBlockView {

@@ -44,6 +44,17 @@ pub struct KeptReply {
     pub digest: String,
     /// JSON of the reply.
     pub reply: String,
+    /// Time at which it was kept.
+    pub kept_at: Timestamp,
+}
+
+impl KeptReply {
+    /// Returns true if the reply was given before the present agent was created. It then belongs to an agent of the same
+    /// name that was removed.
+    #[must_use]
+    pub fn is_older_than(&self, created_at: Timestamp) -> bool {
+        self.kept_at < created_at
+    }
 }
 
 /// Rights of a named token. Each includes the ones before it.

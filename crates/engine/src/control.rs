@@ -7,9 +7,12 @@ mod token;
 mod work;
 mod workspace;
 
+pub use token::TokenMaking;
+
 use crate::error::Error;
 use crate::kernel::read_reply;
 use crate::meters::HostMeters;
+use crate::reads::or_default_if_unreadable;
 use crate::request::{AdmittedMessage, CreateAgent, HomeChoice, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell, engine_error};
 use holon_core::input::{AfterAbort, NewAgent};
@@ -268,7 +271,7 @@ impl ControlHandle {
         let Some(key) = self.request.clone() else {
             return Ok(None);
         };
-        match self.read_kept(&key).await? {
+        match self.read_kept(&key, Some(agent_id.clone()), true).await? {
             Some(kept) => {
                 let reply = read_reply(&kept).ok_or(Error::KeyReused)?;
                 read_admission(agent_id, reply).map(Some)
@@ -277,12 +280,17 @@ impl ControlHandle {
         }
     }
 
-    /// Returns the response that is kept for a request whose answer comes from an effect.
+    /// Returns the response that is kept for a request whose answer comes from an effect. One about an agent counts only
+    /// as long as that agent exists.
     ///
     /// # Errors
     /// When the key was used for another request, or storage fails.
-    pub async fn kept_response(&self, key: &RequestKey) -> Result<Option<String>, Error> {
-        self.read_kept(key).await
+    pub async fn kept_response(
+        &self,
+        key: &RequestKey,
+        agent: Option<AgentId>,
+    ) -> Result<Option<String>, Error> {
+        self.read_kept(key, agent, false).await
     }
 
     /// Keeps the response to a request whose answer comes from an effect.
@@ -297,13 +305,27 @@ impl ControlHandle {
         kept.await.map_err(engine_error)
     }
 
-    async fn read_kept(&self, key: &RequestKey) -> Result<Option<String>, Error> {
+    /// Reads the reply that is kept for a request. One that was given before the present agent of this name was created is
+    /// none; `without_agent` says if it counts while there is no agent.
+    async fn read_kept(
+        &self,
+        key: &RequestKey,
+        agent: Option<AgentId>,
+        without_agent: bool,
+    ) -> Result<Option<String>, Error> {
         let (id, now) = (key.id.clone(), self.shell.ports.clock.now());
-        let kept = self
-            .readers
-            .read(move |reader| reader.kept_reply(&id, now))
-            .await?;
-        match kept {
+        let read = self.readers.read(move |reader| {
+            let kept = reader.kept_reply(&id, now)?;
+            let (Some(found), Some(agent)) = (&kept, agent) else {
+                return Ok(kept);
+            };
+            let present = or_default_if_unreadable(reader.agent(&agent))?;
+            let is_of_present = present.map_or(without_agent, |(_, present)| {
+                !found.is_older_than(present.created_at)
+            });
+            Ok(kept.filter(|_| is_of_present))
+        });
+        match read.await? {
             Some(kept) if kept.digest != key.digest => Err(Error::KeyReused),
             Some(kept) => Ok(Some(kept.reply)),
             None => Ok(None),

@@ -89,6 +89,15 @@ pub enum Error {
     /// The cursor is older than the oldest event kept.
     #[error("events before {oldest_seq} are no longer kept")]
     CursorTooOld { oldest_seq: u64, newest_seq: u64 },
+    /// The cursor belongs to an agent of the same name that was deleted.
+    #[error(
+        "agent {agent_id} was deleted and created again since; its events begin with {oldest_seq}"
+    )]
+    AgentReplaced {
+        agent_id: AgentId,
+        oldest_seq: u64,
+        newest_seq: u64,
+    },
     /// The writer's queue is full.
     #[error("the host is overloaded")]
     Overloaded,
@@ -238,6 +247,11 @@ impl Error {
                 "some of the events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
                 "read /status afresh, then continue with after_seq={after_seq}",
             ),
+            Self::AgentReplaced { .. } => RefusalText::with_hint(
+                "agent_replaced",
+                "the cursor belongs to an agent of the same name that was deleted; `oldest_seq` is the first event of the new one",
+                "forget what you know of the deleted agent, read /status afresh, then continue with after_seq={after_seq}",
+            ),
             Self::Overloaded => RefusalText::with_hint(
                 "overloaded",
                 "more is waiting to be written than the host takes on",
@@ -291,7 +305,7 @@ impl Error {
             Self::AgentNotFound { agent_id } | Self::AgentAside { agent_id, .. } => {
                 step.hint_with("{agent_id}", agent_id.as_str())
             }
-            Self::CursorTooOld { oldest_seq, .. } => {
+            Self::CursorTooOld { oldest_seq, .. } | Self::AgentReplaced { oldest_seq, .. } => {
                 let after_seq = oldest_seq.saturating_sub(1).to_string();
                 step.hint_with("{after_seq}", &after_seq)
             }
@@ -325,6 +339,7 @@ impl Error {
             Self::Rejected(rejection) => rejection.agent_id(),
             Self::AgentNotFound { agent_id }
             | Self::AgentAside { agent_id, .. }
+            | Self::AgentReplaced { agent_id, .. }
             | Self::AgentConflict { agent_id, .. } => Some(agent_id),
             Self::AgentId(_)
             | Self::Workspace { .. }
@@ -400,6 +415,11 @@ impl Error {
             Self::KeyReused,
             Self::CursorTooOld {
                 oldest_seq: 5,
+                newest_seq: 9,
+            },
+            Self::AgentReplaced {
+                agent_id: agent_id.clone(),
+                oldest_seq: 7,
                 newest_seq: 9,
             },
             Self::Overloaded,

@@ -13,11 +13,12 @@ use self::transaction::Transaction;
 use crate::conditions::SharedConditions;
 use holon_core::import::{ImportedAgent, import};
 use holon_core::input::NewAgent;
+use holon_core::lifecycle::GivenNumbers;
 use holon_core::{Input, Rejection, Reply, lifecycle};
 use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
 use holon_domain::block::{Block, ToolCall, calls_of};
 use holon_domain::log::{Intents, LogEntry};
-use holon_domain::request_key::RequestKey;
+use holon_domain::request_key::{KeptReply, RequestKey};
 use holon_domain::{AgentId, Entropy, Timestamp, limits};
 use holon_store::{Error, Ledger};
 use std::sync::Arc;
@@ -91,8 +92,8 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> Result<PostCommitWork, Error> {
-        let newest = ledger.newest_generation()?;
-        let decision = lifecycle::create(new, &self.conditions.now(), newest, now, entropy);
+        let given = numbers_of(ledger, &new.identity.agent_id)?;
+        let decision = lifecycle::create(new, &self.conditions.now(), given, now, entropy);
         let no = ledger.create(&decision.agent)?;
         ledger.apply(no, &decision)?;
         let mut work = PostCommitWork::default();
@@ -111,8 +112,8 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> Result<PostCommitWork, Error> {
-        let newest = ledger.newest_generation()?;
-        let decision = import(imported, &self.conditions.now(), newest, now, entropy);
+        let given = numbers_of(ledger, &imported.new.identity.agent_id)?;
+        let decision = import(imported, &self.conditions.now(), given, now, entropy);
         let no = ledger.create(&decision.agent)?;
         ledger.apply(no, &decision)?;
         let mut work = PostCommitWork::default();
@@ -175,7 +176,10 @@ impl Kernel {
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
         let KeyedInput { key, input } = keyed;
-        if let Some(kept) = ledger.kept_reply(&key.id, now)? {
+        let kept = ledger.kept_reply(&key.id, now)?;
+        if let Some(kept) = kept
+            && is_kept_for(ledger, agent_id, &kept, input)?
+        {
             if kept.digest != key.digest {
                 return Ok(Err(Refusal::KeyReused));
             }
@@ -224,6 +228,29 @@ impl Kernel {
         };
         transaction.finish(ledger, reply, self.sends_per_commit)
     }
+}
+
+/// Returns true if a kept reply belongs to the present agent. A reply to a removal is kept for every agent of the name:
+/// its repetition must not remove another agent.
+fn is_kept_for(
+    ledger: &mut dyn Ledger,
+    agent_id: &AgentId,
+    kept: &KeptReply,
+    input: &Input,
+) -> Result<bool, Error> {
+    if matches!(input, Input::Delete) {
+        return Ok(true);
+    }
+    let agent = ledger.agent(agent_id)?;
+    Ok(agent.is_some_and(|(_, agent)| !kept.is_older_than(agent.created_at)))
+}
+
+/// Reads the numbers that were given out before an agent of this name is made.
+fn numbers_of(ledger: &mut dyn Ledger, agent_id: &AgentId) -> Result<GivenNumbers, Error> {
+    Ok(GivenNumbers {
+        generation: ledger.newest_generation()?,
+        events: ledger.event_floor(agent_id)?,
+    })
 }
 
 /// Decodes a kept reply.

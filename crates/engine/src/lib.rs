@@ -30,7 +30,7 @@ pub mod work_answer;
 
 pub use conditions::SharedConditions;
 pub use conduct::{Conduct, Scope};
-pub use control::ControlHandle;
+pub use control::{ControlHandle, TokenMaking};
 pub use error::Error;
 /// The reason for which the core refuses an input; see [`Error::Rejected`].
 pub use holon_core::Rejection;
@@ -39,9 +39,7 @@ pub use holon_core::attempt;
 /// What an agent does after its run was aborted.
 pub use holon_core::input::AfterAbort;
 pub use holon_core::patience;
-/// The result of adding a named token; see [`ControlHandle::add_token`].
-pub use holon_store::TokenAddition;
 pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
-pub use reads::{EntryFilter, HostFigures, ReadHandle, WorkItemPage};
+pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, WorkItemPage};
 pub use run_once::RunNews;

@@ -1,11 +1,12 @@
 //! The interface for reading. Nothing here can write or start work.
 
+mod events;
 mod figures;
 mod prompt;
 mod task;
 mod work;
 
-pub use figures::HostFigures;
+pub use figures::{HostActivity, HostFigures};
 pub use work::{EntryFilter, WorkItemPage};
 
 use crate::conditions::SharedConditions;
@@ -17,7 +18,7 @@ use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
 use holon_domain::delta::AssistantDelta;
-use holon_domain::feed::{EventPage, EventQuery, EventRecord, FeedNotice};
+use holon_domain::feed::{EventRecord, FeedNotice};
 use holon_domain::guidance::{GuidanceRoots, InstalledSkill, SkillCatalog};
 use holon_domain::message::MessageLabels;
 use holon_domain::needs::Part;
@@ -251,31 +252,6 @@ impl ReadHandle {
             reader.outcome(no, message_seq)
         })
         .await
-    }
-
-    /// Returns a page of an agent's events.
-    ///
-    /// # Errors
-    /// When there is no such agent, the cursor is too old, or storage fails.
-    pub async fn events(&self, agent_id: &AgentId, query: EventQuery) -> Result<EventPage, Error> {
-        let page = self
-            .read_agent(agent_id, move |reader, no, _| {
-                let mut page = reader.events(no, query)?;
-                add_labels(reader, no, &mut page.events)?;
-                Ok(page)
-            })
-            .await?;
-        match (query.after_seq, page.oldest_seq, page.newest_seq) {
-            (Some(after), Some(oldest_seq), Some(newest_seq))
-                if after.saturating_add(1) < oldest_seq =>
-            {
-                Err(Error::CursorTooOld {
-                    oldest_seq,
-                    newest_seq,
-                })
-            }
-            (Some(_) | None, Some(_) | None, Some(_) | None) => Ok(page),
-        }
     }
 
     /// Subscribes to notices of commits. A receiver that lags continues by cursor.

@@ -9,6 +9,7 @@ use futures_util::StreamExt as _;
 use holon_domain::limits::{REQUEST_BODY_BYTES, REQUEST_READ_MS};
 use holon_engine::{Error, Rejection};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::error::Category;
 use std::time::Duration;
 
@@ -60,16 +61,43 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
             .with("line", lines.count())
             .with("column", column));
     }
-    serde_json::from_slice(bytes).map_err(|error| {
-        let fault = match error.classify() {
-            Category::Data => RequestFault::REQUEST,
-            Category::Io | Category::Syntax | Category::Eof => RequestFault::JSON,
-        };
-        fault
-            .refuse(format!("the body cannot be read: {error}"))
-            .with("line", error.line())
-            .with("column", error.column())
-    })
+    serde_json::from_slice(bytes)
+        .or_else(|error| match error.classify() {
+            Category::Data => parse_integral(bytes).ok_or(error),
+            Category::Io | Category::Syntax | Category::Eof => Err(error),
+        })
+        .map_err(|error| {
+            let fault = match error.classify() {
+                Category::Data => RequestFault::REQUEST,
+                Category::Io | Category::Syntax | Category::Eof => RequestFault::JSON,
+            };
+            fault
+                .refuse(format!("the body cannot be read: {error}"))
+                .with("line", error.line())
+                .with("column", error.column())
+        })
+}
+
+/// Parses a body again with whole numbers for those that are written like `5.0`, which JSON does not tell apart.
+fn parse_integral<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let mut value: Value = serde_json::from_slice(bytes).ok()?;
+    let fields = value.as_object_mut()?.values_mut();
+    let mut changed = false;
+    for field in fields {
+        // Within this range a floating point number is exact.
+        let whole = field.as_f64().filter(|number| {
+            field.is_f64() && number.fract() == 0.0 && (0.0..9e15).contains(number)
+        });
+        if let Some(whole) = whole {
+            *field = format!("{whole:.0}").parse::<u64>().ok()?.into();
+            changed = true;
+        }
+    }
+    if changed {
+        serde_json::from_value(value).ok()
+    } else {
+        None
+    }
 }
 
 pub(crate) async fn read_body(request: Request) -> Result<BytesMut, Refusal> {
@@ -142,5 +170,13 @@ mod tests {
         let refused = parse::<EmptyRequest>(b"[]").map(drop);
         assert_eq!(code(refused).as_deref(), Some("invalid_request"));
         assert!(parse::<CreateTimerRequest>(b" {\"duration_ms\": 5}").is_ok());
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_a_fraction_of_nothing() {
+        let parsed = parse::<CreateTimerRequest>(b"{\"duration_ms\": 5.0}").ok();
+        assert_eq!(parsed.and_then(|timer| timer.duration_ms), Some(5));
+        assert!(parse::<CreateTimerRequest>(b"{\"duration_ms\": 5.5}").is_err());
+        assert!(parse::<CreateTimerRequest>(b"{\"duration_ms\": -5.0}").is_err());
     }
 }

@@ -274,8 +274,15 @@ fn accept_archive(request: &Request) -> bool {
         && declared.is_some_and(|declared| is_media_type(declared, ARCHIVE_MEDIA_TYPE))
 }
 
+/// Returns true for JSON in UTF-8, which is its only encoding here.
 fn is_json(content_type: &str) -> bool {
-    is_media_type(content_type, "application/json")
+    let charset = content_type.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let is_charset = name.trim().eq_ignore_ascii_case("charset");
+        is_charset.then(|| value.trim().trim_matches('"'))
+    });
+    let is_utf8 = charset.is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8"));
+    is_utf8 && is_media_type(content_type, "application/json")
 }
 
 fn is_media_type(content_type: &str, expected: &str) -> bool {

@@ -15,6 +15,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use holon_api::{ARCHIVE_MEDIA_TYPE, IDEMPOTENCY_KEY_HEADER};
+use holon_domain::AgentId;
 use holon_domain::limits::{KEPT_RESPONSE_BYTES, REQUEST_KEY_BYTES};
 use holon_domain::request_key::{KeyScope, RequestKey};
 use holon_domain::text;
@@ -28,7 +29,7 @@ const JSON: &str = "application/json";
 /// The fact of a route that is kept for repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// Nothing: a repetition changes nothing by itself, or the response holds a secret.
+    /// Nothing: a repetition changes nothing by itself.
     Nothing,
     /// The reply of the decision, in its commit.
     Decision,
@@ -90,7 +91,7 @@ impl KeyedRoute {
             return Ok(next.run(request).await);
         }
         let (mut request, digest) = digest_of(request).await?;
-        let (decision, response) = keys_of(&mut request, &key, digest).await;
+        let (decision, response, agent) = keys_of(&mut request, &key, digest).await;
         let _alone = self.served.enter(&response.id).await;
         if matches!(self.keep, Keep::Decision | Keep::Both) {
             request.extensions_mut().insert(decision);
@@ -98,7 +99,7 @@ impl KeyedRoute {
         if self.keep == Keep::Decision {
             return Ok(next.run(request).await);
         }
-        if let Some(kept) = self.control.kept_response(&response).await? {
+        if let Some(kept) = self.control.kept_response(&response, agent).await? {
             return Ok(([(CONTENT_TYPE, JSON)], kept).into_response());
         }
         let answered = next.run(request).await;
@@ -164,8 +165,12 @@ async fn digest_of(request: Request) -> Result<(Request, String), Refusal> {
     Ok((Request::from_parts(head, Body::from(bytes)), digest))
 }
 
-/// Returns the keys of the decision and of the response.
-async fn keys_of(request: &mut Request, key: &str, digest: String) -> (RequestKey, RequestKey) {
+/// Returns the keys of the decision and of the response, and the agent in the path.
+async fn keys_of(
+    request: &mut Request,
+    key: &str,
+    digest: String,
+) -> (RequestKey, RequestKey, Option<AgentId>) {
     let params = request.extract_parts::<RawPathParams>().await;
     let agent = params
         .iter()
@@ -186,5 +191,6 @@ async fn keys_of(request: &mut Request, key: &str, digest: String) -> (RequestKe
         kind: "response",
         ..scope
     };
-    (decision, RequestKey::new(scope, key, digest))
+    let named = AgentId::parse_stored(&agent).ok();
+    (decision, RequestKey::new(scope, key, digest), named)
 }

@@ -3,6 +3,7 @@
 //! Every route of the table has a row here; a test compares both. Records of `domain` are described as objects: their
 //! fields may grow, and readers must ignore unknown ones.
 
+mod bounds;
 mod operation;
 mod operations;
 
@@ -36,6 +37,8 @@ fn build() -> Value {
         let methods = paths.entry(path).or_insert_with(|| json!({}));
         methods[method.as_str().to_ascii_lowercase()] = described;
     }
+    let mut definitions = schemas.take_definitions(true);
+    bounds::add_bounds(&mut definitions);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -46,7 +49,7 @@ fn build() -> Value {
         "security": [{ "bearer": [] }],
         "paths": paths,
         "components": {
-            "schemas": schemas.take_definitions(true),
+            "schemas": definitions,
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
         },
     })
@@ -101,7 +104,7 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         .map(|name| {
             json!({
                 "name": name, "in": "path", "required": true,
-                "schema": { "type": "string", "minLength": 1 },
+                "schema": path_schema(operation.path, name),
             })
         })
         .collect();
@@ -119,6 +122,15 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     all
 }
 
+/// Returns the schema of a name in a path.
+fn path_schema(path: &str, name: &str) -> Value {
+    match name {
+        "id" if path.ends_with("/create") || path.ends_with("/import") => bounds::new_agent_id(),
+        "id" => bounds::agent_id(),
+        _ => json!({ "type": "string", "minLength": 1 }),
+    }
+}
+
 fn query_parameter(param: &QueryParam) -> Value {
     let schema = match param.kind {
         ParamKind::Number { min, max } => {
@@ -126,26 +138,32 @@ fn query_parameter(param: &QueryParam) -> Value {
         }
         ParamKind::Words(words) => json!({ "type": "string", "enum": words }),
         ParamKind::Truth => json!({ "type": "boolean" }),
-        ParamKind::Text => json!({ "type": "string" }),
+        ParamKind::Text(None) => json!({ "type": "string" }),
+        ParamKind::Text(Some(pattern)) => json!({ "type": "string", "pattern": pattern }),
     };
     json!({ "name": param.name, "in": "query", "required": false, "schema": schema })
 }
 
 fn response(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
-    let (media, schema) = match operation.response {
-        Response::Typed(schema) => ("application/json", json!(schema(schemas))),
-        Response::Object => ("application/json", json!({ "type": "object" })),
-        Response::List => (
+    let object = || ("application/json", json!({ "type": "object" }));
+    // The schema would be that of each frame, and frames differ by their event.
+    let stream = || (holon_sse::MEDIA_TYPE, json!({}));
+    let content = match operation.response {
+        Response::Typed(schema) => vec![("application/json", json!(schema(schemas)))],
+        Response::Object => vec![object()],
+        Response::List => vec![(
             "application/json",
             json!({ "type": "array", "items": { "type": "object" } }),
-        ),
-        Response::Stream => (holon_sse::MEDIA_TYPE, json!({ "type": "string" })),
-        Response::Text => ("text/plain", json!({ "type": "string" })),
+        )],
+        Response::ObjectOrStream => vec![object(), stream()],
+        Response::Stream => vec![stream()],
+        Response::Text => vec![("text/plain", json!({ "type": "string" }))],
     };
-    json!({
-        "description": operation.summary,
-        "content": { media: { "schema": schema } },
-    })
+    let content: Map<String, Value> = content
+        .into_iter()
+        .map(|(media, schema)| (media.to_owned(), json!({ "schema": schema })))
+        .collect();
+    json!({ "description": operation.summary, "content": content })
 }
 
 #[cfg(test)]
@@ -199,6 +217,30 @@ mod tests {
     }
 
     #[test]
+    fn bounds_of_requests_are_those_that_the_server_checks() {
+        let document = build();
+        let at = |pointer: &str| document.pointer(pointer).cloned().unwrap_or_default();
+        let id = at("/paths/~1agents~1{id}~1status/get/parameters/0/schema");
+        assert_eq!(id["maxLength"], json!(holon_domain::AgentId::MAX_LEN));
+        assert_eq!(id["pattern"], "^[A-Za-z0-9_-][A-Za-z0-9._-]*$");
+        let field = |schema: &str, field: &str| {
+            at(&format!("/components/schemas/{schema}/properties/{field}"))
+        };
+        assert_eq!(field("PromptRequest", "text")["minLength"], 1);
+        let turns = field("PromptRequest", "max_turns");
+        assert_eq!(
+            (&turns["minimum"], &turns["maximum"]),
+            (&json!(1), &json!(u32::MAX))
+        );
+        for (schema, name, bounds) in bounds::fields() {
+            let found = field(schema, name);
+            for (key, value) in bounds.as_object().unwrap() {
+                assert_eq!(found.get(key), Some(value), "{schema}.{name}.{key}");
+            }
+        }
+    }
+
+    #[test]
     fn the_words_of_a_schema_are_the_words_that_a_request_takes() {
         let document = build();
         let words = |schema: &str, field: &str| -> Vec<String> {
@@ -218,11 +260,19 @@ mod tests {
                 "{word}"
             );
         }
-        for word in words("EnqueueRequest", "kind") {
+        let enqueue = &document["components"]["schemas"]["EnqueueRequest"]["anyOf"];
+        for alternative in enqueue.as_array().unwrap() {
+            let kind = &alternative["properties"]["kind"];
+            let word = kind.get("const").unwrap_or(&kind["enum"][0]);
             let body = json!({ "text": "x", "kind": word });
             assert!(
                 serde_json::from_value::<holon_api::EnqueueRequest>(body).is_ok(),
                 "{word}"
+            );
+            assert_eq!(
+                alternative["properties"].get("trust"),
+                None,
+                "it is refused"
             );
         }
         for word in words("CreateTimerRequest", "missed") {

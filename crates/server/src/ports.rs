@@ -5,7 +5,8 @@
 //! [`SetupManager`].
 
 use async_trait::async_trait;
-use holon_api::{ModelsResponse, ReloadResponse};
+use holon_api::{ModelsResponse, ReloadResponse, RuntimeSurface};
+use holon_domain::Timestamp;
 use holon_engine::{ControlHandle, ReadHandle};
 use std::sync::Arc;
 
@@ -14,6 +15,24 @@ use std::sync::Arc;
 pub trait SetupReader: Send + Sync + 'static {
     /// Returns the model catalog and the current availability of its models. Uses no network.
     async fn models(&self) -> ModelsResponse;
+
+    /// Returns the facts about the host that its start has fixed, and its effective settings. Looks at files for
+    /// credentials, and uses no network.
+    async fn facts(&self) -> HostFacts {
+        HostFacts::default()
+    }
+}
+
+/// Facts about a host that the server does not know by itself.
+#[derive(Debug, Clone, Default)]
+pub struct HostFacts {
+    /// The control socket; absent if it is not served.
+    pub socket_path: Option<String>,
+    pub started_at: Option<Timestamp>,
+    /// Fingerprint of the effective configuration.
+    pub config_fingerprint: Option<String>,
+    /// Absent if the host has no settings of its own.
+    pub runtime: Option<RuntimeSurface>,
 }
 
 /// Changes the host's configuration.

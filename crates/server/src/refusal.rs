@@ -73,6 +73,11 @@ impl From<Error> for Refusal {
         if let Error::CursorTooOld {
             oldest_seq,
             newest_seq,
+        }
+        | Error::AgentReplaced {
+            oldest_seq,
+            newest_seq,
+            ..
         } = error
         {
             body = body
@@ -113,7 +118,7 @@ fn status_of(error: &Error) -> StatusCode {
         Error::SkillUnreachable { .. } => StatusCode::BAD_GATEWAY,
         Error::SkillTimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-        Error::CursorTooOld { .. } => StatusCode::GONE,
+        Error::CursorTooOld { .. } | Error::AgentReplaced { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
         // Not 503: clients retry on that, and an input that was stored would be stored twice.
@@ -185,6 +190,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::TaskInput { .. }
         | Error::KeyReused
         | Error::CursorTooOld { .. }
+        | Error::AgentReplaced { .. }
         | Error::DiskFull
         | Error::CommitUnknown
         | Error::StoreLost { .. }

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod archive;
 pub(crate) mod debug;
 pub(crate) mod events;
+pub(crate) mod host_status;
 pub(crate) mod message;
 pub(crate) mod model;
 pub(crate) mod observe;

@@ -3,8 +3,8 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, debug, events, message, model, observe, read, run, runtime, skill, task, token,
-    waiting, work, workspace,
+    agent, archive, debug, events, host_status, message, model, observe, read, run, runtime, skill,
+    task, token, waiting, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -63,6 +63,12 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(Access::Public, "/handshake", get(runtime::handshake)),
         get_route(READ, "/openapi.json", get(observe::openapi)),
         get_route(READ, "/metrics", get(observe::metrics)),
+        get_route(READ, "/control/runtime/status", get(host_status::status)),
+        get_route(
+            READ,
+            "/control/runtime/readiness",
+            get(host_status::readiness),
+        ),
         get_route(CONTROL, "/tokens", get(token::list)),
         get_route(READ, "/models", get(model::models)),
         get_route(READ, "/agents/list", get(read::list)),
@@ -73,6 +79,8 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(READ, "/agents/{id}/transcript", get(read::transcript)),
         get_route(READ, "/agents/{id}/events", get(events::page)),
         get_route(READ, "/agents/{id}/events/stream", get(events::stream)),
+        get_route(READ, "/events", get(events::host_page)),
+        get_route(READ, "/events/stream", get(events::host_stream)),
         get_route(READ, "/agents/{id}/explain", get(waiting::explain)),
         get_route(CONTROL, "/agents/{id}/debug/prompt", get(debug::prompt)),
         get_route(READ, "/agents/{id}/work-items", get(work::list)),
@@ -174,6 +182,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             Keep::Both,
             "/control/agents/{id}/model/clear",
             post(model::clear),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/debug-prompt",
+            post(debug::draft),
         ),
         post_route(
             PROMPT,
@@ -280,13 +294,13 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         post_route(CONTROL, Keep::Both, "/control/run", post(run::run)),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Decision,
             "/control/tokens",
             post(token::create),
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/tokens/{name}/revoke",
             post(token::revoke),
         ),

@@ -2,7 +2,8 @@
 //!
 //! Owns one task per open stream. Notices of the feed wake the task, and it reads pages by cursor. A lost notice
 //! therefore costs nothing, and no event is skipped or sent twice. A stream buffers a few chunks at most, and a slow
-//! reader holds back only its own task. The engine owns the events, and `api` owns their shape.
+//! reader holds back only its own task. The engine owns the events, `api` owns their shape, and `source` reads the events
+//! of one agent or of the host. A stream of an agent that is deleted ends with the frame `agent_deleted`.
 //!
 //! A reader may also ask for deltas: text of answers that are still arriving. They are provisional and have no id. A
 //! reader that lags misses deltas without notice, and never an event. The deltas of a round go before its recorded
@@ -10,16 +11,17 @@
 
 use crate::frame;
 use crate::refusal::{Refusal, RequestFault};
+use crate::source::{EventSource, SourcePage};
 use crate::state::{Connection, Host, ReadState};
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
 use holon_api::event::{ASSISTANT_DELTA, EPOCH_HEADER, STREAM_ERROR};
-use holon_api::{EventEnvelope, Gap, Projection};
+use holon_api::{AgentDeleted, Gap, Projection};
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
-use holon_domain::feed::{EventOrder, EventPage, EventQuery, FeedNotice};
+use holon_domain::feed::FeedNotice;
 use holon_domain::limits::{STREAM_HEARTBEAT_MS, STREAM_LAG, STREAM_STALL_MS};
 use holon_engine::{Error, ReadHandle};
 use std::convert::Infallible;
@@ -40,7 +42,7 @@ const CHUNK_BYTES: usize = 32 << 10;
 /// Parameters of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamRequest {
-    pub(crate) agent_id: AgentId,
+    pub(crate) source: EventSource,
     pub(crate) cursor: Option<u64>,
     pub(crate) limit: u64,
     pub(crate) projection: Projection,
@@ -85,21 +87,7 @@ pub(crate) fn respond(chunks: mpsc::Receiver<Bytes>, epoch: &str) -> Response {
 
 /// Returns the start cursor: the given one if this store can resume from it, otherwise the newest event.
 async fn start_cursor(reads: &ReadHandle, request: &StreamRequest) -> Result<u64, Refusal> {
-    let order = match request.cursor {
-        None => EventOrder::Descending,
-        Some(_) => EventOrder::Ascending,
-    };
-    let query = EventQuery {
-        after_seq: request.cursor,
-        before_seq: None,
-        limit: 1,
-        order,
-    };
-    let newest = reads
-        .events(&request.agent_id, query)
-        .await?
-        .newest_seq
-        .unwrap_or(0);
+    let newest = request.source.newest(reads, request.cursor).await?;
     match request.cursor {
         None => Ok(newest),
         Some(cursor) if cursor <= newest => Ok(cursor),
@@ -174,11 +162,10 @@ impl Pump {
     async fn follow(&mut self) -> Result<(), StreamEnd> {
         loop {
             let page = self.read_page().await?;
-            let newest = page.newest_seq.unwrap_or(self.cursor);
-            if newest.saturating_sub(self.cursor) > STREAM_LAG as u64 {
+            if self.request.source.lag(self.cursor, page.newest_seq) > STREAM_LAG as u64 {
                 return Err(end_with_gap(Gap {
                     after_seq: self.cursor,
-                    newest_seq: newest,
+                    newest_seq: page.newest_seq,
                     oldest_seq: None,
                 }));
             }
@@ -188,41 +175,43 @@ impl Pump {
         }
     }
 
-    async fn read_page(&self) -> Result<EventPage, StreamEnd> {
-        let query = EventQuery {
-            after_seq: Some(self.cursor),
-            before_seq: None,
-            limit: self.request.limit,
-            order: EventOrder::Ascending,
-        };
-        self.reads
-            .events(&self.request.agent_id, query)
-            .await
-            .map_err(|error| match error {
-                Error::CursorTooOld {
-                    oldest_seq,
-                    newest_seq,
-                } => end_with_gap(Gap {
+    async fn read_page(&self) -> Result<SourcePage, StreamEnd> {
+        let (source, limit) = (&self.request.source, self.request.limit);
+        let read = source.read(&self.reads, self.cursor, limit).await;
+        read.map_err(|error| match error {
+            Error::CursorTooOld {
+                oldest_seq,
+                newest_seq,
+            } => end_with_gap(Gap {
+                after_seq: self.cursor,
+                newest_seq,
+                oldest_seq: Some(oldest_seq),
+            }),
+            // The agent existed when the stream began.
+            Error::AgentNotFound { agent_id } | Error::AgentReplaced { agent_id, .. } => {
+                let deleted = AgentDeleted {
+                    agent_id,
                     after_seq: self.cursor,
-                    newest_seq,
-                    oldest_seq: Some(oldest_seq),
-                }),
-                other => end_with_error(Refusal::from(other)),
-            })
+                };
+                end_with_notice(AgentDeleted::EVENT, &deleted)
+            }
+            other => end_with_error(Refusal::from(other)),
+        })
     }
 
     /// Sends a page and returns true if there may be more events. Deltas that came before the page was read go first, so
     /// that the deltas of a round are never sent after the round's own event.
-    async fn send_page(&mut self, page: &EventPage) -> Result<bool, StreamEnd> {
+    async fn send_page(&mut self, page: &SourcePage) -> Result<bool, StreamEnd> {
         let mut chunk = BytesMut::new();
         self.send_ready_deltas(&mut chunk).await?;
-        for record in &page.events {
-            let envelope =
-                EventEnvelope::new(&self.request.agent_id, record, self.request.projection)
-                    .and_then(|envelope| serde_json::to_string(&envelope))
-                    .map_err(|error| end_with_error(internal(&error)))?;
-            frame::event(&mut chunk, record.event_seq, record.event.kind(), &envelope);
-            self.cursor = record.event_seq;
+        for entry in &page.entries {
+            let envelope = entry
+                .envelope(self.request.projection)
+                .map_err(|error| end_with_error(internal(&error)))?;
+            let data = serde_json::to_string(&envelope)
+                .map_err(|error| end_with_error(internal(&error)))?;
+            frame::event(&mut chunk, entry.seq(), &envelope.kind, &data);
+            self.cursor = entry.seq();
             if chunk.len() >= CHUNK_BYTES {
                 self.send(chunk.split()).await?;
             }
@@ -230,7 +219,9 @@ impl Pump {
         if !chunk.is_empty() {
             self.send(chunk).await?;
         }
-        Ok(!page.events.is_empty() && page.newest_seq.is_some_and(|newest| newest > self.cursor))
+        // The page may end with entries that are not shown.
+        self.cursor = self.cursor.max(page.cursor);
+        Ok(page.has_more)
     }
 
     /// Adds the deltas of this agent that have already come, and sends each full chunk.
@@ -238,7 +229,7 @@ impl Pump {
         while let Some(deltas) = &mut self.deltas {
             match deltas.try_recv() {
                 Ok(delta) => {
-                    write_delta(chunk, &self.request.agent_id, &delta);
+                    self.request.source.write_delta(chunk, &delta);
                     if chunk.len() >= CHUNK_BYTES {
                         self.send(chunk.split()).await?;
                     }
@@ -250,7 +241,7 @@ impl Pump {
         Ok(())
     }
 
-    /// Waits for a notice about this agent; sends deltas and heartbeats meanwhile. Lost notices count as one.
+    /// Waits for a notice about this source; sends deltas and heartbeats meanwhile. Lost notices count as one.
     async fn wait_for_notice(
         &mut self,
         notices: &mut broadcast::Receiver<FeedNotice>,
@@ -260,14 +251,14 @@ impl Pump {
         loop {
             tokio::select! {
                 notice = notices.recv() => match notice {
-                    Ok(notice) if notice.agent_id == self.request.agent_id && notice.newest_seq > self.cursor => return Ok(()),
+                    Ok(notice) if self.request.source.concerns(&notice, self.cursor) => return Ok(()),
                     Ok(_) => {}
                     Err(RecvError::Lagged(_)) => return Ok(()),
                     Err(RecvError::Closed) => return Err(StreamEnd::Quiet),
                 },
                 delta = next_delta(&mut self.deltas) => {
                     let mut chunk = BytesMut::new();
-                    write_delta(&mut chunk, &self.request.agent_id, &delta);
+                    self.request.source.write_delta(&mut chunk, &delta);
                     self.send_ready_deltas(&mut chunk).await?;
                     if !chunk.is_empty() {
                         self.send(chunk).await?;

@@ -58,7 +58,7 @@ pub(crate) const FREE_NO: &str = "SELECT 1 + max(coalesce((SELECT max(agent_no) 
      coalesce((SELECT max(agent_no) FROM blob_refs), 0), coalesce((SELECT max(agent_no) FROM interjections), 0))";
 const INSERT: &str = "INSERT INTO agents (agent_no, agent_id, visible, attention, pending, interjections, oldest_event, \
      newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, newest_effect, \
-     newest_turn, interjections_listed) VALUES (?11, ?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)";
+     newest_turn, interjections_listed) VALUES (?11, ?1, ?2, ?3, 0, 0, ?12 + 1, ?12, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)";
 pub(crate) const ATTENTION: &str = "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
 /// Agents with open effects, for boot. The table holds open effects only, so the query starts there.
 const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
@@ -208,8 +208,12 @@ pub(crate) fn tally(conn: &Connection, no: AgentNo) -> Result<Tally, Error> {
     found.ok_or_else(|| Error::contradiction(format!("there is no agent {no}")))
 }
 
-/// Writes a new agent.
-pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo, Error> {
+/// Writes a new agent, whose events are numbered after `event_floor`.
+pub(crate) fn insert(
+    conn: &Connection,
+    record: &AgentRecord,
+    event_floor: u64,
+) -> Result<AgentNo, Error> {
     let id = &record.identity.agent_id;
     let taken: Option<i64> = first(conn, BY_ID, [id.as_str()], |row| Ok(row.get(0)?))?;
     if taken.is_some() {
@@ -230,7 +234,8 @@ pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo,
         counters.briefs,
         counters.effects,
         counters.turns,
-        no
+        no,
+        event_floor
     ];
     run(conn, INSERT, values)?;
     Ok(AgentNo(no))

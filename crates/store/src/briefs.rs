@@ -7,6 +7,7 @@ use holon_domain::AgentId;
 use holon_domain::block::text_of;
 use holon_domain::brief::{BriefKind, BriefRecord, BriefRow, BriefText};
 use holon_domain::decision::BriefSeq;
+use holon_domain::feed::SeqQuery;
 use holon_domain::log::LogEntry;
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,9 @@ const INSERT: &str = "INSERT INTO briefs (agent_no, seq, row) VALUES (?1, ?2, ?3
 pub(crate) const ONE: &str = "SELECT row FROM briefs WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const NEWEST: &str =
     "SELECT seq, row FROM briefs WHERE agent_no = ?1 ORDER BY seq DESC LIMIT ?2";
+
+pub(crate) const BEFORE: &str = "SELECT seq, row FROM briefs WHERE agent_no = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4";
+pub(crate) const AFTER: &str = "SELECT seq, row FROM briefs WHERE agent_no = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq LIMIT ?4";
 
 pub(crate) fn write(
     conn: &Connection,
@@ -33,10 +37,40 @@ pub(crate) fn newest(
     no: AgentNo,
     count: usize,
 ) -> Result<Vec<BriefRecord>, Error> {
+    let query = SeqQuery {
+        limit: count,
+        ..SeqQuery::default()
+    };
+    page(conn, no, query)
+}
+
+/// Returns a page of briefs in ascending order.
+pub(crate) fn page(
+    conn: &Connection,
+    no: AgentNo,
+    query: SeqQuery,
+) -> Result<Vec<BriefRecord>, Error> {
     let agent_id = agents::id_of(conn, no)?;
-    let rows = newest_rows(conn, no, count)?.into_iter();
-    rows.rev()
-        .map(|row| resolve(conn, no, &agent_id, row))
+    let sql = if query.after_seq.is_some() {
+        AFTER
+    } else {
+        BEFORE
+    };
+    let bounds = params![
+        no.0,
+        limit(query.after_seq.unwrap_or(0)),
+        limit(query.before_seq.unwrap_or(u64::MAX)),
+        limit(query.limit)
+    ];
+    let mut rows = all(conn, sql, bounds, |row| {
+        let seq: BriefSeq = row.get(0)?;
+        Ok((seq, json::<BriefRow>(row, 1, "briefs", seq)?))
+    })?;
+    if query.after_seq.is_none() {
+        rows.reverse();
+    }
+    rows.into_iter()
+        .map(|(seq, row)| resolve(conn, no, &agent_id, seq, row))
         .collect()
 }
 
@@ -48,7 +82,7 @@ pub(crate) fn one(
     let Some(row) = stored(conn, no, seq)? else {
         return Ok(None);
     };
-    resolve(conn, no, &agents::id_of(conn, no)?, row).map(Some)
+    resolve(conn, no, &agents::id_of(conn, no)?, seq, row).map(Some)
 }
 
 /// Returns the newest rows, newest first, without their texts.
@@ -116,10 +150,12 @@ fn resolve(
     conn: &Connection,
     no: AgentNo,
     agent_id: &AgentId,
+    seq: BriefSeq,
     row: BriefRow,
 ) -> Result<BriefRecord, Error> {
     Ok(BriefRecord {
         id: row.id,
+        seq,
         agent_id: agent_id.clone(),
         workspace_id: row.workspace_id,
         work_item_id: row.work_item_id,

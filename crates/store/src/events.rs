@@ -16,8 +16,9 @@ use std::ops::RangeInclusive;
 
 /// Writes nothing if a row already holds one of the new numbers. The counter beside the agent may be too low, and the
 /// index does not detect it, because it knows only the last event of each row.
-const INSERT: &str = "INSERT INTO events (agent_no, last_seq, at, data) SELECT ?1, ?2, ?3, ?4 \
-     WHERE NOT EXISTS (SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq >= ?5)";
+const INSERT: &str = "INSERT INTO events (row_no, agent_no, last_seq, at, data) \
+     SELECT 1 + max(coalesce((SELECT max(row_no) FROM events), 0), coalesce((SELECT max(row_no) FROM removals), 0)), \
+     ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq >= ?5)";
 pub(crate) const ASCENDING: &str = "SELECT last_seq, at, data FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 ORDER BY last_seq LIMIT ?3";
 pub(crate) const DESCENDING: &str = "SELECT last_seq, at, data FROM events \
@@ -135,16 +136,20 @@ pub(crate) fn exists(conn: &Connection, no: AgentNo, seq: EventSeq) -> Result<bo
     Ok(first(conn, EXISTS, params![no.0, seq], |_| Ok(()))?.is_some())
 }
 
-/// Parses the events of one row, oldest first.
 fn read_row(row: &Row<'_>) -> Result<Vec<EventRecord>, Error> {
-    let last_seq: EventSeq = row.get(0)?;
-    let at = Timestamp::from_millis(row.get(1)?);
+    read_events(row, 0)
+}
+
+/// Parses the events of one row, oldest first. Their columns begin at `column`.
+pub(crate) fn read_events(row: &Row<'_>, column: usize) -> Result<Vec<EventRecord>, Error> {
+    let last_seq: EventSeq = row.get(column)?;
+    let at = Timestamp::from_millis(row.get(column + 1)?);
     let unreadable = |reason: String| Error::Row {
         table: "events",
         key: last_seq.to_string(),
         reason,
     };
-    let text = row.get_ref(2)?.as_str();
+    let text = row.get_ref(column + 2)?.as_str();
     let text = text.map_err(|error| unreadable(error.to_string()))?;
     let stored = packed::unpack_events(text).map_err(|error| unreadable(error.to_string()))?;
     let first = (last_seq + 1).saturating_sub(stored.len() as u64);

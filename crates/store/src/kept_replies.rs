@@ -10,7 +10,7 @@ use holon_domain::request_key::{KeptReply, RequestKey};
 use rusqlite::{Connection, params};
 
 pub(crate) const ONE: &str =
-    "SELECT digest, reply FROM kept_replies WHERE id = ?1 AND kept_at > ?2";
+    "SELECT digest, reply, kept_at FROM kept_replies WHERE id = ?1 AND kept_at > ?2";
 /// An expired row of the same key is replaced.
 pub(crate) const KEEP: &str =
     "INSERT OR REPLACE INTO kept_replies (id, digest, reply, kept_at) VALUES (?1, ?2, ?3, ?4)";
@@ -29,6 +29,7 @@ pub(crate) fn one(conn: &Connection, id: &str, now: Timestamp) -> Result<Option<
         Ok(KeptReply {
             digest: row.get(0)?,
             reply: row.get(1)?,
+            kept_at: Timestamp::from_millis(row.get(2)?),
         })
     })
 }

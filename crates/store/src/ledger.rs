@@ -63,6 +63,12 @@ pub trait Ledger {
     /// When the database fails.
     fn newest_generation(&mut self) -> Result<u64, Error>;
 
+    /// Returns the number after which a new agent of this name numbers its events; 0 if no agent of this name was removed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn event_floor(&mut self, id: &AgentId) -> Result<u64, Error>;
+
     /// Puts an agent aside, records one event and notifies subscribers. Returns true if it was not aside before.
     ///
     /// # Errors
@@ -215,6 +221,10 @@ impl Ledger for Tx<'_> {
         generations::newest(self.conn())
     }
 
+    fn event_floor(&mut self, id: &AgentId) -> Result<u64, Error> {
+        tombstones::event_floor(self.conn(), id.as_str())
+    }
+
     fn put_aside(&mut self, id: &AgentId, reason: &str, now: Timestamp) -> Result<bool, Error> {
         Tx::put_aside(self, id, reason, now)
     }
@@ -236,7 +246,7 @@ impl Ledger for Tx<'_> {
     }
 
     fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error> {
-        tombstones::add(self.conn(), id.as_str(), now)
+        Tx::add_tombstone(self, id, now)
     }
 
     fn add_token(&mut self, token: &TokenRecord) -> Result<TokenAddition, Error> {

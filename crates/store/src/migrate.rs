@@ -22,6 +22,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0012_due_of_agent.sql"),
     include_str!("migrations/0013_token_ratio.sql"),
     include_str!("migrations/0014_control.sql"),
+    include_str!("migrations/0015_host_feed.sql"),
 ];
 
 /// Newest schema version that this build knows.
@@ -102,7 +103,7 @@ mod tests {
         let conn = Connection::open_in_memory().unwrap();
         run(&conn, &MIGRATIONS[..7]).unwrap();
         let before = crate::samples::agent("a");
-        let no = crate::agents::insert(&conn, &before).unwrap();
+        let no = crate::agents::insert(&conn, &before, 0).unwrap();
         run(&conn, MIGRATIONS).unwrap();
         let (found, agent) = crate::agents::by_id(&conn, &crate::samples::id("a"))
             .unwrap()

@@ -3,8 +3,8 @@
 use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, delete, effects, events, generations, hints,
-    interjections, item_trace, kept_replies, log, mark, model_limits, queue, retention, tasks,
-    timers, tokens, transcript, waits, work_items, workspaces,
+    host_events, interjections, item_trace, kept_replies, log, mark, model_limits, queue,
+    retention, tasks, timers, tokens, tombstones, transcript, waits, work_items, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -48,9 +48,17 @@ const HOT: &[(&str, Option<&str>)] = &[
     (transcript::BACKWARD, None),
     (briefs::ONE, None),
     (briefs::NEWEST, None),
+    (briefs::BEFORE, None),
+    (briefs::AFTER, None),
+    (transcript::FORWARD, None),
     (events::ASCENDING, None),
     (events::DESCENDING, None),
     (events::ROW_OF, None),
+    (host_events::ASCENDING, None),
+    (host_events::DESCENDING, None),
+    (host_events::REMOVALS, None),
+    (host_events::TRIMMED, None),
+    (tombstones::ONE, None),
     (events::EXISTS, None),
     (aside::REASON, None),
     (aside::ENDS, None),
@@ -167,7 +175,8 @@ fn deletion_finds_its_rows_by_key() {
 fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     let db = Db::in_memory().expect("opens");
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' \
-         AND name NOT IN ('kept_replies', 'meta', 'model_limits', 'tokens', 'tombstones', 'workspaces') ORDER BY name";
+         AND name NOT IN ('kept_replies', 'meta', 'model_limits', 'removals', 'tokens', 'tombstones', \
+         'workspaces') ORDER BY name";
     let mut statement = db.conn.prepare(sql).expect("prepares");
     let tables: Vec<String> = statement
         .query_map([], |row| row.get(0))

@@ -14,6 +14,7 @@
 use crate::agents::CHUNK_BYTES;
 use crate::error::Error;
 use crate::events::ROW_BYTES;
+use crate::host_events;
 use crate::row::{AgentNo, all, first, run};
 use rusqlite::{Connection, params};
 
@@ -25,8 +26,8 @@ pub(crate) const HOLDERS: &str = "SELECT agent_no, oldest_event, newest_event, e
      WHERE event_chunks > 0 AND newest_event - oldest_event >= ?1 AND EXISTS (SELECT 1 FROM events e \
      WHERE e.agent_no = agents.agent_no AND e.last_seq >= oldest_event AND e.last_seq <= newest_event - ?1) \
      ORDER BY event_chunks DESC LIMIT ?2";
-/// The rows that end before a position and hold at most so many events: their size and their last event.
-pub(crate) const PREFIX: &str = "SELECT coalesce(sum(octet_length(data) + ?4), 0), max(last_seq) FROM events \
+/// The rows that end before a position and hold at most so many events: their size, their last event and their last row.
+pub(crate) const PREFIX: &str = "SELECT coalesce(sum(octet_length(data) + ?4), 0), max(last_seq), max(row_no) FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 AND last_seq < ?3";
 pub(crate) const REMOVE: &str =
     "DELETE FROM events WHERE agent_no = ?1 AND last_seq >= ?2 AND last_seq <= ?3";
@@ -85,12 +86,16 @@ fn cut(conn: &Connection, holder: &Holder, keep: u64, most: u64) -> Result<(u64,
         .saturating_sub(keep);
     let end = holder.oldest + spare.min(most);
     let range = params![holder.no.0, holder.oldest, end, ROW_BYTES];
-    let found: Option<(u64, Option<u64>)> =
-        first(conn, PREFIX, range, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let Some((gone, Some(last))) = found else {
+    let found: Option<(u64, Option<(u64, u64)>)> = first(conn, PREFIX, range, |row| {
+        let last: Option<u64> = row.get(1)?;
+        let last_row: Option<u64> = row.get(2)?;
+        Ok((row.get(0)?, last.zip(last_row)))
+    })?;
+    let Some((gone, Some((last, last_row)))) = found else {
         return Ok((0, 0));
     };
     run(conn, REMOVE, params![holder.no.0, holder.oldest, last])?;
+    host_events::note_trimmed(conn, last_row)?;
     let bytes = holder.bytes.saturating_sub(gone);
     let chunks = bytes / CHUNK_BYTES;
     run(

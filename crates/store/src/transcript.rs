@@ -4,8 +4,9 @@
 //! assistant rounds of their turn.
 
 use crate::error::Error;
-use crate::row::{AgentNo, json};
+use crate::row::{AgentNo, json, limit};
 use crate::{agents, queue};
+use holon_domain::feed::SeqQuery;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::queue::MessageSeq;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
@@ -15,9 +16,13 @@ use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, Row, params};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::ops::Range;
 
 pub(crate) const BACKWARD: &str = "SELECT seq, turn_index, at, entry FROM log \
      WHERE agent_no = ?1 AND seq < ?2 ORDER BY seq DESC";
+
+pub(crate) const FORWARD: &str = "SELECT seq, turn_index, at, entry FROM log \
+     WHERE agent_no = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq";
 
 /// Entries before a page that are searched for the frame of its oldest turn.
 const FRAME_REACH: usize = 256;
@@ -46,8 +51,25 @@ pub(crate) fn newest(
     no: AgentNo,
     count: usize,
 ) -> Result<Vec<TranscriptEntry>, Error> {
+    let query = SeqQuery {
+        limit: count,
+        ..SeqQuery::default()
+    };
+    page(conn, no, query)
+}
+
+/// Returns a page of entries in ascending order.
+pub(crate) fn page(
+    conn: &Connection,
+    no: AgentNo,
+    query: SeqQuery,
+) -> Result<Vec<TranscriptEntry>, Error> {
     let agent_id = agents::id_of(conn, no)?;
-    let page = collect(conn, no, count)?;
+    let before = limit(query.before_seq.unwrap_or(u64::MAX));
+    let page = match query.after_seq {
+        None => collect(conn, no, before, query.limit)?,
+        Some(after) => collect_forward(conn, no, limit(after)..before, query.limit)?,
+    };
     page.rows
         .into_iter()
         .rev()
@@ -64,9 +86,69 @@ struct Page {
     frames: HashMap<u64, FrameRecord>,
 }
 
-fn collect(conn: &Connection, no: AgentNo, count: usize) -> Result<Page, Error> {
+/// Collects the first rows between two positions, and the frames of their turns.
+fn collect_forward(
+    conn: &Connection,
+    no: AgentNo,
+    between: Range<i64>,
+    count: usize,
+) -> Result<Page, Error> {
+    let mut statement = conn.prepare_cached(FORWARD)?;
+    let mut found = statement.query(params![no.0, between.start, between.end])?;
+    let mut page = Page {
+        rows: Vec::new(),
+        frames: HashMap::new(),
+    };
+    while page.rows.len() < count
+        && let Some(row) = found.next()?
+    {
+        let row = read_row(row)?;
+        match row.entry {
+            LogEntry::Frame(frame) => {
+                page.frames.entry(row.turn_index).or_insert(frame);
+            }
+            LogEntry::Recap(_) => {}
+            _ => page.rows.push(row),
+        }
+    }
+    if let Some(first) = page.rows.first()
+        && !page.frames.contains_key(&first.turn_index)
+    {
+        // The frame of the first turn may stand before the page.
+        let turn = first.turn_index;
+        let frame = frame_before(conn, no, limit(first.seq), turn)?;
+        page.frames.extend(frame.map(|frame| (turn, frame)));
+    }
+    page.rows.reverse();
+    Ok(page)
+}
+
+/// Finds the frame of a turn among the entries before a position.
+fn frame_before(
+    conn: &Connection,
+    no: AgentNo,
+    before: i64,
+    turn_index: u64,
+) -> Result<Option<FrameRecord>, Error> {
     let mut statement = conn.prepare_cached(BACKWARD)?;
-    let mut found = statement.query(params![no.0, i64::MAX])?;
+    let mut found = statement.query(params![no.0, before])?;
+    for _ in 0..FRAME_REACH {
+        let Some(row) = found.next()? else { break };
+        let row = read_row(row)?;
+        if row.turn_index != turn_index {
+            break;
+        }
+        if let LogEntry::Frame(frame) = row.entry {
+            return Ok(Some(frame));
+        }
+    }
+    Ok(None)
+}
+
+/// Collects the last rows before a position, and the frames of their turns.
+fn collect(conn: &Connection, no: AgentNo, before: i64, count: usize) -> Result<Page, Error> {
+    let mut statement = conn.prepare_cached(BACKWARD)?;
+    let mut found = statement.query(params![no.0, before])?;
     let mut page = Page {
         rows: Vec::new(),
         frames: HashMap::new(),

@@ -8,10 +8,11 @@ use crate::delete::Removal;
 use crate::error::Error;
 use crate::mark::Mark;
 use crate::reader::Reader;
-use crate::row::AgentNo;
+use crate::row::{AgentNo, run};
 use crate::{
-    aside, attempts, blobs, briefs, delete, effects, events, generations, hints, interjections,
-    log, model_limits, queue, retention, tasks, timers, waits, work_items, workspaces,
+    aside, attempts, blobs, briefs, delete, effects, events, generations, hints, host_events,
+    interjections, log, model_limits, queue, retention, tasks, timers, tombstones, waits,
+    work_items, workspaces,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -93,7 +94,8 @@ impl<'a> Tx<'a> {
     /// # Errors
     /// `AgentExists` when the name is taken, or when the database fails.
     pub fn create_agent(&mut self, record: &AgentRecord) -> Result<AgentNo, Error> {
-        agents::insert(self.conn, record)
+        let floor = tombstones::event_floor(self.conn, record.identity.agent_id.as_str())?;
+        agents::insert(self.conn, record, floor)
     }
 
     /// Writes a decision: every fact, then the agent's row.
@@ -207,6 +209,8 @@ impl<'a> Tx<'a> {
     /// When the database fails.
     pub fn remove_agent_rows(&mut self, no: AgentNo, limit: u64) -> Result<Removal, Error> {
         self.leave(Mark::removal(self.conn)?);
+        host_events::keep_numbers(self.conn, no)?;
+        run(self.conn, tombstones::RAISE, [no.0])?;
         delete::step(self.conn, no, limit)
     }
 
@@ -262,6 +266,18 @@ impl<'a> Tx<'a> {
         });
         self.leave(Mark::Event(no, newest_seq));
         Ok(true)
+    }
+
+    /// Notes the removal of an agent that callers know, and notifies subscribers. Repeating it changes nothing.
+    pub(crate) fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error> {
+        if let Some(tombstone) = tombstones::add(self.conn, id.as_str(), now)? {
+            host_events::add_removal(self.conn, Some(id), tombstone)?;
+            self.after.news.push(FeedNotice {
+                agent_id: id.clone(),
+                newest_seq: tombstone.last_seq(),
+            });
+        }
+        Ok(())
     }
 
     /// Keeps the greatest mark, by which the commit is proven.

@@ -328,7 +328,11 @@ fn note(unexpected: &mut Vec<String>, action: &str, error: &Error) {
     match error {
         Error::Unreachable { .. } | Error::Interrupted { .. } => {}
         Error::Api { .. } if goes_down => {}
-        Error::Api { .. } | Error::Protocol { .. } | Error::StoreReplaced { .. } | Error::Token => {
+        Error::Api { .. }
+        | Error::Protocol { .. }
+        | Error::StoreReplaced { .. }
+        | Error::AgentDeleted { .. }
+        | Error::Token => {
             unexpected.push(format!("{action}: {error:?}"));
         }
     }

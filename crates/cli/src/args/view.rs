@@ -17,6 +17,12 @@ pub(crate) struct TailArgs {
     /// [default: info; with --json, the briefs alone].
     #[arg(long, short, value_name = "MODE")]
     pub(crate) display: Option<DisplayMode>,
+    /// Show the first briefs after this position instead of the newest rows.
+    #[arg(long, value_name = "SEQ", conflicts_with_all = ["follow", "display"])]
+    pub(crate) after: Option<u64>,
+    /// Show only briefs before this position instead of rows.
+    #[arg(long, value_name = "SEQ", conflicts_with_all = ["follow", "display"])]
+    pub(crate) before: Option<u64>,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }
@@ -30,9 +36,15 @@ pub(crate) struct EventsArgs {
     /// Show only events after this position; with --follow, all of them.
     #[arg(long, value_name = "SEQ")]
     pub(crate) after: Option<u64>,
+    /// Show only events before this position.
+    #[arg(long, value_name = "SEQ", conflicts_with = "follow")]
+    pub(crate) before: Option<u64>,
     /// Keep printing new events until interrupted; continues after a restart of the host.
     #[arg(long, short)]
     pub(crate) follow: bool,
+    /// Show the events of all public agents; positions are then those of the host.
+    #[arg(long, conflicts_with = "agent")]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }
@@ -43,6 +55,12 @@ pub(crate) struct TranscriptArgs {
     /// Number of entries to show, newest last.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
     pub(crate) limit: u64,
+    /// Show the first entries after this position.
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) after: Option<u64>,
+    /// Show only entries before this position.
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) before: Option<u64>,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }

@@ -1,4 +1,4 @@
-//! `holon events`: the raw events of an agent, one line each.
+//! `holon events`: the raw events of an agent, or of all public agents, one line each.
 
 use crate::args::EventsArgs;
 use crate::exit::{Exit, Failure};
@@ -7,38 +7,89 @@ use crate::output::{self, Format, Output};
 use crate::render::row;
 use holon_api::EventEnvelope;
 use holon_api::event::PageOrder;
-use holon_client::{EventsQuery, retry_read};
+use holon_client::{EventStream, EventsQuery, retry_read};
 use holon_domain::AgentId;
 use std::path::PathBuf;
 
-/// Prints an agent's events.
+/// Prints the events of an agent, or of all public agents.
 pub(super) async fn run(
     home: Option<PathBuf>,
     args: EventsArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
     let host = Host::find(home, args.agent.agent.clone(), output)?;
-    let agent_id = host.agent_id().await?;
+    let source = if args.all {
+        host.check_answer(host.client().root().await)?;
+        Source::Host
+    } else {
+        Source::Agent(host.agent_id().await?)
+    };
+    print(&host, &source, &args, output).await
+}
+
+/// The events that are shown.
+enum Source {
+    Agent(AgentId),
+    Host,
+}
+
+impl Source {
+    fn stream(&self, host: &Host, after: Option<u64>) -> EventStream {
+        match self {
+            Self::Agent(agent_id) => host.client().events_stream(agent_id.clone(), after),
+            Self::Host => host.client().host_events_stream(after),
+        }
+    }
+
+    /// Reads the events of one page.
+    async fn page(
+        &self,
+        host: &Host,
+        query: EventsQuery,
+    ) -> Result<Vec<EventEnvelope>, holon_client::Error> {
+        match self {
+            Self::Agent(agent_id) => Ok(host.client().events(agent_id, query).await?.events),
+            Self::Host => Ok(host.client().host_events(query).await?.events),
+        }
+    }
+
+    fn line(&self, event: &EventEnvelope) -> String {
+        match self {
+            Self::Agent(_) => row::event(event),
+            Self::Host => row::host_event(event),
+        }
+    }
+}
+
+async fn print(
+    host: &Host,
+    source: &Source,
+    args: &EventsArgs,
+    output: &Output,
+) -> Result<Exit, Failure> {
     // Reports an absent host or agent at once; the reads that follow are repeated over a restart of the host.
-    host.check_answer(host.client().status(Some(&agent_id)).await)?;
+    if let Source::Agent(agent_id) = source {
+        host.check_answer(host.client().status(Some(agent_id)).await)?;
+    }
     if args.follow {
-        return follow(&host, &agent_id, &args, output).await;
+        return follow(host, source, args, output).await;
     }
     let query = match args.after {
         Some(after_seq) => EventsQuery {
+            before_seq: args.before,
             after_seq: Some(after_seq),
             order: Some(PageOrder::Asc),
             ..EventsQuery::default()
         },
-        None => newest_first(None),
+        None => newest_first(args.before),
     };
-    let events = load(&host, &agent_id, query, args.limit).await?;
+    let events = load(host, source, query, args.limit).await?;
     if output.format() == Format::Text && events.is_empty() {
         output.say("no events; wait for them with --follow");
         return Ok(Exit::Done);
     }
     output.answer(&events, |events| {
-        let lines: Vec<String> = events.iter().map(row::event).collect();
+        let lines: Vec<String> = events.iter().map(|event| source.line(event)).collect();
         lines.join("\n")
     });
     Ok(Exit::Done)
@@ -57,7 +108,7 @@ const fn newest_first(before_seq: Option<u64>) -> EventsQuery {
 /// Reads one page and returns it in ascending order.
 async fn load(
     host: &Host,
-    agent_id: &AgentId,
+    source: &Source,
     query: EventsQuery,
     limit: u64,
 ) -> Result<Vec<EventEnvelope>, Failure> {
@@ -65,9 +116,9 @@ async fn load(
         limit: Some(limit),
         ..query
     };
-    let asked = retry_read(async || host.client().events(agent_id, query).await).await;
-    let mut events = host.check_answer(asked)?.events;
-    events.sort_by_key(|event| event.event_seq);
+    let asked = retry_read(async || source.page(host, query).await).await;
+    let mut events = host.check_answer(asked)?;
+    events.sort_by_key(|event| (event.host_seq, event.event_seq));
     Ok(events)
 }
 
@@ -75,16 +126,16 @@ async fn load(
 /// so that no event is missed and none is printed twice.
 async fn follow(
     host: &Host,
-    agent_id: &AgentId,
+    source: &Source,
     args: &EventsArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let mut stream = host.client().events_stream(agent_id.clone(), args.after);
+    let mut stream = source.stream(host, args.after);
     host.check_answer(stream.open().await)?;
     if args.after.is_none() {
         let before = stream.cursor().map(|cursor| cursor.saturating_add(1));
-        for event in load(host, agent_id, newest_first(before), args.limit).await? {
-            output.item(&event, row::event);
+        for event in load(host, source, newest_first(before), args.limit).await? {
+            output.item(&event, |event| source.line(event));
         }
     }
     let mut reader_gone = std::pin::pin!(output::reader_gone());
@@ -93,6 +144,6 @@ async fn follow(
             received = stream.next() => received,
             () = &mut reader_gone => return Ok(Exit::Done),
         };
-        output.item(&host.check_answer(received)?, row::event);
+        output.item(&host.check_answer(received)?, |event| source.line(event));
     }
 }

@@ -27,6 +27,9 @@ pub(super) async fn run(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let host = Host::find(home, args.agent.agent.clone(), output)?;
+    if args.after.is_some() || args.before.is_some() {
+        return briefs::print_page(&host, &args, output).await;
+    }
     match (output.format(), args.display) {
         // The output that scripts read since before there were display modes.
         (Format::Json, None) => briefs::print(&host, args.limit, args.follow, output).await,

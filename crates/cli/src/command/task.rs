@@ -100,8 +100,18 @@ async fn print_output(
     if let Some(reason) = &part.unreadable {
         output.note(&format!("the output cannot be read: {reason}"));
     }
+    if let Some(note) = beyond_end(args.after, &part) {
+        output.note(&note);
+    }
     output.answer(&part, |part| part.task.output_preview.clone());
     Ok(Exit::Done)
+}
+
+/// Says that an offset lies behind the end of the output, where there is nothing to print.
+fn beyond_end(after: Option<u64>, part: &TaskOutput) -> Option<String> {
+    let (after, end) = (after?, part.task.next_offset?);
+    (after > end)
+        .then(|| format!("nothing is after byte {after}: the output has {end} bytes so far"))
 }
 
 /// Prints the output from an offset on until the task is over. Both streams are read on by their own offsets, so no byte

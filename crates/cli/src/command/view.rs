@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
 use crate::render;
+use holon_client::SeqQuery;
 use std::path::PathBuf;
 
 /// Prints an agent's state.
@@ -26,8 +27,13 @@ pub(super) async fn transcript(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let host = Host::find(home, args.agent.agent, output)?;
-    let asked = host.client().transcript(host.agent(), Some(args.limit));
-    let entries = host.check_answer(asked.await)?;
+    let query = SeqQuery {
+        before_seq: args.before,
+        after_seq: args.after,
+        ..SeqQuery::newest(Some(args.limit))
+    };
+    let asked = host.client().transcript_page(host.agent(), query);
+    let entries = host.check_answer(asked.await)?.entries;
     output.answer(&entries, |entries| render::transcript(entries));
     Ok(Exit::Done)
 }

@@ -111,6 +111,21 @@ fn details(item: &Item) -> String {
 
 /// Renders one raw event in one line: its position, time and kind, and what it says.
 pub(crate) fn event(envelope: &EventEnvelope) -> String {
+    let place = format!("{:>6}", envelope.event_seq);
+    event_line(&place, envelope)
+}
+
+/// Renders one raw event of the host's stream in one line: its position in the stream and its agent come first.
+pub(crate) fn host_event(envelope: &EventEnvelope) -> String {
+    let place = format!(
+        "{:>10}  {}",
+        envelope.host_seq.unwrap_or_default(),
+        envelope.agent_id
+    );
+    event_line(&place, envelope)
+}
+
+fn event_line(place: &str, envelope: &EventEnvelope) -> String {
     let words = present(&envelope.event());
     // A kind without a description of its own has its name as title.
     let line = if words.title == envelope.kind.replace('_', " ") {
@@ -118,8 +133,8 @@ pub(crate) fn event(envelope: &EventEnvelope) -> String {
     } else {
         words.summary
     };
-    let (seq, at) = (envelope.event_seq, envelope.ts);
-    let line = format!("{seq:>6}  {at}  {}  {line}", one_line(&envelope.kind));
+    let at = envelope.ts;
+    let line = format!("{place}  {at}  {}  {line}", one_line(&envelope.kind));
     line.trim_end().to_owned()
 }
 
@@ -170,6 +185,7 @@ mod tests {
         let lines: Vec<String> = (0..40).map(|n| n.to_string()).collect();
         assert!(first_lines(&lines.join("\n")).ends_with("\n15\n(24 more lines are not shown)"));
         let long = Brief {
+            seq: 1,
             id: "b".into(),
             agent_id: "main".into(),
             kind: "result".into(),

@@ -236,3 +236,57 @@ fn wide_characters_fit_into_the_terminal() {
     }
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn followers_of_an_agent_that_is_deleted_say_so_and_its_positions_are_not_continued() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    assert_eq!(world.run(&["agent", "create", "r1"]).code, Some(0));
+    assert_eq!(world.run(&["run", "hi", "--agent", "r1"]).code, Some(0));
+    let mut all = Follower::start(
+        &world,
+        &["events", "--all", "--follow", "--json", "--after", "0"],
+    );
+    all.read_until(1, |e| e["agent_id"] == "r1" && e["type"] == "turn_terminal");
+    let mut following = world.command();
+    let mut following = following
+        .args([
+            "events", "--agent", "r1", "--follow", "--json", "--after", "0",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
+    let first: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(first["type"], "agent_created");
+    assert_eq!(world.run(&["agent", "delete", "r1", "--yes"]).code, Some(0));
+    let last = lines
+        .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
+        .last();
+    let ended = following.wait_with_output().unwrap();
+    let words = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{words}");
+    assert!(words.contains("agent r1 was deleted"), "{words}");
+    let cursor = last.unwrap()["event_seq"].as_u64().unwrap().to_string();
+    let gone = all.read_until(1, |e| e["type"] == "agent_deleted");
+    assert_eq!(gone.last().unwrap()["agent_id"], "r1");
+    while world.run(&["agent", "create", "r1"]).code != Some(0) {}
+    let made = all.read_until(1, |e| e["type"] == "agent_created" && e["agent_id"] == "r1");
+    assert!(
+        made.last().unwrap()["event_seq"].as_u64() > gone.last().unwrap()["event_seq"].as_u64()
+    );
+    all.end();
+    for args in [
+        vec!["events", "--agent", "r1", "--after", &cursor],
+        vec!["events", "--agent", "r1", "--after", &cursor, "--follow"],
+    ] {
+        let refused = world.run(&args);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(
+            refused.stderr.contains("deleted and created again"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}

@@ -243,3 +243,41 @@ async fn a_watched_run_that_breaks_off_is_a_failure_and_one_that_is_refused_says
     assert_eq!(refused.unwrap_err().code(), Some("agent_stopped"));
     assert_eq!(host.heard()[0], "POST /control/run?deltas=true HTTP/1.1");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_stream_of_a_deleted_agent_ends_and_is_not_continued() {
+    let end = format!(
+        "{}event: agent_deleted\ndata: {{\"agent_id\":\"main\",\"after_seq\":5}}\n\n",
+        event(5)
+    );
+    let host = Host::start(vec![stream("e", &end)]);
+    let mut events = events(&host, Some(4));
+    assert_eq!(take(&mut events, 1).await, [5]);
+    let error = events.next().await.unwrap_err();
+    assert!(matches!(error, Error::AgentDeleted { .. }), "{error:?}");
+    assert_eq!(error.to_string(), "agent main was deleted");
+    assert_eq!(host.heard().len(), 1, "it is not asked again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stream_of_the_host_is_continued_by_its_own_cursor() {
+    let at = |host_seq: u64, seq: u64| {
+        let frame = event(seq);
+        let data = frame.split_once("data: {").map_or("", |(_, data)| data);
+        format!("id: {host_seq}\nevent: x\ndata: {{\"host_seq\":{host_seq},{data}")
+    };
+    let host = Host::start(vec![
+        stream("e", &format!("{}{}", at(65_536, 9), at(131_072, 4))),
+        stream("e", &format!("{}{}", at(131_072, 4), at(196_608, 10))),
+    ]);
+    let mut events = host.client().host_events_stream(Some(1));
+    assert_eq!(take(&mut events, 3).await, [9, 4, 10]);
+    assert_eq!(events.cursor(), Some(196_608));
+    assert_eq!(
+        host.heard(),
+        [
+            "GET /events/stream?after_seq=1 HTTP/1.1",
+            "GET /events/stream?after_seq=131072 HTTP/1.1",
+        ]
+    );
+}

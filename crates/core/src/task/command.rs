@@ -1,6 +1,6 @@
 //! Commands of an operator about one task. They change the same rows as the agent's own calls.
 
-use super::{StopActor, StopOutcome, stop};
+use super::{StopActor, StopOutcome, status_event, stop};
 use crate::draft::Draft;
 use crate::input::{Reply, TaskCommand};
 use crate::rejection::Rejection;
@@ -37,6 +37,11 @@ fn number_input(draft: &mut Draft<'_>, id: &TaskId) -> Result<Reply, Rejection> 
     }
     task.operator_inputs += 1;
     let number = task.operator_inputs;
+    draft.event(status_event(
+        &task,
+        task.status,
+        "an operator wrote to its input",
+    ));
     draft.change_task(task);
     Ok(Reply::TaskInput { number })
 }

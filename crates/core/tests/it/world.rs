@@ -8,6 +8,7 @@ use holon_core::import::{ImportedAgent, import};
 use holon_core::input::NewAgent;
 use holon_core::input::{Finding, ProbeResult};
 use holon_core::invariant::{self, StoredRows, Violation};
+use holon_core::lifecycle::GivenNumbers;
 use holon_core::{
     AgentView, HostConditions, Input, Rejection, Reply, Stamp, Step, StepError, lifecycle, needs,
     step,
@@ -108,7 +109,7 @@ impl World {
     pub(crate) fn with(new: NewAgent) -> Self {
         let host = HostConditions::new(ModelChain::only(make::model("scripted/default")));
         let mut dice = Dice::new();
-        let decision = lifecycle::create(new, &host, 0, make::T0, &mut dice);
+        let decision = lifecycle::create(new, &host, GivenNumbers::default(), make::T0, &mut dice);
         Self::after(decision, host, dice)
     }
 
@@ -116,7 +117,13 @@ impl World {
     pub(crate) fn imported(imported: ImportedAgent) -> Self {
         let host = HostConditions::new(ModelChain::only(make::model("scripted/default")));
         let mut dice = Dice::new();
-        let decision = import(imported, &host, 0, make::T0, &mut dice);
+        let decision = import(
+            imported,
+            &host,
+            GivenNumbers::default(),
+            make::T0,
+            &mut dice,
+        );
         Self::after(decision, host, dice)
     }
 

@@ -19,7 +19,7 @@ pub struct TaskCreated {
     pub parent_message_id: Option<MessageId>,
 }
 
-/// Status change of a task. See [`Event::TaskStatusUpdated`](super::Event::TaskStatusUpdated).
+/// Status change of a task, or another act upon it that leaves its status unchanged. See [`Event::TaskStatusUpdated`](super::Event::TaskStatusUpdated).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskStatusUpdated {
     pub task_id: TaskId,

@@ -6,6 +6,26 @@ use crate::shell::engine_error;
 use holon_domain::request_key::{TokenRecord, TokenScope};
 use holon_store::TokenAddition;
 
+/// The result of adding a named token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenMaking {
+    Made,
+    NameTaken,
+    TooMany,
+    /// This request has made the token before.
+    Repeated,
+}
+
+impl From<TokenAddition> for TokenMaking {
+    fn from(addition: TokenAddition) -> Self {
+        match addition {
+            TokenAddition::Added => Self::Made,
+            TokenAddition::NameTaken => Self::NameTaken,
+            TokenAddition::TooMany => Self::TooMany,
+        }
+    }
+}
+
 impl ControlHandle {
     /// Returns 256 random bits in hexadecimal.
     #[must_use]
@@ -14,28 +34,42 @@ impl ControlHandle {
         format!("{:032x}{:032x}", source.next(), source.next())
     }
 
-    /// Stores a named token.
+    /// Stores a named token. A repetition of a request that has stored one stores nothing: its secret is not kept, so it
+    /// cannot be returned again.
     ///
     /// # Errors
-    /// When storage fails.
+    /// When the key of the request was used for another request, or storage fails.
     pub async fn add_token(
         &self,
         name: String,
         hash: String,
         scope: TokenScope,
-    ) -> Result<(TokenRecord, TokenAddition), Error> {
+    ) -> Result<(TokenRecord, TokenMaking), Error> {
+        let now = self.shell.ports.clock.now();
         let token = TokenRecord {
             name,
             hash,
             scope,
-            created_at: self.shell.ports.clock.now(),
+            created_at: now,
         };
-        let added = token.clone();
-        let addition = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            ledger.add_token(&added)
+        let (added, key) = (token.clone(), self.request.clone());
+        let making = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
+            let Some(key) = &key else {
+                return Ok(Ok(ledger.add_token(&added)?.into()));
+            };
+            if let Some(kept) = ledger.kept_reply(&key.id, now)? {
+                let is_same = kept.digest == key.digest;
+                return Ok(is_same
+                    .then_some(TokenMaking::Repeated)
+                    .ok_or(Error::KeyReused));
+            }
+            let addition = ledger.add_token(&added)?;
+            if addition == TokenAddition::Added {
+                ledger.keep_reply(key, "{}", now)?;
+            }
+            Ok(Ok(addition.into()))
         });
-        let addition = addition.await.map_err(engine_error)?;
-        Ok((token, addition))
+        Ok((token, making.await.map_err(engine_error)??))
     }
 
     /// Removes a named token. Returns false if there is none of this name.

@@ -1,7 +1,9 @@
-//! Sums over the agents of a host, for its metrics.
+//! Sums over the agents of a host, for its metrics and its status.
 
 use super::ReadHandle;
 use crate::error::Error;
+use holon_domain::agent::{AgentStatus, LastFailure};
+use holon_domain::summary::{AgentListEntry, Posture};
 use std::collections::BTreeMap;
 
 /// Sums over the public agents, and the size of the store.
@@ -21,7 +23,43 @@ pub struct HostFigures {
     pub db_bytes: u64,
 }
 
+/// Numbers of the public agents by what they do, and the last failure among them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostActivity {
+    /// Agents that are not stopped.
+    pub active_agents: u64,
+    /// Agents with an open turn, and agents that are being prepared.
+    pub processing_agents: u64,
+    /// Agents that wait or are blocked.
+    pub waiting_agents: u64,
+    pub active_tasks: u64,
+    /// Absent if no turn has failed.
+    pub last_failure: Option<LastFailure>,
+}
+
 impl ReadHandle {
+    /// Returns the activity of the host.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn activity(&self) -> Result<HostActivity, Error> {
+        let rows = self.readers.read(|reader| reader.agents()).await?;
+        let mut activity = HostActivity::default();
+        for listed in rows {
+            if let Ok(agent) = &listed.record {
+                activity.active_tasks += u64::from(agent.active_tasks);
+                let newest = activity.last_failure.as_ref();
+                if let Some(failure) = &agent.last_failure
+                    && newest.is_none_or(|newest| newest.occurred_at < failure.occurred_at)
+                {
+                    activity.last_failure = Some(failure.clone());
+                }
+            }
+            activity.count(&self.list_entry(listed));
+        }
+        Ok(activity)
+    }
+
     /// Returns the figures of the host.
     ///
     /// # Errors
@@ -50,5 +88,29 @@ impl ReadHandle {
             *figures.agents.entry(word).or_default() += 1;
         }
         Ok(figures)
+    }
+}
+
+impl HostActivity {
+    fn count(&mut self, entry: &AgentListEntry) {
+        match entry.status {
+            AgentStatus::Stopped => return,
+            AgentStatus::Booting | AgentStatus::AwakeRunning => self.processing_agents += 1,
+            AgentStatus::AwakeIdle | AgentStatus::Asleep => {
+                match entry.scheduling_posture.posture {
+                    Posture::WaitingForTask
+                    | Posture::WaitingForExternal
+                    | Posture::WaitingForOperator
+                    | Posture::Blocked => self.waiting_agents += 1,
+                    Posture::Unknown
+                    | Posture::Archived
+                    | Posture::ActiveTurn
+                    | Posture::HasQueuedInput
+                    | Posture::HasRunnableWork
+                    | Posture::Idle => {}
+                }
+            }
+        }
+        self.active_agents += 1;
     }
 }

@@ -1,21 +1,27 @@
-//! Shows an agent's last prompt again, or that of an earlier turn, from the rows that a later request of its turn would use.
+//! Shows an agent's last prompt again, or that of an earlier turn, from the rows that a later request of its turn would
+//! use; or drafts the next one.
 
 use super::ReadHandle;
 use crate::error::Error;
 use crate::model_request::{kept_frame, prompt_budget, tasks_running_at, to_history_item};
 use holon_core::Rejection;
-use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::guidance::Guidance;
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
+};
 use holon_domain::model::ModelRef;
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome};
 use holon_domain::prompt_view::{
-    PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, TurnPart, TurnPartKind,
+    DraftPrompt, PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, TurnPart, TurnPartKind,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
-use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, Work};
-use holon_store::{PromptRows, RoundUsage, StoredPrompt};
+use holon_domain::{AgentId, MessageId, Timestamp};
+use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, PlanFile, Work};
+use holon_store::{DraftRows, PromptRows, RoundUsage, StoredPrompt};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The rows of a prompt with the limits of its model.
@@ -74,6 +80,120 @@ impl ReadHandle {
             prompt: asked.map(|asked| show(&agent, &asked)),
             rounds: rounds.iter().map(cache_use).collect(),
         })
+    }
+}
+
+/// A text that would open a turn, with what the turn would show beside it.
+struct DraftedTurn {
+    agent: AgentRecord,
+    rows: DraftRows,
+    model: ModelRef,
+    policy: ModelPolicy,
+}
+
+impl ReadHandle {
+    /// Returns the prompt that an agent's next turn would begin with, if an operator sent this text now. Nothing is
+    /// stored, and no model is asked.
+    ///
+    /// # Errors
+    /// When there is no such agent, no model is configured, or storage fails.
+    pub async fn draft_prompt(
+        &self,
+        agent_id: &AgentId,
+        text: String,
+    ) -> Result<DraftPrompt, Error> {
+        let (facts, ask) = (self.facts.now(), Arc::clone(&self.model));
+        let read = self.read_agent(agent_id, move |reader, no, agent| {
+            let Some(model) = facts.models.first(agent.model_override.as_ref()).cloned() else {
+                return Ok(None);
+            };
+            let stored = reader.model_limits(&model.to_string())?;
+            let learned = stored.at(ask.endpoint(&model)).limits;
+            Ok(Some(DraftedTurn {
+                rows: reader.draft_rows(no, &agent)?,
+                policy: ask.policy(&model).with(learned),
+                agent,
+                model,
+            }))
+        });
+        let drafted = read.await?.ok_or(Rejection::NoModel)?;
+        let roots = self.guidance_roots(&drafted.agent);
+        let guidance = self.guidance.read(roots).await;
+        let now = self.clock.now();
+        let current = operator_message(agent_id, text, now);
+        Ok(draft(&drafted, &guidance, &current, now))
+    }
+}
+
+/// Returns the message of an operator that is not stored. It has an id that no stored message has.
+fn operator_message(agent_id: &AgentId, text: String, now: Timestamp) -> MessageEnvelope {
+    let kind = MessageKind::OperatorPrompt;
+    let authority = AuthorityClass::OperatorInstruction;
+    MessageEnvelope {
+        id: MessageId::from_stored("msg_draft"),
+        agent_id: agent_id.clone(),
+        created_at: now,
+        kind,
+        origin: Origin::Operator { actor_id: None },
+        trust: TrustLevel::from(authority),
+        authority_class: authority,
+        priority: Priority::Interject,
+        cause: None,
+        trigger_kind: kind.trigger(),
+        work_item_id: None,
+        resumes: None,
+        task_id: None,
+        source_refs: BTreeMap::new(),
+        body: Body::Text { text },
+        metadata: None,
+        delivery_surface: DeliverySurface::HttpControlPrompt,
+        admission_context: AdmissionContext::ControlAuthenticated,
+        correlation_id: None,
+        causation_id: None,
+    }
+}
+
+fn draft(
+    drafted: &DraftedTurn,
+    guidance: &Guidance,
+    current: &MessageEnvelope,
+    now: Timestamp,
+) -> DraftPrompt {
+    let DraftedTurn {
+        agent,
+        rows,
+        model,
+        policy,
+    } = drafted;
+    let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
+    let tasks = tasks_running_at(&rows.tasks, now);
+    let tools = holon_tools::offered(agent.identity.profile_preset, policy.freeform_tools);
+    let input = FrameInput {
+        agent,
+        guidance,
+        model,
+        turn_index: rows.turn_index,
+        current,
+        history: &history,
+        operator: rows.operator.as_ref(),
+        work: Work::Rows(&rows.work, &PlanFile::Known),
+        tasks: &tasks,
+        now,
+        tools: &tools,
+        budget_tokens: prompt_budget(*policy),
+        budget_is_assumed: policy.source == PolicySource::UnknownFallback,
+    };
+    let parts = holon_prompt::explain(&input, None);
+    let blocks: Vec<PromptBlockView> = parts.into_iter().map(block).collect();
+    let shown = blocks.iter().filter(|block| block.text.is_some());
+    DraftPrompt {
+        turn_index: rows.turn_index,
+        model_ref: model.to_string(),
+        policy: *policy,
+        budget_tokens: input.budget_tokens,
+        tools_tokens: u64::try_from(tools.estimated_tokens()).unwrap_or(u64::MAX),
+        prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
+        blocks,
     }
 }
 

@@ -45,9 +45,11 @@ const TOKENS: [Choice; 8] = [
     ),
     (&[], false),
 ];
-const TYPES: [Choice; 6] = [
+const TYPES: [Choice; 8] = [
     (&["application/json"], true),
     (&["Application/JSON; charset=utf-8"], true),
+    (&["application/json; charset=\"UTF-8\""], true),
+    (&["application/json; charset=utf-16"], false),
     (&["text/plain"], false),
     (&["application/x-www-form-urlencoded"], false),
     (&["application/json", "text/plain"], false),

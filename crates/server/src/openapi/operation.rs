@@ -30,10 +30,14 @@ pub(super) struct QueryParam {
 /// The values of a parameter.
 #[derive(Clone, Copy)]
 pub(super) enum ParamKind {
-    Number { min: u64, max: u64 },
+    Number {
+        min: u64,
+        max: u64,
+    },
     Words(&'static [&'static str]),
     Truth,
-    Text,
+    /// Text, of a pattern if there is one.
+    Text(Option<&'static str>),
 }
 
 /// The body of a response.
@@ -42,6 +46,8 @@ pub(super) enum Response {
     Typed(SchemaOf),
     Object,
     List,
+    /// An object, or a stream if the query asks for one.
+    ObjectOrStream,
     Stream,
     Text,
 }
@@ -68,6 +74,13 @@ pub(super) const fn truth(name: &'static str) -> QueryParam {
     QueryParam {
         name,
         kind: ParamKind::Truth,
+    }
+}
+
+pub(super) const fn text(name: &'static str) -> QueryParam {
+    QueryParam {
+        name,
+        kind: ParamKind::Text(None),
     }
 }
 

@@ -1,16 +1,16 @@
 //! The description of every route: its summary, query, body and response.
 
-use super::operation::Response::{List, Object, Stream, Text, Typed};
+use super::operation::Response::{List, Object, ObjectOrStream, Stream, Text, Typed};
 use super::operation::{
-    Operation, ParamKind, QueryParam, RequestBody, act, act_on, number, read, schema_of, truth,
-    words,
+    Operation, ParamKind, QueryParam, RequestBody, act, act_on, number, read, schema_of, text,
+    truth, words,
 };
 use holon_api::{
     AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, ClearModelRequest,
     CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest, CreateTimerRequest,
-    CreateTokenRequest, CreateTokenResponse, CreateWorkItemRequest, DeleteAgentResponse,
-    DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, Health,
-    InstallSkillRequest, PromptRequest, Readiness, RevokeTokenResponse, Root, RunRequest,
+    CreateTokenRequest, CreateTokenResponse, CreateWorkItemRequest, DebugPromptRequest,
+    DeleteAgentResponse, DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest,
+    Health, InstallSkillRequest, PromptRequest, Readiness, RevokeTokenResponse, Root, RunRequest,
     SetModelRequest, SkillChangeResponse, TaskInputRequest, TokensResponse, UninstallSkillRequest,
     UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WorktreesRequest,
 };
@@ -19,12 +19,18 @@ use holon_domain::limits::{
 };
 use schemars::JsonSchema;
 
-/// Largest sequence number that is sent; a larger one means the far end.
-const FAR: u64 = i64::MAX.unsigned_abs();
+/// Largest sequence number that is taken; one beyond the newest means the far end.
+const FAR: u64 = u64::MAX;
 const LIMIT: QueryParam = number("limit", 1, LIST_PAGE_MAX);
 const EVENT_LIMIT: QueryParam = number("limit", 1, EVENT_PAGE_MAX);
 const TURN: QueryParam = number("turn", 0, FAR);
 const AFTER_SEQ: QueryParam = number("after_seq", 0, FAR);
+const SEQ_PAGE: &[QueryParam] = &[
+    number("before_seq", 0, FAR),
+    AFTER_SEQ,
+    LIMIT,
+    text("epoch"),
+];
 const PROJECTION: QueryParam = words("projection", &["operator", "local_debug"]);
 const FILTER: QueryParam = words("filter", &["active", "all"]);
 const ITEM_FILTER: QueryParam = words(
@@ -75,6 +81,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Text,
     ),
     read(
+        "/control/runtime/status",
+        "Returns process, activity, last failure and effective settings of the host.",
+        &[],
+        Object,
+    ),
+    read(
+        "/control/runtime/readiness",
+        "Returns process and effective settings of a host that takes requests; 503 otherwise.",
+        &[],
+        Object,
+    ),
+    read(
         "/tokens",
         "Lists the named tokens.",
         &[],
@@ -103,13 +121,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
     read(
         "/agents/{id}/briefs",
         "Returns the newest briefs of an agent.",
-        &[LIMIT],
+        SEQ_PAGE,
         List,
     ),
     read(
         "/agents/{id}/transcript",
         "Returns the newest transcript entries of an agent.",
-        &[LIMIT],
+        SEQ_PAGE,
         List,
     ),
     read(
@@ -128,6 +146,24 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/agents/{id}/events/stream",
         "Streams an agent's events after a cursor.",
         &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, truth("deltas")],
+        Stream,
+    ),
+    read(
+        "/events",
+        "Returns a page of the events of all public agents.",
+        &[
+            number("before_seq", 0, FAR),
+            AFTER_SEQ,
+            EVENT_LIMIT,
+            words("order", &["asc", "desc"]),
+            PROJECTION,
+        ],
+        Object,
+    ),
+    read(
+        "/events/stream",
+        "Streams the events of all public agents after a cursor of the host.",
+        &[AFTER_SEQ, EVENT_LIMIT, PROJECTION],
         Stream,
     ),
     read(
@@ -150,7 +186,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             LIMIT,
             QueryParam {
                 name: "after",
-                kind: ParamKind::Text,
+                kind: ParamKind::Text(Some(r"^-?[0-9]{1,15}\.[0-9]{1,15}$")),
             },
         ],
         Object,
@@ -230,13 +266,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
     read(
         "/briefs",
         "Returns the newest briefs of the default agent.",
-        &[LIMIT],
+        SEQ_PAGE,
         List,
     ),
     read(
         "/transcript",
         "Returns the newest transcript entries of the default agent.",
-        &[LIMIT],
+        SEQ_PAGE,
         List,
     ),
     act(
@@ -313,6 +349,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/control/agents/{id}/model/clear",
         "Lets an agent use the host's model again.",
         schema_of::<ClearModelRequest>,
+        Object,
+    ),
+    act(
+        "/control/agents/{id}/debug-prompt",
+        "Returns the prompt that a text would open the next turn with; nothing is stored.",
+        schema_of::<DebugPromptRequest>,
         Object,
     ),
     act(
@@ -425,11 +467,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             required: true,
             schema: Some(schema_of::<RunRequest>),
         }),
-        response: Object,
+        response: ObjectOrStream,
     },
     act(
         "/control/tokens",
-        "Makes a named token.",
+        "Makes a named token. Its secret is in this answer only: a repetition with the same key gets 409 and the code `token_already_made`.",
         schema_of::<CreateTokenRequest>,
         Typed(schema_of::<CreateTokenResponse>),
     ),

@@ -49,6 +49,15 @@ impl RequestFault {
             "revoke it first with: holon token revoke NAME; or choose another name",
         ),
     );
+    /// A repetition with the same idempotency key. The secret is not stored, so it cannot be returned again.
+    pub(crate) const TOKEN_MADE: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "token_already_made",
+            "the same request with the same `Idempotency-Key` has made the token; its secret was in the first answer only",
+            "if the first answer was lost, revoke the token with: holon token revoke NAME; then make another with a new key",
+        ),
+    );
     pub(crate) const TOO_MANY_TOKENS: Self = Self::new(
         StatusCode::CONFLICT,
         RefusalText::with_hint(
@@ -202,6 +211,15 @@ impl RequestFault {
             "the cursor belongs to another store; read the status afresh and continue from its newest_seq",
         ),
     );
+    /// The cursor belongs to an agent that was deleted, or to another store.
+    pub(crate) const EPOCH: Self = Self::new(
+        StatusCode::GONE,
+        RefusalText::with_hint(
+            "epoch_changed",
+            "the cursor belongs to another store, or to an agent of the same name that was deleted; `epoch` is the present one",
+            "forget what was read before, and begin again without a cursor",
+        ),
+    );
     pub(crate) const MODEL_REF: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::without_hint(
@@ -262,11 +280,12 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 30] = [
+    pub(crate) const ALL: [Self; 32] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::TOKEN_NAME,
         Self::TOKEN_EXISTS,
+        Self::TOKEN_MADE,
         Self::TOO_MANY_TOKENS,
         Self::NO_SUCH_TOKEN,
         Self::IDEMPOTENCY_KEY,
@@ -286,6 +305,7 @@ impl RequestFault {
         Self::LIMIT,
         Self::CURSOR,
         Self::CURSOR_AHEAD,
+        Self::EPOCH,
         Self::MODEL_REF,
         Self::MODEL_OPTION,
         Self::CLAIMED_AUTHORITY,

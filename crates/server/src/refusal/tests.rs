@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 54] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 55] = [
     (
         "agent_stopped",
         409,
@@ -59,7 +59,12 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 54] = [
         ),
     ),
     ("model_unavailable", 400, None, None),
-    ("task_not_found", 404, None, None),
+    (
+        "task_not_found",
+        404,
+        None,
+        Some("look at the agent's tasks with: holon task list"),
+    ),
     (
         "no_current_run",
         409,
@@ -229,6 +234,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 54] = [
         410,
         None,
         Some("read /status afresh, then continue with after_seq=4"),
+    ),
+    (
+        "agent_replaced",
+        410,
+        None,
+        Some(
+            "forget what you know of the deleted agent, read /status afresh, then continue with after_seq=6",
+        ),
     ),
     ("overloaded", 503, Some("1"), Some("try again in a moment")),
     (

@@ -1,10 +1,12 @@
 //! Routes for the diagnosis of an agent.
 
-use crate::extract::{AgentPath, Params};
+use crate::body::JsonBody;
+use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::Refusal;
-use crate::state::ReadState;
+use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
+use holon_api::{DebugPromptRequest, DebugPromptResponse};
 use holon_domain::prompt_view::PromptView;
 use serde::Deserialize;
 
@@ -23,4 +25,20 @@ pub(crate) async fn prompt(
     Params(PromptParams { turn }): Params<PromptParams>,
 ) -> Result<Json<PromptView>, Refusal> {
     Ok(Json(state.reads.prompt(&agent_id, turn).await?))
+}
+
+/// `POST /control/agents/{id}/debug-prompt`: returns the prompt that the agent's next turn would begin with, if an
+/// operator sent the text now. Nothing is stored.
+pub(crate) async fn draft(
+    Act(state): Act,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<DebugPromptRequest>,
+) -> Result<Json<DebugPromptResponse>, Refusal> {
+    let dump = state.reads.draft_prompt(&agent_id, request.text).await?;
+    Ok(Json(DebugPromptResponse {
+        ok: true,
+        agent_id,
+        dump,
+    }))
 }

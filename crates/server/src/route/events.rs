@@ -1,16 +1,17 @@
-//! Routes that read an agent's events as pages and as streams.
+//! Routes that read the events of one agent, or of all public agents, as pages and as streams.
 
 use crate::extract::{AgentPath, Params, check_limit, clamp_seq};
 use crate::gate::Caller;
 use crate::refusal::{Refusal, RequestFault};
+use crate::source::EventSource;
 use crate::sse::{self, StreamRequest};
 use crate::state::{Connection, ReadState};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
-use holon_api::event::PageQuery;
-use holon_api::{EventsPage, PageOrder, Projection};
+use holon_api::event::{HostPageQuery, PageQuery};
+use holon_api::{EventsPage, HostEventsPage, PageOrder, Projection};
 use holon_domain::feed::EventQuery;
 use holon_domain::limits::{EVENT_PAGE, EVENT_PAGE_MAX};
 use holon_domain::request_key::TokenScope;
@@ -83,11 +84,66 @@ pub(crate) async fn stream(
 ) -> Result<Response, Refusal> {
     check_projection(params.projection, &caller)?;
     let request = StreamRequest {
-        agent_id,
+        source: EventSource::Agent(agent_id),
         cursor: clamp_seq(cursor(params.after_seq, &headers)?),
         limit: check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?,
         projection: params.projection.unwrap_or_default(),
         deltas: params.deltas,
+        connection: connection.map(|Extension(connection)| connection),
+    };
+    sse::open(&state, request).await
+}
+
+/// Query of the host's event stream.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HostStreamParams {
+    after_seq: Option<u64>,
+    limit: Option<u64>,
+    projection: Option<Projection>,
+}
+
+/// `GET /events`: returns a page of the events of all public agents.
+pub(crate) async fn host_page(
+    State(state): State<ReadState>,
+    Extension(caller): Extension<Caller>,
+    Params(params): Params<PageParams>,
+) -> Result<Json<HostEventsPage>, Refusal> {
+    check_projection(params.projection, &caller)?;
+    let limit = check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?;
+    let order = params.order.unwrap_or_default();
+    let query = EventQuery {
+        before_seq: clamp_seq(params.before_seq),
+        after_seq: clamp_seq(params.after_seq),
+        limit,
+        order: order.into(),
+    };
+    let page = state.reads.host_events(query).await?;
+    let of = HostPageQuery {
+        epoch: state.reads.epoch(),
+        order,
+        limit,
+        projection: params.projection.unwrap_or_default(),
+    };
+    let response = HostEventsPage::new(of, &page).map_err(|error| sse::internal(&error))?;
+    Ok(Json(response))
+}
+
+/// `GET /events/stream`: streams the events of all public agents after a cursor of the host.
+pub(crate) async fn host_stream(
+    State(state): State<ReadState>,
+    Extension(caller): Extension<Caller>,
+    Params(params): Params<HostStreamParams>,
+    connection: Option<Extension<Connection>>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    check_projection(params.projection, &caller)?;
+    let request = StreamRequest {
+        source: EventSource::Host,
+        cursor: clamp_seq(cursor(params.after_seq, &headers)?),
+        limit: check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?,
+        projection: params.projection.unwrap_or_default(),
+        deltas: false,
         connection: connection.map(|Extension(connection)| connection),
     };
     sse::open(&state, request).await

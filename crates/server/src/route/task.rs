@@ -86,12 +86,17 @@ fn output_query(task_id: TaskId, params: &OutputParams) -> Result<TaskOutput, Re
     }
     let range = |name: &str, value: Option<u64>, min: u64, max: u64| match value {
         Some(value) if !(min..=max).contains(&value) => {
-            let message = format!("{name} {value} is not between {min} and {max}");
+            let message = format!("{name} is {value}; give a number from {min} to {max}");
             Err(RequestFault::LIMIT.refuse(message))
         }
         Some(_) | None => Ok(()),
     };
-    range("tail_lines", params.tail_lines.map(u64::from), 1, u64::MAX)?;
+    range(
+        "tail_lines",
+        params.tail_lines.map(u64::from),
+        1,
+        u64::from(u32::MAX),
+    )?;
     range("wait_ms", params.wait_ms, 0, TASK_WAIT_MAX_MS)?;
     let most = u64::from(TOOL_OUTPUT_TOKENS_MAX);
     let tokens = params.max_output_tokens.map(u64::from);

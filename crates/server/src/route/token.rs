@@ -12,7 +12,7 @@ use holon_api::{
     TokensResponse,
 };
 use holon_domain::request_key::TokenRecord;
-use holon_engine::TokenAddition;
+use holon_engine::TokenMaking;
 
 /// Longest name of a token, in bytes.
 const NAME_BYTES: usize = 64;
@@ -43,14 +43,20 @@ pub(crate) async fn create(
         .control
         .add_token(name, hash_of(&secret), scope)
         .await?;
-    let (record, addition) = added;
-    match addition {
-        TokenAddition::Added => {}
-        TokenAddition::NameTaken => {
+    let (record, making) = added;
+    match making {
+        TokenMaking::Made => {}
+        TokenMaking::Repeated => {
+            let message = format!("this request has made the token {:?} before", record.name);
+            return Err(RequestFault::TOKEN_MADE
+                .refuse(message)
+                .with("name", record.name));
+        }
+        TokenMaking::NameTaken => {
             let message = format!("there is a token {:?} already", record.name);
             return Err(RequestFault::TOKEN_EXISTS.refuse(message));
         }
-        TokenAddition::TooMany => {
+        TokenMaking::TooMany => {
             return Err(RequestFault::TOO_MANY_TOKENS.refuse("no more tokens can be made"));
         }
     }

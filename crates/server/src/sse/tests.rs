@@ -38,7 +38,7 @@ fn host(streams: usize) -> Arc<Host> {
 
 fn request(name: &str) -> StreamRequest {
     StreamRequest {
-        agent_id: agent(name),
+        source: EventSource::Agent(agent(name)),
         cursor: None,
         limit: 1,
         projection: Projection::Operator,
@@ -159,15 +159,24 @@ async fn a_reader_that_fell_too_far_behind_is_sent_away_with_its_cursor() {
 }
 
 #[tokio::test]
-async fn an_engine_that_fails_ends_the_stream_with_its_reason() {
+async fn a_stream_whose_agent_is_gone_ends_with_the_frame_that_says_so() {
     let engine = TestEngine::start().await;
-    let (mut pump, _received) = pump(&engine, "nobody", 0);
-    let words = last_frame(pump.replay().await);
+    let (mut pump, _received) = pump(&engine, "gone", 4);
+    assert_eq!(
+        last_frame(pump.replay().await),
+        "event: agent_deleted\ndata: {\"agent_id\":\"gone\",\"after_seq\":4}\n\n"
+    );
+}
+
+#[test]
+fn a_failure_of_the_engine_ends_the_stream_with_its_reason() {
+    let end: Result<(), StreamEnd> = Err(end_with_error(Refusal::from(Error::Overloaded)));
+    let words = last_frame(end);
     assert!(
         words.starts_with("event: error\ndata: {\"ok\":false"),
         "{words}"
     );
-    assert!(words.contains("\"code\":\"agent_not_found\""), "{words}");
+    assert!(words.contains("\"code\":\"overloaded\""), "{words}");
 }
 
 fn delta(name: &str, text: &str) -> Arc<AssistantDelta> {

@@ -97,3 +97,60 @@ async fn a_refusal_is_not_kept_and_a_bad_key_is_refused() {
     let taken = send(&world, "/control/agents/main/prompt", "k", HELLO).await;
     assert_eq!(taken.status, 200, "{taken:?}");
 }
+
+#[tokio::test]
+async fn a_repeated_request_for_a_token_is_told_that_it_was_made() {
+    let world = World::start().await;
+    let body = r#"{"name":"ci","scope":"read"}"#;
+    let first = send(&world, "/control/tokens", "t", body).await;
+    assert_eq!(first.status, 200, "{first:?}");
+    let again = send(&world, "/control/tokens", "t", body).await;
+    assert_eq!(again.refusal(), (409, "token_already_made".into()));
+    assert!(
+        again.json()["hint"]
+            .as_str()
+            .is_some_and(|hint| hint.contains("revoke"))
+    );
+    let other = send(
+        &world,
+        "/control/tokens",
+        "t",
+        r#"{"name":"ci","scope":"control"}"#,
+    )
+    .await;
+    assert_eq!(other.refusal(), (422, "idempotency_key_reused".into()));
+    let taken = send(&world, "/control/tokens", "u", body).await;
+    assert_eq!(taken.refusal(), (409, "token_exists".into()));
+    let gone = send(&world, "/control/tokens/ci/revoke", "r", "{}").await;
+    assert_eq!(gone.status, 200, "{gone:?}");
+    let again = send(&world, "/control/tokens/ci/revoke", "r", "{}").await;
+    assert_eq!((again.status, again.json()), (200, gone.json()));
+}
+
+#[tokio::test]
+async fn a_key_ends_with_the_agent_that_it_was_used_for() {
+    let world = World::start().await;
+    let create = || send(&world, "/control/agents/r1/create", "c", "{}");
+    assert_eq!(create().await.status, 200);
+    let first = send(&world, "/control/agents/r1/prompt", "p", HELLO).await;
+    assert_eq!(first.status, 200, "{first:?}");
+    let deleted = send(&world, "/control/agents/r1/delete", "d", "{}").await;
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+    while world.ask("GET", "/agents/r1/status", "").await.status != 404 {}
+    let gone = send(&world, "/control/agents/r1/prompt", "p", HELLO).await;
+    assert_eq!(gone.refusal(), (404, "agent_not_found".into()));
+    world.engine.advance(10);
+    assert_eq!(create().await.status, 200);
+    assert_eq!(
+        world.ask("GET", "/agents/r1/status", "").await.status,
+        200,
+        "it was made"
+    );
+    let again = send(&world, "/control/agents/r1/prompt", "p", HELLO).await;
+    assert_eq!(again.status, 200, "{again:?}");
+    assert_ne!(again.json()["message_id"], first.json()["message_id"]);
+    // The late repetition of a removal does not remove the new agent.
+    let late = send(&world, "/control/agents/r1/delete", "d", "{}").await;
+    assert_eq!(late.status, 200, "{late:?}");
+    assert_eq!(world.ask("GET", "/agents/r1/status", "").await.status, 200);
+}

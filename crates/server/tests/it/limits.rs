@@ -154,3 +154,39 @@ async fn what_is_not_there_is_said_in_json() {
         assert_eq!(reply.refusal(), (400, "invalid_agent_id".into()), "{id}");
     }
 }
+
+#[tokio::test]
+async fn a_body_has_one_length_and_one_encoding() {
+    let world = World::start().await;
+    let head =
+        "POST /control/agents/main/prompt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    // The chunks alone say where the body ends, so that no second request can hide behind the other length.
+    let both = format!(
+        "{head}Content-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    );
+    let reply = world.over_unix(both).await;
+    assert_eq!(reply.refusal(), (400, "missing_body".into()));
+    let body = r#"{"text":"a"}"#;
+    let utf16 = format!(
+        "{head}Content-Type: application/json; charset=utf-16\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let reply = world.over_unix(utf16).await;
+    assert_eq!(reply.refusal(), (415, "unsupported_media_type".into()));
+}
+
+#[tokio::test]
+async fn refusals_about_tasks_say_what_is_wrong() {
+    let world = World::start().await;
+    let none = world.ask("GET", "/agents/main/tasks/nope/output", "").await;
+    assert_eq!(none.refusal(), (404, "task_not_found".into()));
+    assert_eq!(none.json()["error"], "the agent has no such task");
+    let lines = world
+        .ask("GET", "/agents/main/tasks/nope/output?tail_lines=0", "")
+        .await;
+    assert_eq!(lines.refusal(), (400, "invalid_limit".into()));
+    assert_eq!(
+        lines.json()["error"],
+        "tail_lines is 0; give a number from 1 to 4294967295"
+    );
+}

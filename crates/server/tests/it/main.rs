@@ -5,11 +5,14 @@
 mod archives;
 mod gate;
 mod host;
+mod host_status;
+mod host_stream;
 mod keys;
 mod limits;
 mod reference;
 mod refusals;
 mod routes;
+mod seq_pages;
 mod streams;
 mod tasks;
 mod tokens;

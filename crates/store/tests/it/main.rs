@@ -5,6 +5,7 @@ mod apply;
 mod damage;
 mod golden;
 mod home;
+mod host_events;
 mod lost;
 mod memory;
 mod pages;

@@ -1,11 +1,13 @@
 //! Briefs with their whole texts: events carry only the beginning.
 
 use super::{check_agent, open_stream};
+use crate::args::TailArgs;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::{self, Output};
+use crate::output::{self, Format, Output};
+use crate::render::row;
 use holon_client::view::Brief;
-use holon_client::{Answer, retry_read};
+use holon_client::{Answer, SeqQuery, retry_read};
 use holon_domain::AgentId;
 use holon_domain::limits::LIST_PAGE_MAX;
 use holon_domain::time::Timestamp;
@@ -101,6 +103,29 @@ pub(super) async fn print(
     }
     let briefs = host.check_answer(host.client().briefs(host.agent(), Some(limit)).await)?;
     output.json(&briefs);
+    Ok(Exit::Done)
+}
+
+/// Prints the briefs of a page.
+pub(super) async fn print_page(
+    host: &Host,
+    args: &TailArgs,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let query = SeqQuery {
+        before_seq: args.before,
+        after_seq: args.after,
+        ..SeqQuery::newest(Some(args.limit))
+    };
+    let asked = host.client().briefs_page(host.agent(), query).await;
+    let briefs = host.check_answer(asked)?.entries;
+    match output.format() {
+        Format::Json => output.json(&briefs),
+        Format::Text if briefs.is_empty() => output.say("no briefs there"),
+        Format::Text => briefs
+            .iter()
+            .for_each(|brief| output.row(&row::brief(brief))),
+    }
     Ok(Exit::Done)
 }
 

@@ -294,6 +294,10 @@ impl Ledger for RecordingLedger<'_> {
         self.inner.newest_generation()
     }
 
+    fn event_floor(&mut self, id: &AgentId) -> Result<u64, Error> {
+        self.inner.event_floor(id)
+    }
+
     fn put_aside(&mut self, id: &AgentId, reason: &str, now: Timestamp) -> Result<bool, Error> {
         self.inner.put_aside(id, reason, now)
     }
