@@ -17,6 +17,7 @@ mod render;
 mod report;
 mod secret;
 mod settings;
+mod target;
 mod wrap;
 
 use crate::args::Args;

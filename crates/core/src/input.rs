@@ -227,6 +227,8 @@ pub enum Input {
         run_id: Option<RunId>,
         then: AfterAbort,
     },
+    /// An operator archives the agent.
+    Archive,
     /// An operator or the runtime deletes the agent.
     Delete,
     /// A new process took over. Sent only at boot.

@@ -67,6 +67,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         }
         Input::Stop
         | Input::Abort { .. }
+        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp

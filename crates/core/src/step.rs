@@ -66,6 +66,7 @@ pub fn step(
 }
 
 fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
+    lifecycle::judge_archived(&draft.agent, input)?;
     match input {
         Input::Admit(ingress) => admit(draft, ingress),
         Input::Configure { workspace, model } => {
@@ -103,6 +104,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Abort { run_id, then } => lifecycle::abort(draft, run_id.as_ref(), *then),
+        Input::Archive => lifecycle::archive(draft),
         Input::Delete => Ok(lifecycle::delete(draft)),
         Input::Recover {
             clean_exit,

@@ -357,6 +357,14 @@ impl ControlHandle {
         self.submit(agent_id, Input::Stop).await.map(|_| ())
     }
 
+    /// Archives an agent: it is stopped for good and no longer listed, and its history can be read.
+    ///
+    /// # Errors
+    /// When there is no such agent, it is being removed, or storage fails.
+    pub async fn archive_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
+        self.submit(agent_id, Input::Archive).await.map(|_| ())
+    }
+
     /// Aborts the current run of an agent, and returns its id. With a `run_id`, only this run is aborted.
     ///
     /// # Errors
@@ -446,6 +454,10 @@ fn accept_existing(
     let agent_id = found.identity.agent_id.clone();
     if found.identity.visibility != Visibility::Public {
         let reason = "the name is taken".to_owned();
+        return Err(Error::AgentConflict { agent_id, reason });
+    }
+    if found.archived_at.is_some() {
+        let reason = "it is archived".to_owned();
         return Err(Error::AgentConflict { agent_id, reason });
     }
     if !home.is_empty() {

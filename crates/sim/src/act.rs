@@ -386,6 +386,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::Defer { .. }
         | Input::Start
         | Input::Stop
+        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp
@@ -426,6 +427,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::ClockSetBack { .. } => "clock set back",
         Input::Start => "start",
         Input::Stop => "stop",
+        Input::Archive => "archive",
         Input::Delete => "delete",
         Input::Recover { .. } => "recover",
         Input::TakeUp => "take up",

@@ -5,15 +5,15 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
 use crate::render;
-use std::path::PathBuf;
+use crate::target::Target;
 
 /// Prints an agent's state.
 pub(super) async fn status(
-    home: Option<PathBuf>,
+    target: Target,
     agent: Option<String>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, agent, output)?;
+    let host = Host::find(target, agent, output)?;
     let summary = host.check_answer(host.client().status(host.agent()).await)?;
     output.answer(&summary, |summary| render::summary(summary));
     Ok(Exit::Done)
@@ -21,11 +21,11 @@ pub(super) async fn status(
 
 /// Prints an agent's transcript.
 pub(super) async fn transcript(
-    home: Option<PathBuf>,
+    target: Target,
     args: TranscriptArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, args.agent.agent, output)?;
+    let host = Host::find(target, args.agent.agent, output)?;
     let asked = host.client().transcript(host.agent(), Some(args.limit));
     let entries = host.check_answer(asked.await)?;
     output.answer(&entries, |entries| render::transcript(entries));

@@ -7,15 +7,18 @@
     reason = "tests"
 )]
 
+mod archived;
 mod archives;
 mod aside;
 mod bad_work;
 mod called_off;
 mod commands;
 mod config;
+mod connect;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
 mod daemon;
+mod daemon_hangs;
 mod daemon_places;
 mod daemon_race;
 mod demo;

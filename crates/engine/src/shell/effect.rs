@@ -124,6 +124,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::Defer { .. }
         | Input::Start
         | Input::Stop
+        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp

@@ -256,6 +256,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::ClockSetBack { .. }
         | Input::Start
         | Input::Stop
+        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp
