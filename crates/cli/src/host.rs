@@ -58,9 +58,12 @@ impl Host {
             settings::warn_about_file(&problem, output);
         }
         let start = match settings.home.source {
-            Source::Flag => format!("holon serve --home {}", settings.home.value.display()),
+            Source::Flag => format!(
+                "holon daemon start --home {}",
+                settings.home.value.display()
+            ),
             Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
-                "holon serve".to_owned()
+                "holon daemon start".to_owned()
             }
         };
         Ok(Self {

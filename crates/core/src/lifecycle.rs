@@ -265,6 +265,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
     }
     match input {
         Input::Admit(_)
+        | Input::FromCommand { .. }
         | Input::Configure { .. }
         | Input::Start
         | Input::Abort { .. }

@@ -69,6 +69,14 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
     lifecycle::judge_archived(&draft.agent, input)?;
     match input {
         Input::Admit(ingress) => admit(draft, ingress),
+        Input::FromCommand { task_id, ingress } => {
+            let entry = admission::admit_from_command(draft, task_id, ingress)?;
+            Ok(Reply::Admitted {
+                message_id: entry.envelope.id,
+                message_seq: entry.seq,
+                log_end: draft.agent.counters.log,
+            })
+        }
         Input::Configure { workspace, model } => {
             lifecycle::configure(draft, workspace.clone(), model.clone())
         }

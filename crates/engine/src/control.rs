@@ -20,7 +20,7 @@ use holon_domain::agent::{
 use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::request_key::RequestKey;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, RunId};
+use holon_domain::{AgentId, RunId, TaskId};
 use holon_store::Readers;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -240,6 +240,24 @@ impl ControlHandle {
         ingress: Ingress,
     ) -> Result<AdmittedMessage, Error> {
         self.admit_from(Sender::Client, agent_id, ingress).await
+    }
+
+    /// Admits a message that a command of the agent sends to its own agent. Its authority is at most that of the turn
+    /// that started the command.
+    ///
+    /// # Errors
+    /// As for [`ControlHandle::admit`].
+    pub async fn admit_from_command(
+        &self,
+        agent_id: &AgentId,
+        task_id: TaskId,
+        ingress: Ingress,
+    ) -> Result<AdmittedMessage, Error> {
+        let input = Input::FromCommand {
+            task_id,
+            ingress: Box::new(ingress),
+        };
+        read_admission(agent_id, self.submit(agent_id, input).await?)
     }
 
     pub(crate) async fn admit_from(

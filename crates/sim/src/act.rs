@@ -381,6 +381,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
             !pauses.iter().any(|pause| open.due.contains(&pause.id))
         }
         Input::Admit(_)
+        | Input::FromCommand { .. }
         | Input::Configure { .. }
         | Input::Received(_)
         | Input::Defer { .. }
@@ -408,6 +409,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
 pub(crate) const fn name_of(input: &Input) -> &'static str {
     match input {
         Input::Admit(_) => "admit",
+        Input::FromCommand { .. } => "from command",
         Input::Configure { .. } => "configure",
         Input::Workspace(_) => "workspace",
         Input::Skill(_) => "skill",

@@ -144,7 +144,7 @@ fn a_host_that_refuses_or_is_not_there_is_not_replaced_by_that_of_this_machine()
         let ran = apart.near.run(&[args, &options].concat());
         assert_eq!(ran.code, Some(3), "{args:?}: {ran:?}");
         assert!(ran.stderr.contains(&gone), "{ran:?}");
-        assert!(!ran.stderr.contains("holon serve"), "{ran:?}");
+        assert!(!ran.stderr.contains("holon daemon start"), "{ran:?}");
     }
 }
 

@@ -126,7 +126,7 @@ fn a_token_file_of_the_operator_that_cannot_be_used_gets_advice_for_that_file() 
             .run(&["daemon", "start", "--port", "0", "--token-file", file]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(!ran.stderr.contains("next start"), "{ran:?}");
-        assert!(!ran.stderr.contains("holon serve"), "{ran:?}");
+        assert!(!ran.stderr.contains("holon daemon start"), "{ran:?}");
         ran.stderr
     };
     let missing = start();

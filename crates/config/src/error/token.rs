@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// There is none yet.
-    #[error("there is no control token at {path}; it is made when a host first starts: holon serve", path = path.display())]
+    #[error("there is no control token at {path}; it is made when a host first starts: holon daemon start", path = path.display())]
     Missing { path: PathBuf },
     /// Others can read it, so it is no secret.
     #[error(

@@ -7,6 +7,7 @@ mod gate;
 mod host;
 mod keys;
 mod limits;
+mod peers;
 mod reference;
 mod refusals;
 mod routes;

@@ -119,11 +119,7 @@ async fn follow(
     let timeout = loop {
         tokio::select! {
             event = stream.next() => record(&mut history, event).await?,
-            changed = stage.wait_for(|stage| matches!(stage, Stage::Finish(_))) => {
-                if let Stage::Finish(timeout) = *changed? {
-                    break timeout;
-                }
-            }
+            timeout = wait_for_finish(&mut stage) => break timeout?,
         }
     };
     let query = EventsQuery {
@@ -135,6 +131,15 @@ async fn follow(
     let goal = page.events.first().map_or(0, |event| event.event_seq);
     let reached = tokio::time::timeout(timeout, follow_to(&mut stream, &mut history, goal)).await;
     reached.unwrap_or(Ok(()))
+}
+
+/// Waits until the clients are to finish. Returns the time that they have for it.
+async fn wait_for_finish(stage: &mut watch::Receiver<Stage>) -> Fallible<Duration> {
+    let reached = stage.wait_for(|stage| matches!(stage, Stage::Finish(_)));
+    match *reached.await? {
+        Stage::Finish(timeout) => Ok(timeout),
+        Stage::Send | Stage::Rest => Err("the load goes on".into()),
+    }
 }
 
 async fn follow_to(
