@@ -6,10 +6,8 @@ use serde_json::json;
 
 /// A world whose agent runs this command once and then answers.
 fn agent_that_runs(world: &World, cmd: &str) -> String {
-    let rounds = json!([
-        {"tool_calls": [{"name": "ExecCommand", "arguments": {"cmd": cmd, "yield_time_ms": 20_000}}]},
-        {"text": "Done."}
-    ]);
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": cmd, "yield_time_ms": 20_000 } });
+    let rounds = json!([{ "text": "I call.", "calls": [call] }, { "text": "Done." }]);
     world.model("caller", &rounds)
 }
 
@@ -21,8 +19,10 @@ fn a_command_reads_its_own_agent_and_enqueues_to_it_and_every_other_request_is_r
     let socket = socket.display();
     let curl = format!("curl -s --unix-socket {socket} -H 'Content-Type: application/json'");
     // The last two run outside of the command's session, as children of the shim.
+    // The message to itself opens another turn, which runs the command again without effect.
     let cmd = format!(
-        "{program} status --json > own.json 2>&1; \
+        "if [ -e begun ]; then exit 0; fi; touch begun; \
+         {program} status --json > own.json 2>&1; \
          {program} prompt hello --json > prompt.json 2>&1; \
          {program} agent list --json > list.json 2>&1; \
          {program} agent stop --json > stop.json 2>&1; \
@@ -53,11 +53,9 @@ fn a_command_reads_its_own_agent_and_enqueues_to_it_and_every_other_request_is_r
         read("enqueue.json")
     );
     let events = world.run(&["events", "--limit", "200", "--json"]);
-    let own = events
-        .answer()
-        .lines()
-        .find(|line| line.contains("agent_command"))
-        .unwrap_or_default();
+    let mut payloads = events.answer().lines();
+    let own = payloads.find(|line| line.contains("payload") && line.contains("agent_command"));
+    let own = own.unwrap_or_default();
     assert!(
         own.contains("runtime_instruction"),
         "the turn was the operator's: {own}"
