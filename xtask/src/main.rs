@@ -24,6 +24,7 @@ cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, r
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
 cargo xtask bench   what the runtime costs, as JSON; name rows to measure only those
 cargo xtask storm   --kills N [--seed S] [--steady]: kill the real program at random moments, with a flaky provider
+                    --load SECONDS [--clients N]: many clients send and follow while the host is killed every few seconds
 cargo xtask planted N  plant each deliberate mistake of core and count the seeds until the simulation notices it
 cargo xtask docs    write docs/reference afresh
 cargo xtask bans    write every clippy.toml afresh";

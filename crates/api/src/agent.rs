@@ -134,6 +134,16 @@ pub struct AbortRunResponse {
     pub mode: AbortMode,
 }
 
+/// Response to `POST /control/agents/{id}/archive`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArchiveAgentResponse {
+    pub ok: bool,
+    #[schemars(with = "String")]
+    pub agent_id: AgentId,
+    /// Always true.
+    pub archived: bool,
+}
+
 /// Response to `POST /control/agents/{id}/delete`. The removal goes on after it, also across restarts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeleteAgentResponse {

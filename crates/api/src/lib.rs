@@ -24,8 +24,8 @@ pub mod work;
 pub mod workspace;
 
 pub use agent::{
-    AbortMode, AbortRunRequest, AbortRunResponse, ControlAction, ControlRequest, ControlResponse,
-    CreateAgentRequest, DeleteAgentResponse, DeletedAgent,
+    AbortMode, AbortRunRequest, AbortRunResponse, ArchiveAgentResponse, ControlAction,
+    ControlRequest, ControlResponse, CreateAgentRequest, DeleteAgentResponse, DeletedAgent,
 };
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,

@@ -22,6 +22,7 @@ mod command;
 mod delta;
 mod disk;
 mod guidance;
+mod large_home;
 mod load;
 mod memory;
 mod output;
@@ -81,6 +82,7 @@ const ROWS: &[&str] = &[
     "http_admission_8_clients",
     "http_admission_16_clients",
     "http_admission_64_clients",
+    "http_admission_256_clients",
     "turn_without_tools",
     "turn_with_one_tool",
     "model_round_5_kb",
@@ -96,6 +98,9 @@ const ROWS: &[&str] = &[
     "disk_per_message",
     "one_shot_run",
     "event_to_32_subscribers",
+    "event_to_200_subscribers",
+    "restart_1000_agents_100000_messages",
+    "fresh_home",
     "command",
     "command_output",
     "tasks",
@@ -126,6 +131,7 @@ async fn measure(
         "http_admission_8_clients" => served::http_admission(holon, 8, 1_600).await,
         "http_admission_16_clients" => served::http_admission(holon, 16, 1_600).await,
         "http_admission_64_clients" => served::http_admission(holon, 64, 3_200).await,
+        "http_admission_256_clients" => served::http_admission(holon, 256, 5_120).await,
         "turn_without_tools" => plain(admission::turns(FixedModel::Text, 100).await),
         "turn_with_one_tool" => plain(admission::turns(FixedModel::OneTool, 100).await),
         "model_round_5_kb" => plain(round::overhead(5 << 10).await),
@@ -141,6 +147,9 @@ async fn measure(
         "disk_per_message" => plain(disk::per_message(2_000).await),
         "one_shot_run" => served::one_shot(holon, 30),
         "event_to_32_subscribers" => served::subscribers(holon, 32, 200).await,
+        "event_to_200_subscribers" => served::subscribers(holon, 200, 100).await,
+        "restart_1000_agents_100000_messages" => large_home::restart(holon, 1_000, 100, 10).await,
+        "fresh_home" => large_home::fresh(holon, 30).await,
         "command" => plain(command::added(holon).await),
         "command_output" => output::floods(holon).await,
         "tasks" => tasks::fleets(holon, 100).await,

@@ -41,6 +41,12 @@ pub(crate) struct Args {
     /// Directory of the host's settings and state [default: HOLON_HOME, or ~/.holon].
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
+    /// URL of a host to use instead of that of a home on this machine, such as http://192.168.1.5:7878.
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) connect: Option<String>,
+    /// File with a token of the host at --connect; - reads it from standard input.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -189,6 +195,46 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// Returns the name of a command that works on this machine only; `None` for one that talks to a host.
+    pub(crate) const fn local_name(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Init(_) => "init",
+            Self::Serve(_) => "serve",
+            Self::Daemon { .. } => "daemon",
+            Self::Service { .. } => "service",
+            Self::Solve(_) => "solve",
+            Self::Template { .. } => "template",
+            Self::Config { .. } => "config",
+            Self::Backup { .. } => "backup",
+            Self::Restore { .. } => "restore",
+            Self::Doctor { .. } => "doctor",
+            Self::ExplainError { .. } => "explain-error",
+            Self::Demo(_) => "demo",
+            Self::Completions { .. } => "completions",
+            Self::ManPages { .. } => "man-pages",
+            Self::Run(_)
+            | Self::Prompt(_)
+            | Self::Status(_)
+            | Self::Tail(_)
+            | Self::Events(_)
+            | Self::Transcript(_)
+            | Self::Explain { .. }
+            | Self::Debug { .. }
+            | Self::Work { .. }
+            | Self::Task { .. }
+            | Self::Wait { .. }
+            | Self::Timer { .. }
+            | Self::Workspace { .. }
+            | Self::Worktree { .. }
+            | Self::Wake(_)
+            | Self::Agent { .. }
+            | Self::Skills { .. }
+            | Self::Token { .. } => return None,
+        })
+    }
+}
+
 /// Option that selects an agent.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AgentArg {
@@ -299,6 +345,11 @@ pub(crate) enum AgentCommand {
         /// Abort this run only; a run that is over is refused.
         #[arg(long, value_name = "RUN", value_parser = clap::builder::NonEmptyStringValueParser::new())]
         run: Option<String>,
+    },
+    /// Stop an agent for good: it is no longer listed and takes nothing more, and its history can be read.
+    Archive {
+        /// Id of the agent.
+        id: String,
     },
     /// Remove an agent with its home and its history; its tasks are ended first.
     Delete {

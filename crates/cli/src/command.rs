@@ -36,43 +36,51 @@ pub(crate) use service::view as service_view;
 use crate::args::{Args, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::target::Target;
 use clap::CommandFactory as _;
 use std::future::Future;
 
 /// Runs the command of the command line.
 pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
     let home = args.home;
+    let target = match args.command.local_name() {
+        Some(name) => {
+            refuse_remote(name, args.connect.as_deref())?;
+            Target::Home(home.clone())
+        }
+        None => Target::of(home.clone(), args.connect, args.token_file.as_deref())?,
+    };
     match args.command {
         Command::Init(init) => block_on(init::run(home, init, output)),
         Command::Serve(serve) => serve::run(home, serve, output),
         Command::Daemon { command } => block_on(daemon::run(home, command, output)),
         Command::Service { command } => block_on(service::run(home, command, output)),
-        Command::Run(args) => run::run(home, args, output),
         Command::Solve(args) => solve::run(home, &args, output),
-        Command::Prompt(prompt) => block_on(prompt::run(home, prompt, output)),
-        Command::Status(agent) => block_on(view::status(home, agent.agent, output)),
-        Command::Tail(tail) => block_on(tail::run(home, tail, output)),
-        Command::Events(events) => block_on(events::run(home, events, output)),
-        Command::Transcript(transcript) => block_on(view::transcript(home, transcript, output)),
-        Command::Work { command } => block_on(work::run(home, command, output)),
-        Command::Task { command } => block_on(task::run(home, command, output)),
-        Command::Wait { command } => block_on(waiting::wait(home, command, output)),
-        Command::Timer { command } => block_on(waiting::timer(home, command, output)),
-        Command::Workspace { command } => block_on(workspace::run(home, command, output)),
-        Command::Worktree { command } => block_on(workspace::worktree(home, command, output)),
-        Command::Wake(wake) => block_on(waiting::wake(home, wake, output)),
-        Command::Explain { agent } => block_on(waiting::explain(home, agent, output)),
-        Command::Debug { command } => block_on(debug::run(home, command, output)),
-        Command::Agent { command } => block_on(agent::run(home, command, output)),
         Command::Template { command } => template::run(home, command, output),
-        Command::Skills { command } => block_on(skills::run(home, command, output)),
-        Command::Token { command } => block_on(token::run(home, command, output)),
         Command::Config { command } => block_on(config::run(home, command, output)),
         Command::Backup { file } => backup::back_up(home, &file, output),
         Command::Restore { file } => backup::restore(home, &file, output),
         Command::ExplainError { code } => explain_error::run(code.as_deref(), output),
         Command::Doctor { probe } => block_on(doctor::run(home, probe, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),
+        Command::Run(args) => run::run(target, args, output),
+        Command::Prompt(prompt) => block_on(prompt::run(target, prompt, output)),
+        Command::Status(agent) => block_on(view::status(target, agent.agent, output)),
+        Command::Tail(tail) => block_on(tail::run(target, tail, output)),
+        Command::Events(events) => block_on(events::run(target, events, output)),
+        Command::Transcript(transcript) => block_on(view::transcript(target, transcript, output)),
+        Command::Work { command } => block_on(work::run(target, command, output)),
+        Command::Task { command } => block_on(task::run(target, command, output)),
+        Command::Wait { command } => block_on(waiting::wait(target, command, output)),
+        Command::Timer { command } => block_on(waiting::timer(target, command, output)),
+        Command::Workspace { command } => block_on(workspace::run(target, command, output)),
+        Command::Worktree { command } => block_on(workspace::worktree(target, command, output)),
+        Command::Wake(wake) => block_on(waiting::wake(target, wake, output)),
+        Command::Explain { agent } => block_on(waiting::explain(target, agent, output)),
+        Command::Debug { command } => block_on(debug::run(target, command, output)),
+        Command::Agent { command } => block_on(agent::run(target, command, output)),
+        Command::Skills { command } => block_on(skills::run(target, command, output)),
+        Command::Token { command } => block_on(token::run(target, command, output)),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "holon", &mut script);
@@ -80,6 +88,17 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
         Command::ManPages { directory } => man_pages::run(&directory, output),
+    }
+}
+
+/// A command that works on this machine only is refused for another host, and not run here instead.
+fn refuse_remote(name: &str, connect: Option<&str>) -> Result<(), Failure> {
+    match connect {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(format!(
+            "holon {name} works on this machine only; leave out --connect"
+        ))
+        .hint(format!("run holon {name} on the machine of that host"))),
     }
 }
 

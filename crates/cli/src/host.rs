@@ -1,27 +1,49 @@
-//! Finds the host of a home and the selected agent.
+//! Finds the host of a command and the selected agent.
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::settings;
+use crate::target::{RemoteHost, Target};
 use holon_client::Client;
-use holon_config::{Flags, Source};
+use holon_config::{Flags, Source, Sourced};
 use holon_domain::AgentId;
 use std::path::{Path, PathBuf};
 
-/// The host of a home, and the agent that the command line or the environment names.
+/// The host that a command talks to, and the agent that the command line or the environment names.
 #[derive(Debug)]
 pub(crate) struct Host {
     client: Client,
-    home: PathBuf,
-    /// Command line that starts a host for this home.
-    start: String,
+    place: Place,
     agent: Option<AgentId>,
 }
 
+/// The place of a host, for the words about one that cannot be reached.
+#[derive(Debug)]
+enum Place {
+    Home {
+        home: PathBuf,
+        /// Command line that starts a host for this home.
+        start: String,
+    },
+    /// A host at a URL.
+    Remote { url: String },
+}
+
 impl Host {
-    /// Creates the client of the home's host; nothing is connected yet. An invalid settings file is reported and
-    /// ignored, because a running host does not depend on it.
+    /// Creates the client of the host; nothing is connected yet.
     pub(crate) fn find(
+        target: Target,
+        agent: Option<String>,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        match target {
+            Target::Home(home) => Self::of_home(home, agent, output),
+            Target::Remote(remote) => Self::remote(remote, agent),
+        }
+    }
+
+    /// An invalid settings file is reported and ignored, because a running host does not depend on it.
+    fn of_home(
         home: Option<PathBuf>,
         agent: Option<String>,
         output: &Output,
@@ -35,24 +57,30 @@ impl Host {
         if let Some(problem) = problem {
             settings::warn_about_file(&problem, output);
         }
-        let agent = match settings.default_agent.source {
-            // The host may have another default than this build.
-            Source::Builtin => None,
-            Source::Flag | Source::Environment | Source::File | Source::Credentials => {
-                Some(settings.default_agent.value)
-            }
-        };
         let start = match settings.home.source {
-            Source::Flag => format!("holon serve --home {}", settings.home.value.display()),
+            Source::Flag => format!(
+                "holon daemon start --home {}",
+                settings.home.value.display()
+            ),
             Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
-                "holon serve".to_owned()
+                "holon daemon start".to_owned()
             }
         };
         Ok(Self {
             client: client(&settings.home.value),
-            start,
-            home: settings.home.value,
-            agent,
+            place: Place::Home {
+                home: settings.home.value,
+                start,
+            },
+            agent: named_agent(settings.default_agent),
+        })
+    }
+
+    fn remote(remote: RemoteHost, agent: Option<String>) -> Result<Self, Failure> {
+        Ok(Self {
+            client: remote.client,
+            place: Place::Remote { url: remote.url },
+            agent: named_agent(settings::agent_without_home(agent)?),
         })
     }
 
@@ -73,37 +101,68 @@ impl Host {
         }
     }
 
-    /// Converts an unreachable host to a failure that says how to start one.
+    /// Converts an unreachable host to a failure that says how to start one, or that the host at the URL is not there.
     pub(crate) fn check_answer<T>(
         &self,
         answer: Result<T, holon_client::Error>,
     ) -> Result<T, Failure> {
-        answer.map_err(|error| match error {
-            holon_client::Error::Unreachable { .. } => self.unreachable(),
-            other => other.into(),
+        answer.map_err(|error| match (&self.place, error) {
+            (Place::Home { home, start }, holon_client::Error::Unreachable { .. }) => {
+                unreachable_home(home, start)
+            }
+            (Place::Remote { url }, error) => remote_failure(url, error),
+            (Place::Home { .. }, other) => other.into(),
         })
     }
+}
 
-    fn unreachable(&self) -> Failure {
-        let home = self.home.display();
-        let (message, hint) = match holon_daemon::owner_pid(&self.home) {
-            None => (
-                format!("no host is running on {home}"),
-                format!("start it with: {}", self.start),
+/// Returns the agent that was named; the host may have another default than this build.
+fn named_agent(agent: Sourced<AgentId>) -> Option<AgentId> {
+    match agent.source {
+        Source::Builtin => None,
+        Source::Flag | Source::Environment | Source::File | Source::Credentials => {
+            Some(agent.value)
+        }
+    }
+}
+
+fn unreachable_home(home: &Path, start: &str) -> Failure {
+    let place = home.display();
+    let (message, hint) = match holon_daemon::owner_pid(home) {
+        None => (
+            format!("no host is running on {place}"),
+            format!("start it with: {start}"),
+        ),
+        Some(pid) => (
+            format!(
+                "holon (pid {pid}) runs on {place}, but its socket {} cannot be reached",
+                holon_daemon::socket_path(home).display()
             ),
-            Some(pid) => (
-                format!(
-                    "holon (pid {pid}) runs on {home}, but its socket {} cannot be reached",
-                    holon_daemon::socket_path(&self.home).display()
-                ),
-                format!(
-                    "try again in a few seconds: a host creates its socket again; if that does not help, \
-                     remove what is in its place, or end the process and start a host with: {}",
-                    self.start
-                ),
+            format!(
+                "try again in a few seconds: a host creates its socket again; if that does not help, \
+                 remove what is in its place, or end the process and start a host with: {start}"
             ),
-        };
-        Failure::new(Exit::Unreachable, "unreachable", message).hint(hint)
+        ),
+    };
+    Failure::new(Exit::Unreachable, "unreachable", message).hint(hint)
+}
+
+/// Returns the failure of a request to the host at a URL. Its words name the URL and the token file, where the words
+/// for a host on this machine name its home.
+pub(crate) fn remote_failure(url: &str, error: holon_client::Error) -> Failure {
+    use holon_client::Error;
+    match error {
+        Error::Unreachable { reason, .. } => Failure::new(
+            Exit::Unreachable,
+            "unreachable",
+            format!("no host can be reached at {url}: {reason}"),
+        )
+        .hint("check the URL, and on that machine: holon daemon status"),
+        Error::Api { status: 401, .. } => Failure::from(error).hint(
+            "--token-file does not hold a token of that host; it takes its run/control.token, \
+             or one of holon token create that was not revoked",
+        ),
+        other => other.into(),
     }
 }
 

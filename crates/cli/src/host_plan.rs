@@ -97,7 +97,11 @@ fn options(args: HostArgs) -> Result<HostOptions, Failure> {
     })
 }
 
-fn read_token(given: Option<&str>, file: Option<&Path>) -> Result<Option<Token>, Failure> {
+/// Reads the token of an operator; `None` if none is named.
+pub(crate) fn read_token(
+    given: Option<&str>,
+    file: Option<&Path>,
+) -> Result<Option<Token>, Failure> {
     let read = match (given, file) {
         (Some(text), _) => Token::given(text, "--token"),
         (None, Some(file)) if file == Path::new(STDIN) => {
@@ -106,7 +110,7 @@ fn read_token(given: Option<&str>, file: Option<&Path>) -> Result<Option<Token>,
             read.map_err(|error| Failure::usage(format!("--token-file -: {error}")))?;
             Token::given(&text, "standard input")
         }
-        (None, Some(file)) => Token::load(file),
+        (None, Some(file)) => Token::load_given(file),
         (None, None) => return Ok(None),
     };
     read.map(Some)

@@ -18,6 +18,7 @@ mod render;
 mod report;
 mod secret;
 mod settings;
+mod target;
 mod wrap;
 
 use crate::args::Args;

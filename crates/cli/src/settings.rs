@@ -3,7 +3,8 @@
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::path;
-use holon_config::{ClientSettings, Env, FileSettings, Flags, Settings, Source, resolve};
+use holon_config::{ClientSettings, Env, FileSettings, Flags, Settings, Source, Sourced, resolve};
+use holon_domain::AgentId;
 use holon_domain::model::ModelRef;
 use std::path::PathBuf;
 
@@ -33,6 +34,17 @@ pub(crate) fn load_client(flags: &Flags) -> Result<(ClientSettings, Option<Failu
         Ok(settings) => (settings, None),
         Err(problem) => (bare, Some(problem.into())),
     })
+}
+
+/// Returns the agent for a command that talks to a host at a URL. The settings file of a home on this machine does not
+/// count.
+pub(crate) fn agent_without_home(agent: Option<String>) -> Result<Sourced<AgentId>, Failure> {
+    let flags = Flags {
+        agent,
+        ..Flags::default()
+    };
+    let settings = ClientSettings::resolve(&Env::from_process(), &flags, None)?;
+    Ok(settings.default_agent)
 }
 
 /// Loads the settings for a client of a host. If the file is invalid, returns those of the command line and the

@@ -10,9 +10,9 @@ use crate::run_stream::read_run;
 use crate::stream::{EventStream, StreamItem, StreamSource};
 use crate::view::{Agent, AgentListEntry, Identity, Run};
 use holon_api::{
-    AdmittedResponse, ControlAction, ControlRequest, ControlResponse, CreateAgentRequest,
-    DeleteAgentResponse, EmptyRequest, EnqueueRequest, EventsPage, Handshake, Health,
-    HostEventsPage, PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest,
+    AdmittedResponse, ArchiveAgentResponse, ControlAction, ControlRequest, ControlResponse,
+    CreateAgentRequest, DeleteAgentResponse, EmptyRequest, EnqueueRequest, EventsPage, Handshake,
+    Health, HostEventsPage, PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest,
     ShutdownResponse,
 };
 use holon_domain::limits::{ANSWER_IDLE_MS, GIT_WRITE_MS};
@@ -281,6 +281,15 @@ impl Client {
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn delete_agent(&self, agent_id: &AgentId) -> Result<DeleteAgentResponse, Error> {
         self.post(control_path(agent_id, "delete"), &EmptyRequest::default())
+            .await
+    }
+
+    /// Archives an agent: it is stopped for good and no longer listed, and its history can be read.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn archive_agent(&self, agent_id: &AgentId) -> Result<ArchiveAgentResponse, Error> {
+        self.post(control_path(agent_id, "archive"), &EmptyRequest::default())
             .await
     }
 

@@ -7,7 +7,7 @@ use holon_domain::AgentId;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No host listens at this address. The request was not sent, so it can be retried.
-    #[error("cannot reach the host at {endpoint}: {reason}; start it with: holon serve")]
+    #[error("cannot reach the host at {endpoint}: {reason}; start it with: holon daemon start")]
     Unreachable { endpoint: String, reason: String },
     /// The connection ended before the response did. The request may have been carried out.
     #[error(

@@ -330,11 +330,11 @@ mod tests {
             ),
             (
                 "lan - --advertise ftp://box --token-file /t",
-                "begins with https://",
+                "the URL begins with http://",
             ),
             (
                 "lan - --advertise http://u:p@box --token-file /t",
-                "no user name",
+                "clients send the token instead",
             ),
             (
                 "tunnel - --listen 0.0.0.0:1",

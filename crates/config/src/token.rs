@@ -61,6 +61,20 @@ impl Token {
         Self::parse(content.trim()).ok_or_else(|| TokenError::Malformed { path: path.into() })
     }
 
+    /// Reads the token in a file that an operator named.
+    ///
+    /// # Errors
+    /// As for [`Token::load`], with advice for a file that no start makes.
+    pub fn load_given(path: &Path) -> Result<Self, TokenError> {
+        Self::load(path).map_err(|error| match error {
+            TokenError::Missing { path } => TokenError::GivenMissing { path },
+            TokenError::Exposed { path, mode } => TokenError::GivenExposed { path, mode },
+            TokenError::Foreign { path } => TokenError::GivenForeign { path },
+            TokenError::Malformed { path } => TokenError::GivenMalformed { path },
+            other => other,
+        })
+    }
+
     /// Takes a token that an operator gave, without the spaces around it.
     ///
     /// # Errors

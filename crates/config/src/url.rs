@@ -62,6 +62,17 @@ pub(crate) fn judge(text: &str) -> Result<BaseUrl, String> {
 /// # Errors
 /// What is wrong with it and what would be right.
 pub(crate) fn judge_advertised(text: &str) -> Result<(String, String), String> {
+    if !text.starts_with("http://") && !text.starts_with("https://") {
+        return Err(
+            "the URL begins with http://, or with https:// if a proxy in front of the host has TLS, such as http://192.168.1.5:7878"
+                .to_owned(),
+        );
+    }
+    if text.contains('@') {
+        return Err(
+            "the URL holds no user name or password; clients send the token instead".to_owned(),
+        );
+    }
     let judged = judge(text)?;
     let rest = judged.text.split_once("://").map_or("", |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or_default();

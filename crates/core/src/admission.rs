@@ -21,6 +21,7 @@ use holon_domain::message::{
 };
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::queue::{QueueEntry, QueueStatus};
+use holon_domain::task::TaskRecoverySpec;
 use holon_domain::{MessageId, TaskId, WorkItemId, limits};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -131,6 +132,26 @@ pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntr
         resumes: None,
     };
     admit_as(draft, ingress, provenance)
+}
+
+/// Queues a message that a command of the agent sends to its own agent. It has at most the authority of the turn that
+/// started the command, and never the operator's own, like a follow-up that the agent queues itself.
+pub(crate) fn admit_from_command(
+    draft: &mut Draft<'_>,
+    task_id: &TaskId,
+    ingress: &Ingress,
+) -> Result<QueueEntry, Rejection> {
+    let ceiling = match (draft.task(task_id), &draft.agent.open_turn) {
+        (Some(task), _) => {
+            let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);
+            begun_on.map_or_else(AuthorityClass::weakest, AuthorityClass::from)
+        }
+        // A command that is no task yet belongs to the call that the turn waits for.
+        (None, Some(turn)) => turn.authority,
+        (None, None) => AuthorityClass::weakest(),
+    };
+    let provenance = Provenance::self_caused(ceiling.weaker(AuthorityClass::RuntimeInstruction));
+    admit_as(draft, ingress.clone(), provenance)
 }
 
 /// Refuses a message for an agent without a model: it could never be answered.

@@ -76,7 +76,11 @@ fn planned_wake((at, due): &(Timestamp, DueAction)) -> PlannedWake {
 fn wake_conditions(agent: &AgentRecord, next: &NextAction, waits: &[WaitRecord]) -> Vec<String> {
     let id = &agent.identity.agent_id;
     match next {
-        NextAction::Stay if agent.lifecycle == Lifecycle::Deleting => return Vec::new(),
+        NextAction::Stay
+            if agent.lifecycle == Lifecycle::Deleting || agent.archived_at.is_some() =>
+        {
+            return Vec::new();
+        }
         NextAction::Stay => return vec![format!("only a start: holon agent start {id}")],
         NextAction::Boot => return vec!["the end of the making of its home".to_owned()],
         NextAction::Turn if suspension(agent).is_some() => {

@@ -218,6 +218,12 @@ pub enum Input {
         /// Pauses that ran when the step was noticed.
         pauses: Vec<RunningPause>,
     },
+    /// A command of the agent enqueues a message to its own agent through the host.
+    FromCommand {
+        /// Task that the command is or would become.
+        task_id: TaskId,
+        ingress: Box<Ingress>,
+    },
     /// An operator starts the agent.
     Start,
     /// An operator stops the agent.
@@ -228,6 +234,8 @@ pub enum Input {
         run_id: Option<RunId>,
         then: AfterAbort,
     },
+    /// An operator archives the agent.
+    Archive,
     /// An operator or the runtime deletes the agent.
     Delete,
     /// A new process took over. Sent only at boot.

@@ -1,20 +1,24 @@
-//! Lifecycle commands: create, configure, start, stop and delete an agent.
+//! Lifecycle commands: create, configure, start, stop, archive and delete an agent.
 //!
 //! An abort ends the open turn; without one it is refused. The agent then goes on, or is stopped if the operator says so.
 //!
-//! | state | start | stop | delete | message |
-//! |---|---|---|---|---|
-//! | booting | unchanged | stopped | deleting | admitted, waits |
-//! | runnable | a suspended turn asks again, else unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | deleting | admitted |
-//! | stopped | booting, and runnable once its home is there or can be made | unchanged | deleting | refused |
-//! | deleting | refused | refused | unchanged, or tried again at once if it failed | refused |
+//! | state | start | stop | archive | delete | message |
+//! |---|---|---|---|---|---|
+//! | booting | unchanged | stopped | archived | deleting | admitted, waits |
+//! | runnable | a suspended turn asks again, else unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | archived, after all of a stop | deleting | admitted |
+//! | stopped | booting, and runnable once its home is there or can be made | unchanged | archived | deleting | refused |
+//! | archived | refused | unchanged | unchanged | deleting | refused |
+//! | deleting | refused | refused | refused | unchanged, or tried again at once if it failed | refused |
+//!
+//! An archived agent is a stopped one that nothing starts: every command of an operator but a removal is refused. Its
+//! history stays readable.
 //!
 //! A removal first kills the agent's tasks and waits for a patch that is being applied; then the home is removed. A
 //! failed removal of the home is retried with a growing backoff and without a last attempt.
 
 use crate::draft::Draft;
 use crate::home;
-use crate::input::{AfterAbort, AgentView, HostConditions, NewAgent, Reply};
+use crate::input::{AfterAbort, AgentView, HostConditions, Input, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{detached, occupancy, rest, task, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
@@ -118,6 +122,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         operator_seq: None,
         active_skills: Vec::new(),
         occupancy: None,
+        archived_at: None,
     };
     let loaded = LoadedRows {
         queue: QueueView::of_length(0, 0),
@@ -230,20 +235,78 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
         Lifecycle::Stopped => Ok(Reply::Unchanged),
         Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Booting | Lifecycle::Runnable => {
-            let aborted = release_all(
-                draft,
-                "stopped by an operator before the answer was complete",
-            );
-            draft.apply_control("stop", Lifecycle::Stopped, aborted);
-            let order = StopOrder {
-                force: false,
-                with_agent: true,
-                by_agent: false,
-                by_operator: false,
-            };
-            task::stop_all(draft, order, "stopped with its agent");
+            stop_running(draft, "stop");
             Ok(Reply::Done)
         }
+    }
+}
+
+/// Stops an agent that may run, for an action of an operator.
+fn stop_running(draft: &mut Draft<'_>, action: &str) {
+    let aborted = release_all(
+        draft,
+        "stopped by an operator before the answer was complete",
+    );
+    draft.apply_control(action, Lifecycle::Stopped, aborted);
+    let order = StopOrder {
+        force: false,
+        with_agent: true,
+        by_agent: false,
+        by_operator: false,
+    };
+    task::stop_all(draft, order, "stopped with its agent");
+}
+
+/// Archives an agent: it is stopped for good and no longer listed.
+pub(crate) fn archive(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
+    match draft.agent.lifecycle {
+        Lifecycle::Deleting => return Err(Rejection::deleting(&draft.agent)),
+        Lifecycle::Stopped if draft.agent.archived_at.is_some() => return Ok(Reply::Unchanged),
+        Lifecycle::Stopped => draft.apply_control("archive", Lifecycle::Stopped, None),
+        Lifecycle::Booting | Lifecycle::Runnable => stop_running(draft, "archive"),
+    }
+    draft.agent.archived_at = Some(draft.now);
+    Ok(Reply::Done)
+}
+
+/// Refuses every command for an archived agent that would give it something to do or change how it would work.
+pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), Rejection> {
+    if agent.archived_at.is_none() || agent.lifecycle == Lifecycle::Deleting {
+        return Ok(());
+    }
+    match input {
+        Input::Admit(_)
+        | Input::FromCommand { .. }
+        | Input::Configure { .. }
+        | Input::Start
+        | Input::Abort { .. }
+        | Input::WakeHint(_)
+        | Input::Workspace(_)
+        | Input::Skill(_)
+        | Input::Task(_)
+        | Input::Work(_) => Err(Rejection::stopped(agent)),
+        Input::HomePrepared { .. }
+        | Input::HomeRemoved { .. }
+        | Input::RoundAnswered { .. }
+        | Input::AttemptFailed { .. }
+        | Input::ToolFinished { .. }
+        | Input::Received(_)
+        | Input::Deliver { .. }
+        | Input::Defer { .. }
+        | Input::TaskEnded { .. }
+        | Input::PatchFinished { .. }
+        | Input::DueCame { .. }
+        | Input::ClockSetBack { .. }
+        | Input::Stop
+        | Input::Archive
+        | Input::Delete
+        | Input::Recover { .. }
+        | Input::TakeUp
+        | Input::GiveUp { .. }
+        | Input::CallerLeft { .. }
+        | Input::ModelsChanged
+        | Input::CredentialRenewed { .. }
+        | Input::Continue => Ok(()),
     }
 }
 

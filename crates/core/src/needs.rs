@@ -18,6 +18,10 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
     match input {
         // Admission only adds to the queue and does not read the open turn.
         Input::Admit(_) => needs.active_waits = agent.work.active_waits > 0,
+        Input::FromCommand { task_id, .. } => {
+            needs.active_waits = agent.work.active_waits > 0;
+            needs.tasks.insert(task_id.clone());
+        }
         Input::Configure { .. }
         | Input::Workspace(_)
         | Input::Skill(_)
@@ -67,6 +71,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         }
         Input::Stop
         | Input::Abort { .. }
+        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp

@@ -23,6 +23,9 @@ pub enum Rejection {
         /// Error of the last attempt, as the file system reported it.
         reason: String,
     },
+    /// The agent was archived, and takes nothing more.
+    #[error("agent {agent_id} is archived")]
+    Archived { agent_id: AgentId },
     /// The agent's removal has begun and cannot be taken back.
     #[error("agent {agent_id} is being removed")]
     Deleting { agent_id: AgentId },
@@ -158,6 +161,11 @@ const NO_HOME: RefusalText = RefusalText::with_hint(
     "agent_home_missing",
     "the agent is stopped because its home directory cannot be made: something else is in its place",
     "mend what the message names, then: holon agent start {agent_id}",
+);
+const ARCHIVED: RefusalText = RefusalText::with_hint(
+    "agent_archived",
+    "the agent is archived: its history can be read, and it takes nothing more",
+    "make a copy that can be started: holon agent clone {agent_id} NAME",
 );
 const DELETING: RefusalText = RefusalText::without_hint(
     "agent_deleting",
@@ -311,9 +319,12 @@ const BODY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
 );
 
 impl Rejection {
-    /// Builds the refusal of a stopped agent, with the cause if no operator stopped it.
+    /// Builds the refusal of a stopped agent, with the cause if no operator stopped it or it was archived.
     pub(crate) fn stopped(agent: &AgentRecord) -> Self {
         let agent_id = agent.identity.agent_id.clone();
+        if agent.archived_at.is_some() {
+            return Self::Archived { agent_id };
+        }
         match &agent.last_failure {
             Some(failure) if failure.cause == FailureCause::HomeNotMade => Self::NoHome {
                 agent_id,
@@ -336,6 +347,7 @@ impl Rejection {
         match self {
             Self::Stopped { .. } => STOPPED,
             Self::NoHome { .. } => NO_HOME,
+            Self::Archived { .. } => ARCHIVED,
             Self::Deleting { .. } => DELETING,
             Self::QueueFull { .. } => QUEUE_FULL,
             Self::QueueFullForOthers { .. } => QUEUE_FULL_FOR_OTHERS,
@@ -391,6 +403,7 @@ impl Rejection {
         match self {
             Self::Stopped { agent_id }
             | Self::NoHome { agent_id, .. }
+            | Self::Archived { agent_id }
             | Self::Deleting { agent_id }
             | Self::QueueFull { agent_id }
             | Self::QueueFullForOthers { agent_id }
@@ -439,6 +452,9 @@ impl Rejection {
             Self::NoHome {
                 agent_id: agent_id(),
                 reason: "Permission denied (os error 13)".to_owned(),
+            },
+            Self::Archived {
+                agent_id: agent_id(),
             },
             Self::Deleting {
                 agent_id: agent_id(),

@@ -66,8 +66,17 @@ pub fn step(
 }
 
 fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
+    lifecycle::judge_archived(&draft.agent, input)?;
     match input {
         Input::Admit(ingress) => admit(draft, ingress),
+        Input::FromCommand { task_id, ingress } => {
+            let entry = admission::admit_from_command(draft, task_id, ingress)?;
+            Ok(Reply::Admitted {
+                message_id: entry.envelope.id,
+                message_seq: entry.seq,
+                log_end: draft.agent.counters.log,
+            })
+        }
         Input::Configure { workspace, model } => {
             lifecycle::configure(draft, workspace.clone(), model.clone())
         }
@@ -103,6 +112,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Abort { run_id, then } => lifecycle::abort(draft, run_id.as_ref(), *then),
+        Input::Archive => lifecycle::archive(draft),
         Input::Delete => Ok(lifecycle::delete(draft)),
         Input::Recover {
             exit,

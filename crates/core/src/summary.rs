@@ -280,6 +280,14 @@ fn lifecycle_hint(agent: &AgentRecord) -> LifecycleHint {
             resume_cli_hint: None,
             resume_control_path: None,
         },
+        Lifecycle::Stopped if agent.archived_at.is_some() => LifecycleHint {
+            resume_required: false,
+            accepts_external_messages: false,
+            wake_requires_resume: false,
+            operator_hint: Some("the agent is archived; its history can be read".to_owned()),
+            resume_cli_hint: None,
+            resume_control_path: None,
+        },
         Lifecycle::Stopped => stopped_hint(
             id,
             "start the agent before new prompts; a wake does not override a stop",

@@ -13,5 +13,5 @@ pub use decide::{
 };
 pub(crate) use found::socket_at;
 pub use found::{ControlAnswer, Found, SocketFound, clean_stale, look};
-pub use lock::LifecycleLock;
+pub use lock::{LifecycleLock, stops};
 pub use owner_process::OwnerProcess;

@@ -110,7 +110,8 @@ impl Write for RotatingLog {
     }
 }
 
-fn numbered(path: &Path, number: usize) -> PathBuf {
+/// Returns the path of an older file; 1 is the one before the newest.
+pub(crate) fn numbered(path: &Path, number: usize) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
     name.into()

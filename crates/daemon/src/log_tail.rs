@@ -1,5 +1,7 @@
 //! Reads the end of a host's log, and what is added to it.
 
+use crate::log_file::numbered;
+use holon_domain::limits::DAEMON_LOG_FILES;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
@@ -10,12 +12,27 @@ const TAIL_BYTES: u64 = 1 << 20;
 /// Bytes that are read in one step of following.
 const STEP_BYTES: u64 = 256 << 10;
 
-/// Returns the last lines of a log, oldest first. A log that does not exist has none. Of a log with very long lines
+/// Returns the last lines of a log, oldest first, also those in files that were rotated away. A log that does not exist has none. Of a log with very long lines
 /// the last megabyte is searched.
 ///
 /// # Errors
 /// Fails if it cannot be read.
 pub fn log_tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
+    let mut found = file_tail(path, lines)?;
+    // Right after a rotation the newest file holds few lines, and the ones before it are in the older files.
+    for older in 1..=DAEMON_LOG_FILES {
+        let missing = lines.saturating_sub(found.len());
+        if missing == 0 {
+            break;
+        }
+        let mut before = file_tail(&numbered(path, older), missing)?;
+        before.append(&mut found);
+        found = before;
+    }
+    Ok(found)
+}
+
+fn file_tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened?,
@@ -118,6 +135,22 @@ fn take_lines(buffer: &mut Vec<u8>, lines: &mut Vec<String>) {
 mod tests {
     use super::*;
     use std::io::Write as _;
+
+    #[test]
+    fn the_lines_before_a_rotation_are_shown_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("daemon.log");
+        for (name, text) in [
+            ("daemon.log.2", "one\ntwo\n"),
+            ("daemon.log.1", "three\n"),
+            ("daemon.log", "four\n"),
+        ] {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        assert_eq!(log_tail(&path, 1).unwrap(), ["four"]);
+        assert_eq!(log_tail(&path, 3).unwrap(), ["two", "three", "four"]);
+        assert_eq!(log_tail(&path, 9).unwrap().len(), 4);
+    }
 
     #[test]
     fn the_last_lines_are_returned_and_a_missing_log_has_none() {

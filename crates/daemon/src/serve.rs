@@ -11,7 +11,7 @@ use crate::failure_record::FailureFiles;
 use crate::fingerprint::fingerprint;
 use crate::host_files::HostFiles;
 use crate::notify::{self, ServiceManager};
-use crate::port::{ReloadableAdapters, wall_clock};
+use crate::port::{ReloadableAdapters, ShimPeers, wall_clock};
 use crate::run_files::{self, PendingFiles};
 use crate::setup::{HostSetup, SettingsReader};
 use crate::signal::{EndSignals, Hangup, Hangups};
@@ -27,7 +27,7 @@ use holon_store::Home;
 use holon_workspace::{SeedReport, TemplateStore};
 use std::cell::Cell;
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -132,7 +132,7 @@ async fn serve_home(
         advertise_url: start.access.advertise_url.clone(),
         ..config(settings, &home, bound, token)
     };
-    let server = holon_server::serve(config, doors(&host, &setup), shutdown.clone());
+    let server = holon_server::serve(config, doors(home.root(), &host, &setup), shutdown.clone());
     let (up, is_up) = watch::channel(false);
     let record = record(settings, start, &home, &endpoints);
     setup.set_facts(&record);
@@ -223,12 +223,13 @@ fn config(settings: &Settings, home: &Home, bound: BoundListeners, token: Token)
     }
 }
 
-fn doors(host: &Host, setup: &Arc<HostSetup>) -> HostPorts {
+fn doors(home: &Path, host: &Host, setup: &Arc<HostSetup>) -> HostPorts {
     HostPorts {
         reads: host.reads(),
         control: host.control(),
         setup: Arc::clone(setup) as Arc<dyn SetupReader>,
         manage: Arc::clone(setup) as Arc<dyn SetupManager>,
+        peers: Arc::new(ShimPeers::of_host(home)),
     }
 }
 

@@ -299,6 +299,10 @@ pub struct AgentRecord {
     /// rows of earlier builds until their next decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<Occupancy>,
+    /// Time at which an operator archived the agent. It stays stopped from then on, takes nothing and is not listed; its
+    /// history can be read. Absent if it is not archived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
     /// Outcome of the last turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,

@@ -301,7 +301,8 @@ pub const BLOCKING_THREADS: usize = 16;
 /// Open file descriptors that the host asks the system for at start.
 pub const OPEN_FILES: u64 = 8_192;
 /// Most connections open at once on one listener. Further ones wait to be accepted, so that one listener cannot starve
-/// another.
+/// another. Where the system allows few open files, a listener serves fewer: two thirds of what is left of the limit
+/// after a reserve of 256 for TCP, and one third for the socket.
 pub const CONNECTIONS: usize = 1_024;
 /// Largest head of an HTTP request, in bytes. A larger one is refused with 431.
 pub const REQUEST_HEAD_BYTES: usize = 32 << 10;

@@ -23,7 +23,7 @@ use holon_domain::agent::{
 use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::request_key::RequestKey;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, RunId};
+use holon_domain::{AgentId, RunId, TaskId};
 use holon_store::Readers;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -245,6 +245,24 @@ impl ControlHandle {
         self.admit_from(Sender::Client, agent_id, ingress).await
     }
 
+    /// Admits a message that a command of the agent sends to its own agent. Its authority is at most that of the turn
+    /// that started the command.
+    ///
+    /// # Errors
+    /// As for [`ControlHandle::admit`].
+    pub async fn admit_from_command(
+        &self,
+        agent_id: &AgentId,
+        task_id: TaskId,
+        ingress: Ingress,
+    ) -> Result<AdmittedMessage, Error> {
+        let input = Input::FromCommand {
+            task_id,
+            ingress: Box::new(ingress),
+        };
+        read_admission(agent_id, self.submit(agent_id, input).await?)
+    }
+
     pub(crate) async fn admit_from(
         &self,
         sender: Sender,
@@ -379,6 +397,14 @@ impl ControlHandle {
         self.submit(agent_id, Input::Stop).await.map(|_| ())
     }
 
+    /// Archives an agent: it is stopped for good and no longer listed, and its history can be read.
+    ///
+    /// # Errors
+    /// When there is no such agent, it is being removed, or storage fails.
+    pub async fn archive_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
+        self.submit(agent_id, Input::Archive).await.map(|_| ())
+    }
+
     /// Aborts the current run of an agent, and returns its id. With a `run_id`, only this run is aborted.
     ///
     /// # Errors
@@ -468,6 +494,10 @@ fn accept_existing(
     let agent_id = found.identity.agent_id.clone();
     if found.identity.visibility != Visibility::Public {
         let reason = "the name is taken".to_owned();
+        return Err(Error::AgentConflict { agent_id, reason });
+    }
+    if found.archived_at.is_some() {
+        let reason = "it is archived".to_owned();
         return Err(Error::AgentConflict { agent_id, reason });
     }
     if !home.is_empty() {

@@ -113,7 +113,12 @@ impl ReadHandle {
     /// When storage fails.
     pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
         let rows = self.readers.read(|reader| reader.agents()).await?;
-        Ok(rows.into_iter().map(|row| self.list_entry(row)).collect())
+        let is_archived = |row: &ListedAgent| {
+            let record = row.record.as_ref();
+            record.is_ok_and(|record| record.archived_at.is_some())
+        };
+        let listed = rows.into_iter().filter(|row| !is_archived(row));
+        Ok(listed.map(|row| self.list_entry(row)).collect())
     }
 
     fn list_entry(&self, listed: ListedAgent) -> AgentListEntry {

@@ -8,6 +8,7 @@
 //! shim's command runs at most once, its end is on disk before it is reported, and no process is signalled by a bare
 //! process id.
 
+mod ancestry;
 mod capture;
 mod error;
 mod failure;
@@ -24,6 +25,7 @@ mod table;
 mod unix;
 mod wire;
 
+pub use ancestry::command_dir_of;
 pub use error::Error;
 pub use measure::start_latencies;
 pub use record::{EndRecord, Identity, OutputRecord, Stream, StreamRecord};

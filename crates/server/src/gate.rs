@@ -1,12 +1,14 @@
 //! The gate at the router's root: every request passes it, and it denies by default.
 //!
-//! It checks only the head of a request. It protects against other users, browsers and networks. It does not protect
-//! against commands that an agent runs as the same user.
+//! It checks only the head of a request. It protects against other users, browsers and networks. A command of an agent,
+//! which runs as the same user, is recognised by its ancestors as far as that can be told: it reads its own agent and
+//! enqueues to it, and every other route is closed to it.
 
 use crate::hosts::AllowedHosts;
 use crate::named_tokens::{NamedCaller, NamedTokens};
+use crate::ports::PeerCommand;
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::Transport;
+use crate::state::{Peer, Transport};
 use crate::token::Token;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
@@ -30,6 +32,8 @@ pub(crate) enum Caller {
     Anonymous,
     /// The same user on this machine, over the socket.
     Local,
+    /// A command of an agent, over the socket.
+    Agent(PeerCommand),
     /// The caller sent the control token.
     Control,
     /// The caller sent a named token.
@@ -41,6 +45,7 @@ impl Caller {
     pub(crate) const fn scope(&self) -> Option<TokenScope> {
         match self {
             Self::Anonymous => None,
+            Self::Agent(_) => Some(TokenScope::Prompt),
             Self::Local | Self::Control => Some(TokenScope::Control),
             Self::Named(named) => Some(named.scope),
         }
@@ -51,6 +56,7 @@ impl Caller {
         match self {
             Self::Anonymous => "@anonymous".to_owned(),
             Self::Local => "@local".to_owned(),
+            Self::Agent(command) => format!("@agent:{}", command.agent_id),
             Self::Control => "@control".to_owned(),
             Self::Named(named) => named.name.clone(),
         }
@@ -92,6 +98,7 @@ pub(crate) async fn check_access(
     let caller = request.extensions().get::<Caller>();
     let verdict = match (access, caller) {
         (Access::Public, _) => Ok(()),
+        (Access::Scope(_), Some(Caller::Agent(command))) => check_own(command, &request),
         (Access::Scope(needed), Some(caller)) => caller.require(needed),
         (Access::Scope(needed), None) => Caller::Anonymous.require(needed),
     };
@@ -99,6 +106,26 @@ pub(crate) async fn check_access(
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
+}
+
+/// Refuses every request of an agent's command but a look at its own agent and a message to it.
+fn check_own(command: &PeerCommand, request: &Request) -> Result<(), Refusal> {
+    let own = request.uri().path().strip_prefix("/agents/");
+    let own = own.map(|rest| rest.split_once('/').unwrap_or((rest, "")));
+    let is_own = |id: &str| id == command.agent_id.as_str();
+    let is_allowed = match (own, request.method()) {
+        (Some((id, _)), &Method::GET | &Method::HEAD) => is_own(id),
+        (Some((id, "enqueue")), &Method::POST) => is_own(id),
+        (Some(_), _) | (None, _) => false,
+    };
+    if is_allowed {
+        return Ok(());
+    }
+    let message = format!(
+        "a command of agent {} reads its own agent and enqueues to it, and does nothing else here",
+        command.agent_id
+    );
+    Err(RequestFault::AGENT_COMMAND.refuse(message))
 }
 
 /// Presence of a request body.
@@ -125,7 +152,10 @@ impl Gate {
         let caller = match self.transport {
             Transport::Unix => {
                 refuse_origin(headers)?;
-                Caller::Local
+                match request.extensions().get::<Peer>() {
+                    Some(Peer(command)) => Caller::Agent(command.clone()),
+                    None => Caller::Local,
+                }
             }
             Transport::Tcp => {
                 self.check_host(request)?;

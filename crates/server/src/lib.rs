@@ -31,7 +31,7 @@ mod token;
 pub use error::Error;
 pub use gate::{Access, PUBLIC};
 pub use listen::bind_unix;
-pub use ports::{HostFacts, HostPorts, SetupManager, SetupReader};
+pub use ports::{HostFacts, HostPorts, PeerCommand, PeerFinder, SetupManager, SetupReader};
 pub use refusal::{RefusalEntry, refusals};
 pub use router::{route_access, routes};
 pub use serve::{ServerConfig, serve};

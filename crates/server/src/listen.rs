@@ -4,7 +4,8 @@
 //! server cancels it.
 
 use crate::error::Error;
-use crate::state::Connection;
+use crate::ports::PeerFinder;
+use crate::state::{Connection, Peer};
 use axum::Router;
 use axum::body::Body;
 use holon_domain::limits::{CONNECTIONS, REQUEST_HEAD_BYTES, REQUEST_READ_MS};
@@ -19,7 +20,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -28,6 +29,50 @@ use tokio_util::task::TaskTracker;
 
 /// Backoff after a failed accept; a lack of file descriptors does not end at once.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
+
+/// Shortest time between two log lines about connections that could not be accepted.
+const TROUBLE_INTERVAL: Duration = Duration::from_secs(10);
+/// File descriptors that connections leave to the store, the agents' commands and the requests to providers.
+const RESERVED_FILES: usize = 256;
+/// Fewest connections of a listener, whatever the limit of open files is.
+const FEWEST_SLOTS: usize = 16;
+
+/// Returns the number of files that this process may open.
+fn file_limit() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    })
+}
+
+/// Reports failed accepts at most once per interval, because a lack of file descriptors fails all of them.
+#[derive(Debug, Default)]
+struct AcceptTrouble {
+    reported: Option<Instant>,
+    /// Failures since the last report.
+    unreported: u64,
+}
+
+impl AcceptTrouble {
+    fn report(&mut self, error: &io::Error, now: Instant) {
+        if self.is_due(now) {
+            let failures = std::mem::take(&mut self.unreported);
+            tracing::warn!(%error, failures, "could not accept connections");
+        }
+    }
+
+    /// Counts a failure. Returns true if it is to be reported.
+    fn is_due(&mut self, now: Instant) -> bool {
+        self.unreported += 1;
+        let is_due = self
+            .reported
+            .is_none_or(|last| now.duration_since(last) >= TROUBLE_INTERVAL);
+        if is_due {
+            self.reported = Some(now);
+        }
+        is_due
+    }
+}
 
 /// Creates the control socket, which only its owner may use. A stale socket file is replaced, so the caller must hold
 /// the home's lock.
@@ -68,10 +113,25 @@ pub(crate) enum Listener {
 
 enum Socket {
     Tcp(TcpStream),
-    Unix(UnixStream),
+    Unix {
+        stream: UnixStream,
+        /// Process at the other end; absent if the system does not tell.
+        pid: Option<i32>,
+    },
 }
 
 impl Listener {
+    /// Returns the number of connections that this listener serves at once. Together the listeners leave a reserve of the
+    /// limit of open files, and neither takes the share of the other: clients over TCP cannot starve the socket.
+    fn slots(&self, file_limit: usize) -> usize {
+        let shared = file_limit.saturating_sub(RESERVED_FILES);
+        let share = match self {
+            Self::Tcp(_) => shared / 3 * 2,
+            Self::Unix(_) => shared / 3,
+        };
+        share.clamp(FEWEST_SLOTS, CONNECTIONS)
+    }
+
     /// Accepts the next connection; `None` if it was refused because its peer is another user.
     async fn accept(&self) -> io::Result<Option<Socket>> {
         match self {
@@ -82,9 +142,10 @@ impl Listener {
             }
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
-                let peer = stream.peer_cred()?.uid();
+                let found = stream.peer_cred()?;
+                let (peer, pid) = (found.uid(), found.pid());
                 if is_owner(peer) {
-                    return Ok(Some(Socket::Unix(stream)));
+                    return Ok(Some(Socket::Unix { stream, pid }));
                 }
                 tracing::warn!(peer, "refused a socket connection of another user");
                 Ok(None)
@@ -110,10 +171,12 @@ pub(crate) struct ShutdownSignals {
 pub(crate) async fn accept(
     listener: Listener,
     router: Router,
+    peers: Arc<dyn PeerFinder>,
     tasks: TaskTracker,
     signals: ShutdownSignals,
 ) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(listener.slots(file_limit())));
+    let mut trouble = AcceptTrouble::default();
     let service = TowerToHyperService::new(router);
     while let Some(accepted) = signals
         .drain
@@ -124,17 +187,21 @@ pub(crate) async fn accept(
             Ok(Some(accepted)) => accepted,
             Ok(None) => continue,
             Err(error) => {
-                tracing::warn!(%error, "could not accept a connection");
+                trouble.report(&error, Instant::now());
                 // A drain also signals the backoff.
                 drop(tokio::time::timeout(ACCEPT_BACKOFF, signals.drain.cancelled()).await);
                 continue;
             }
         };
         let (service, signals) = (service.clone(), signals.clone());
+        let peers = Arc::clone(&peers);
         tasks.spawn(async move {
             match socket {
-                Socket::Tcp(stream) => serve_connection(stream, service, &signals).await,
-                Socket::Unix(stream) => serve_connection(stream, service, &signals).await,
+                Socket::Tcp(stream) => serve_connection(stream, None, service, &signals).await,
+                Socket::Unix { stream, pid } => {
+                    let peer = pid.and_then(|pid| peers.command_of(pid)).map(Peer);
+                    serve_connection(stream, peer, service, &signals).await;
+                }
             }
             drop(slot);
         });
@@ -155,8 +222,12 @@ async fn accept_next(
     Ok(listener.accept().await?.map(|socket| (socket, slot)))
 }
 
-async fn serve_connection<I>(io: I, service: TowerToHyperService<Router>, signals: &ShutdownSignals)
-where
+async fn serve_connection<I>(
+    io: I,
+    peer: Option<Peer>,
+    service: TowerToHyperService<Router>,
+    signals: &ShutdownSignals,
+) where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let close = signals.kill.child_token();
@@ -164,6 +235,9 @@ where
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(connection.clone());
+        if let Some(peer) = &peer {
+            request.extensions_mut().insert(peer.clone());
+        }
         service.call(request)
     });
     let mut builder = http1::Builder::new();
@@ -192,6 +266,34 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn listeners_share_what_the_limit_of_files_leaves() {
+        let home = tempfile::tempdir().unwrap();
+        let unix = Listener::Unix(bind_unix(&home.path().join("s")).unwrap());
+        let tcp = Listener::Tcp(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        for (limit, of_tcp, of_unix) in [
+            (1_024, 512, 256),
+            (8_192, CONNECTIONS, CONNECTIONS),
+            (usize::MAX, CONNECTIONS, CONNECTIONS),
+            (128, FEWEST_SLOTS, FEWEST_SLOTS),
+        ] {
+            assert_eq!(tcp.slots(limit), of_tcp, "{limit}");
+            assert_eq!(unix.slots(limit), of_unix, "{limit}");
+        }
+    }
+
+    #[test]
+    fn failed_accepts_are_reported_once_per_interval_with_their_number() {
+        let mut trouble = AcceptTrouble::default();
+        let began = Instant::now();
+        assert!(trouble.is_due(began));
+        for _ in 0..100 {
+            assert!(!trouble.is_due(began + TROUBLE_INTERVAL / 2));
+        }
+        assert_eq!(trouble.unreported, 101);
+        assert!(trouble.is_due(began + TROUBLE_INTERVAL));
+    }
 
     #[test]
     fn another_users_connection_is_not_the_owners() {

@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use holon_api::{ModelsResponse, ReloadResponse, RuntimeSurface};
-use holon_domain::Timestamp;
+use holon_domain::{AgentId, TaskId, Timestamp};
 use holon_engine::{ControlHandle, ReadHandle};
 use std::sync::Arc;
 
@@ -45,6 +45,20 @@ pub trait SetupManager: Send + Sync + 'static {
     async fn reload(&self) -> Result<ReloadResponse, String>;
 }
 
+/// The command of an agent that a caller belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerCommand {
+    pub agent_id: AgentId,
+    /// Task that the command is or would become.
+    pub task_id: TaskId,
+}
+
+/// Finds the command that a process on this machine belongs to.
+pub trait PeerFinder: Send + Sync + 'static {
+    /// Returns the command; `None` if the process belongs to none, or that cannot be told.
+    fn command_of(&self, pid: i32) -> Option<PeerCommand>;
+}
+
 /// Handles that the routes of one host call.
 #[derive(Clone)]
 pub struct HostPorts {
@@ -53,6 +67,8 @@ pub struct HostPorts {
     pub control: ControlHandle,
     pub setup: Arc<dyn SetupReader>,
     pub manage: Arc<dyn SetupManager>,
+    /// Tells commands of agents from the operator, among callers on the socket.
+    pub peers: Arc<dyn PeerFinder>,
 }
 
 impl std::fmt::Debug for HostPorts {

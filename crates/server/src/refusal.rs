@@ -133,6 +133,7 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
     match rejection {
         Rejection::Stopped { .. }
         | Rejection::NoHome { .. }
+        | Rejection::Archived { .. }
         | Rejection::Deleting { .. }
         | Rejection::WorkItemCompleted { .. }
         | Rejection::TaskOver

@@ -168,6 +168,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         post_route(
             CONTROL,
             Keep::Decision,
+            "/control/agents/{id}/archive",
+            post(agent::archive),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
             "/control/agents/{id}/delete",
             post(agent::delete),
         ),

@@ -112,7 +112,13 @@ pub async fn serve(
         };
         let router = router(gate, read_state, act_state);
         let replaced = CancellationToken::new();
-        let accepting = listen::accept(listener, router, tasks.clone(), signals.clone());
+        let accepting = listen::accept(
+            listener,
+            router,
+            Arc::clone(&ports.peers),
+            tasks.clone(),
+            signals.clone(),
+        );
         tasks.spawn(replaced.clone().run_until_cancelled_owned(accepting));
         replaced
     };

@@ -2,7 +2,7 @@
 
 use crate::keyed::ServedKeys;
 use crate::named_tokens::NamedTokens;
-use crate::ports::{SetupManager, SetupReader};
+use crate::ports::{PeerCommand, SetupManager, SetupReader};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use holon_domain::AgentId;
@@ -77,6 +77,10 @@ impl FromRequestParts<ActState> for Act {
         Ok(Self(state))
     }
 }
+
+/// Command of an agent at the other end of a socket connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer(pub(crate) PeerCommand);
 
 /// Connection of a request; its token closes it at once.
 #[derive(Debug, Clone)]

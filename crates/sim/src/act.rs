@@ -381,11 +381,13 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
             !pauses.iter().any(|pause| open.due.contains(&pause.id))
         }
         Input::Admit(_)
+        | Input::FromCommand { .. }
         | Input::Configure { .. }
         | Input::Received(_)
         | Input::Defer { .. }
         | Input::Start
         | Input::Stop
+        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp
@@ -407,6 +409,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
 pub(crate) const fn name_of(input: &Input) -> &'static str {
     match input {
         Input::Admit(_) => "admit",
+        Input::FromCommand { .. } => "from command",
         Input::Configure { .. } => "configure",
         Input::Workspace(_) => "workspace",
         Input::Skill(_) => "skill",
@@ -426,6 +429,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::ClockSetBack { .. } => "clock set back",
         Input::Start => "start",
         Input::Stop => "stop",
+        Input::Archive => "archive",
         Input::Delete => "delete",
         Input::Recover { .. } => "recover",
         Input::TakeUp => "take up",

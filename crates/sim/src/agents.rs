@@ -20,8 +20,11 @@ impl World {
         let Some(id) = self.any_agent() else {
             return Ok(());
         };
-        let stops = self.dice.percent(50);
-        let input = if stops { Input::Stop } else { Input::Start };
+        let input = match self.dice.below(20) {
+            0 => Input::Archive,
+            1..=9 => Input::Stop,
+            _ => Input::Start,
+        };
         self.control(&id, &input)
     }
 
@@ -39,10 +42,21 @@ impl World {
             InputResult::Refused(
                 Refusal::Rejected(Rejection::Deleting { .. }) | Refusal::NotFound,
             ) => Ok(()),
+            InputResult::Refused(Refusal::Rejected(Rejection::Archived { .. })) => ensure(
+                self.is_archived(id),
+                "only an archived agent refuses as one",
+                || format!("{id} {}", name_of(input)),
+            ),
             InputResult::Refused(refusal) => {
                 ensure(false, "controls are not refused", || format!("{refusal:?}"))
             }
         }
+    }
+
+    /// Returns true if an operator archived the agent.
+    pub(crate) fn is_archived(&self, id: &AgentId) -> bool {
+        let known = self.model.agent(id);
+        known.is_some_and(|known| known.record.archived_at.is_some())
     }
 
     pub(crate) fn configure(&mut self) -> Verdict<()> {

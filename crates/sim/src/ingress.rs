@@ -60,6 +60,9 @@ impl World {
                     Refusal::Rejected(Rejection::Stopped { .. } | Rejection::NoHome { .. }) => {
                         lifecycle == Some(Lifecycle::Stopped)
                     }
+                    Refusal::Rejected(Rejection::Archived { .. }) => {
+                        lifecycle == Some(Lifecycle::Stopped) && self.is_archived(id)
+                    }
                     Refusal::Rejected(Rejection::Deleting { .. }) => {
                         lifecycle == Some(Lifecycle::Deleting)
                     }

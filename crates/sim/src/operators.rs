@@ -147,6 +147,7 @@ fn is_known_refusal(refusal: &Refusal) -> bool {
             rejection,
             Rejection::Stopped { .. }
                 | Rejection::NoHome { .. }
+                | Rejection::Archived { .. }
                 | Rejection::Deleting { .. }
                 | Rejection::NoSuchWorkItem { .. }
                 | Rejection::WorkItemCompleted { .. }

@@ -93,6 +93,11 @@ impl World {
         self.run_until_idle(bound)?;
         for id in self.model.names() {
             match self.model.agent(&id).map(|known| known.record.lifecycle) {
+                // Nothing starts it again, so it is removed.
+                Some(Lifecycle::Stopped) if self.is_archived(&id) => {
+                    self.model.coverage.count("archived:removed");
+                    self.control(&id, &Input::Delete)?;
+                }
                 Some(Lifecycle::Stopped) => self.control(&id, &Input::Start)?,
                 // Its home could not be removed; another delete retries it.
                 Some(Lifecycle::Deleting) => self.control(&id, &Input::Delete)?,

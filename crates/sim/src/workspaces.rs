@@ -57,7 +57,8 @@ fn is_known_refusal(refusal: &Refusal) -> bool {
         Refusal::KeyReused => false,
         Refusal::Rejected(rejection) => matches!(
             rejection,
-            Rejection::Deleting { .. }
+            Rejection::Archived { .. }
+                | Rejection::Deleting { .. }
                 | Rejection::WorkspaceNotAttached
                 | Rejection::WorkspaceActive
                 | Rejection::WorkspaceIsHome

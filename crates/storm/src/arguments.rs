@@ -2,14 +2,20 @@
 
 use std::path::PathBuf;
 
-const USAGE: &str = "usage: holon-storm PATH_OF_HOLON --kills N [--seed S] [--steady] [--keep]";
+const USAGE: &str = "usage: holon-storm PATH_OF_HOLON --kills N [--seed S] [--steady] [--keep]
+       holon-storm PATH_OF_HOLON --load SECONDS [--clients N] [--seed S] [--keep]";
+/// Number of clients of a load run, unless another is asked for.
+const CLIENTS: u64 = 64;
 
 /// The arguments of a storm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Path of the `holon` program.
     pub(crate) program: PathBuf,
+    /// Number of kills; 0 for a load run, which kills for a time.
     pub(crate) kills: u64,
+    /// Duration and number of clients of a load run. Absent for a storm.
+    pub(crate) load: Option<Load>,
     /// Taken from the clock if not given.
     pub(crate) seed: u64,
     /// True if the provider answers every request. Otherwise about a tenth of them fail.
@@ -18,10 +24,18 @@ pub(crate) struct Arguments {
     pub(crate) keep: bool,
 }
 
+/// A load run instead of a storm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub(crate) seconds: u64,
+    pub(crate) clients: u64,
+}
+
 impl Arguments {
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut program, mut kills, mut seed) = (None, None, None);
         let (mut steady, mut keep) = (false, false);
+        let (mut seconds, mut clients) = (None, CLIENTS);
         let mut words = words;
         while let Some(word) = words.next() {
             let mut number = || {
@@ -34,6 +48,8 @@ impl Arguments {
             };
             match word.as_str() {
                 "--kills" => kills = Some(number()?),
+                "--load" => seconds = Some(number()?),
+                "--clients" => clients = number()?,
                 "--seed" => seed = Some(number()?),
                 "--steady" => steady = true,
                 "--keep" => keep = true,
@@ -45,7 +61,12 @@ impl Arguments {
         }
         Ok(Self {
             program: program.ok_or(USAGE)?,
-            kills: kills.ok_or(USAGE)?,
+            kills: match (kills, seconds) {
+                (Some(kills), None) => kills,
+                (None, Some(_)) => 0,
+                (Some(_), Some(_)) | (None, None) => return Err(USAGE.to_owned()),
+            },
+            load: seconds.map(|seconds| Load { seconds, clients }),
             seed: seed.unwrap_or_else(seed_of_now),
             steady,
             keep,
@@ -71,6 +92,7 @@ mod tests {
         let expected = Arguments {
             program: PathBuf::from("p"),
             kills: 3,
+            load: None,
             seed: 9,
             steady: false,
             keep: false,
@@ -85,7 +107,27 @@ mod tests {
             ..expected
         };
         let words = ["--keep", "--seed", "9", "--steady", "--kills", "3", "p"];
-        assert_eq!(parse(&words), Ok(kept));
+        assert_eq!(parse(&words), Ok(kept.clone()));
+        let load = Arguments {
+            kills: 0,
+            load: Some(Load {
+                seconds: 60,
+                clients: 8,
+            }),
+            steady: false,
+            ..kept
+        };
+        let words = [
+            "--load",
+            "60",
+            "--clients",
+            "8",
+            "--seed",
+            "9",
+            "--keep",
+            "p",
+        ];
+        assert_eq!(parse(&words), Ok(load));
     }
 
     #[test]
@@ -96,6 +138,7 @@ mod tests {
             &["p", "--kills"],
             &["p", "--kills", "x"],
             &["p", "--kills", "3", "--fast"],
+            &["p", "--kills", "3", "--load", "60"],
         ] {
             assert!(parse(words).is_err(), "{words:?}");
         }

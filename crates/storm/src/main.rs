@@ -4,6 +4,8 @@
 //! After the last kill the provider answers every request, the host finishes its work and shuts down in order. Then a
 //! reader that shares no code with the product checks the database, the marks that commands left, and the process
 //! table. Each broken rule is one line, and the exit code is 1.
+//!
+//! With `--load`, many clients send prompts and follow events while the host is killed every few seconds; see [`load`].
 #![allow(
     clippy::print_stdout,
     reason = "the figures and the findings go to stdout"
@@ -17,6 +19,7 @@ mod failure_plan;
 mod host;
 mod job;
 mod lasting;
+mod load;
 mod model;
 mod plan;
 mod process;
@@ -53,9 +56,19 @@ type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
     let seed = arguments.seed;
-    println!("seed {seed}, {} kills", arguments.kills);
+    match arguments.load {
+        None => println!("seed {seed}, {} kills", arguments.kills),
+        Some(load) => println!(
+            "seed {seed}, {} clients for {} s",
+            load.clients, load.seconds
+        ),
+    }
     let dir = tempfile::Builder::new().prefix("holon-storm-").tempdir()?;
-    let violations = match run(&arguments, dir.path()).await {
+    let ran = match arguments.load {
+        None => run(&arguments, dir.path()).await,
+        Some(load) => load::run(&arguments, load.seconds, load.clients, dir.path()).await,
+    };
+    let violations = match ran {
         Ok(violations) => violations,
         Err(error) => vec![format!("the storm could not go on: {error}")],
     };

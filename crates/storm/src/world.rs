@@ -16,6 +16,8 @@ pub(crate) const MODEL: &str = "storm/weather";
 pub(crate) struct World {
     root: PathBuf,
     program: PathBuf,
+    /// Port of every host; 0 lets each choose a free one.
+    port: u16,
 }
 
 impl World {
@@ -27,11 +29,22 @@ impl World {
         let world = Self {
             root,
             program: program.canonicalize()?,
+            port: 0,
         };
         std::fs::create_dir_all(world.home())?;
         std::fs::set_permissions(world.home(), Permissions::from_mode(0o700))?;
         std::fs::write(world.marks(), "")?;
         Ok(world)
+    }
+
+    /// Lets every host listen on this port.
+    pub(crate) fn with_port(self, port: u16) -> Self {
+        Self { port, ..self }
+    }
+
+    /// Address of the hosts over TCP, if they have a fixed port.
+    pub(crate) fn http_addr(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// Writes the settings, with one provider at this address.
@@ -104,7 +117,7 @@ impl World {
     pub(crate) fn serve_command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
-            .args(["serve", "--port", "0", "--model", MODEL])
+            .args(["serve", "--port", &self.port.to_string(), "--model", MODEL])
             .env_clear()
             .current_dir(&self.root);
         if let Some(path) = std::env::var_os("PATH") {

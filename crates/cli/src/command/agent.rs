@@ -4,6 +4,7 @@ use crate::args::{AgentCommand, WorkspaceArgs};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
+use crate::target::Target;
 use crate::{path, render};
 use holon_api::{ControlAction, CreateAgentRequest};
 use holon_domain::{AgentId, RunId};
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 
 /// Runs a subcommand; without one, lists the agents.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     command: Option<AgentCommand>,
     output: &Output,
 ) -> Result<Exit, Failure> {
@@ -29,31 +30,32 @@ pub(super) async fn run(
                 seed,
                 ..CreateAgentRequest::default()
             };
-            create(home, &id, request, workspace, output).await
+            create(target, &id, request, workspace, output).await
         }
-        AgentCommand::List => list(home, output).await,
-        AgentCommand::Start { id } => control(home, id, ControlAction::Start, output).await,
-        AgentCommand::Stop { id } => control(home, id, ControlAction::Stop, output).await,
-        AgentCommand::Abort { id, run } => abort(home, id, run, output).await,
-        AgentCommand::Delete { id, yes } => delete(home, &id, yes, output).await,
-        AgentCommand::Model { command } => super::agent_model::run(home, command, output).await,
-        AgentCommand::Status { id } => super::view::status(home, id, output).await,
+        AgentCommand::List => list(target, output).await,
+        AgentCommand::Start { id } => control(target, id, ControlAction::Start, output).await,
+        AgentCommand::Stop { id } => control(target, id, ControlAction::Stop, output).await,
+        AgentCommand::Abort { id, run } => abort(target, id, run, output).await,
+        AgentCommand::Archive { id } => archive(target, &id, output).await,
+        AgentCommand::Delete { id, yes } => delete(target, &id, yes, output).await,
+        AgentCommand::Model { command } => super::agent_model::run(target, command, output).await,
+        AgentCommand::Status { id } => super::view::status(target, id, output).await,
         AgentCommand::Export { id, out, dry_run } => {
-            super::archive::export(home, id, out, dry_run, output).await
+            super::archive::export(target, id, out, dry_run, output).await
         }
         AgentCommand::Import {
             file,
             name,
             dry_run,
-        } => super::archive::import(home, &file, name, dry_run, output).await,
+        } => super::archive::import(target, &file, name, dry_run, output).await,
         AgentCommand::Clone { id, name, dry_run } => {
-            super::archive::clone(home, id, name, dry_run, output).await
+            super::archive::clone(target, id, name, dry_run, output).await
         }
     }
 }
 
 async fn create(
-    home: Option<PathBuf>,
+    target: Target,
     id: &str,
     given: CreateAgentRequest,
     workspace: WorkspaceArgs,
@@ -62,7 +64,7 @@ async fn create(
     let agent_id =
         AgentId::parse(id).map_err(|error| Failure::usage(format!("{id:?}: {error}")))?;
     let absolute = |flag: &'static str, dir: Option<PathBuf>| {
-        dir.map(|dir| path::absolute(flag, &dir)).transpose()
+        dir.map(|dir| target.absolute(flag, &dir)).transpose()
     };
     let request = CreateAgentRequest {
         workspace_root: absolute("--workspace-root", workspace.workspace_root)?,
@@ -74,7 +76,7 @@ async fn create(
         template: given.template,
         seed: given.seed,
     };
-    let host = Host::find(home, None, output)?;
+    let host = Host::find(target, None, output)?;
     let identity = host.check_answer(host.client().create_agent(&agent_id, &request).await)?;
     output.answer(&identity, |identity| {
         format!("agent {} is there", identity.agent_id)
@@ -82,20 +84,20 @@ async fn create(
     Ok(Exit::Done)
 }
 
-async fn list(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
-    let host = Host::find(home, None, output)?;
+async fn list(target: Target, output: &Output) -> Result<Exit, Failure> {
+    let host = Host::find(target, None, output)?;
     let agents = host.check_answer(host.client().agents().await)?;
     output.answer(&agents, |agents| render::agents(agents));
     Ok(Exit::Done)
 }
 
 async fn control(
-    home: Option<PathBuf>,
+    target: Target,
     id: Option<String>,
     action: ControlAction,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, id, output)?;
+    let host = Host::find(target, id, output)?;
     let agent_id = host.agent_id().await?;
     let answer = host.check_answer(host.client().control(&agent_id, action).await)?;
     output.answer(&answer, |answer| match action {
@@ -111,12 +113,12 @@ async fn control(
 }
 
 async fn abort(
-    home: Option<PathBuf>,
+    target: Target,
     id: Option<String>,
     run: Option<String>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, id, output)?;
+    let host = Host::find(target, id, output)?;
     let agent_id = host.agent_id().await?;
     let run_id = run.map(RunId::from_stored);
     let answer = host.check_answer(host.client().abort_run(&agent_id, run_id).await)?;
@@ -130,12 +132,21 @@ async fn abort(
     Ok(Exit::Done)
 }
 
-async fn delete(
-    home: Option<PathBuf>,
-    id: &str,
-    yes: bool,
-    output: &Output,
-) -> Result<Exit, Failure> {
+async fn archive(target: Target, id: &str, output: &Output) -> Result<Exit, Failure> {
+    let agent_id =
+        AgentId::parse_stored(id).map_err(|error| Failure::usage(format!("{id:?}: {error}")))?;
+    let host = Host::find(target, None, output)?;
+    let answer = host.check_answer(host.client().archive_agent(&agent_id).await)?;
+    output.answer(&answer, |answer| {
+        format!(
+            "agent {} is archived; holon transcript --agent {} shows its history",
+            answer.agent_id, answer.agent_id
+        )
+    });
+    Ok(Exit::Done)
+}
+
+async fn delete(target: Target, id: &str, yes: bool, output: &Output) -> Result<Exit, Failure> {
     let agent_id =
         AgentId::parse_stored(id).map_err(|error| Failure::usage(format!("{id:?}: {error}")))?;
     if !yes {
@@ -144,7 +155,7 @@ async fn delete(
             "to keep a copy first: holon agent export {agent_id}; to go on, add --yes"
         )));
     }
-    let host = Host::find(home, None, output)?;
+    let host = Host::find(target, None, output)?;
     let answer = host.check_answer(host.client().delete_agent(&agent_id).await)?;
     output.answer(&answer, |answer| {
         format!(

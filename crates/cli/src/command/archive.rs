@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::render;
+use crate::target::Target;
 use holon_api::{CloneAgentRequest, ExportReport};
 use holon_client::Upload;
 use holon_domain::AgentId;
@@ -19,14 +20,14 @@ use std::path::{Path, PathBuf};
 
 /// Exports an agent to a file that does not exist yet.
 pub(super) async fn export(
-    home: Option<PathBuf>,
+    target: Target,
     id: String,
     out: Option<PathBuf>,
     dry_run: bool,
     output: &Output,
 ) -> Result<Exit, Failure> {
     let out = out.unwrap_or_else(|| PathBuf::from(format!("{id}.holon.tar")));
-    let host = Host::find(home, Some(id), output)?;
+    let host = Host::find(target, Some(id), output)?;
     let agent_id = host.agent_id().await?;
     if dry_run {
         let report = host.check_answer(host.client().preview_export(&agent_id).await)?;
@@ -85,7 +86,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 
 /// Makes a stopped agent from a file.
 pub(super) async fn import(
-    home: Option<PathBuf>,
+    target: Target,
     path: &Path,
     name: Option<String>,
     dry_run: bool,
@@ -106,7 +107,7 @@ pub(super) async fn import(
         None => parse_name(read_manifest(&mut file)?.agent.agent_id.as_str())?,
     };
     file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-    let host = Host::find(home, None, output)?;
+    let host = Host::find(target, None, output)?;
     let bytes = found.len();
     let progress = Progress::new("sent", bytes, output.shows_progress());
     let reader = progress.watch(tokio::fs::File::from_std(file));
@@ -119,14 +120,14 @@ pub(super) async fn import(
 
 /// Makes a stopped copy of an agent.
 pub(super) async fn clone(
-    home: Option<PathBuf>,
+    target: Target,
     id: String,
     name: String,
     dry_run: bool,
     output: &Output,
 ) -> Result<Exit, Failure> {
     parse_name(&name)?;
-    let host = Host::find(home, Some(id), output)?;
+    let host = Host::find(target, Some(id), output)?;
     let agent_id = host.agent_id().await?;
     let request = CloneAgentRequest { name, dry_run };
     let cloned = host.client().clone_agent(&agent_id, &request).await;

@@ -35,9 +35,9 @@ pub(super) async fn run(
 }
 
 async fn start(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result<Exit, Failure> {
-    let plan = HostPlan::load(home, args, output)?;
-    let _turn = take_turn(plan.home()).await?;
-    let action = start::start(&plan).await?;
+    let plan = load_plan(home, args, output)?;
+    holon_daemon::Home::prepare(plan.home()).map_err(holon_daemon::Error::from)?;
+    let action = start::start(&plan, None).await?;
     if action == Action::AlreadyRunning && plan.token.is_some() {
         output.note("note: the running host keeps the token that it was started with");
     }
@@ -48,8 +48,12 @@ async fn start(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result
 async fn stop(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
     let home = settings::home_dir(home)?;
     let action = if home.join("run").is_dir() {
-        let _turn = take_turn(&home).await?;
-        stop::stop(&home).await?
+        let mut turn = take_turn(&home).await?;
+        let action = stop::stop(&home).await?;
+        if action != Action::NotRunning {
+            turn.note_stop(&home);
+        }
+        action
     } else {
         Action::NotRunning
     };
@@ -58,13 +62,23 @@ async fn stop(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
 }
 
 async fn restart(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result<Exit, Failure> {
-    let plan = HostPlan::load(home, args, output)?;
-    let _turn = take_turn(plan.home()).await?;
+    let plan = load_plan(home, args, output)?;
+    let turn = take_turn(plan.home()).await?;
     refuse_service(plan.home()).await?;
     stop::stop(plan.home()).await?;
-    start::start(&plan).await?;
+    start::start(&plan, Some(turn)).await?;
     print(plan.home(), Action::Restarted, output).await;
     Ok(Exit::Done)
+}
+
+/// Loads what a host is started with. A failure of a start that was tried is kept in `run/`, also if it is found before
+/// there is a host.
+fn load_plan(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result<HostPlan, Failure> {
+    HostPlan::load(home.clone(), args, output).inspect_err(|failure| {
+        if let Ok(home) = settings::home_dir(home) {
+            start::record(&home, failure);
+        }
+    })
 }
 
 /// A host of a service manager is restarted by that manager: a host in the background would take its place and the

@@ -5,16 +5,16 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
 use crate::render;
-use std::path::PathBuf;
+use crate::target::Target;
 
 /// Prints the prompt of an agent's last turn, or of the turn that was named.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     command: DebugCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
     let DebugCommand::Prompt { agent, turn, full } = command;
-    let host = Host::find(home, agent, output)?;
+    let host = Host::find(target, agent, output)?;
     let agent_id = host.agent_id().await?;
     let prompt = host.check_answer(host.client().debug_prompt(&agent_id, turn).await)?;
     output.answer(&prompt, |prompt| render::prompt::prompt(prompt, full));

@@ -5,19 +5,19 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::{self, Format, Output};
 use crate::render::row;
+use crate::target::Target;
 use holon_api::EventEnvelope;
 use holon_api::event::PageOrder;
 use holon_client::{EventStream, EventsQuery, retry_read};
 use holon_domain::AgentId;
-use std::path::PathBuf;
 
 /// Prints the events of an agent, or of all public agents.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     args: EventsArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, args.agent.agent.clone(), output)?;
+    let host = Host::find(target, args.agent.agent.clone(), output)?;
     let source = if args.all {
         host.check_answer(host.client().root().await)?;
         Source::Host

@@ -172,7 +172,7 @@ async fn probe_and_set(
 fn next_steps(settings: &Settings) -> Vec<String> {
     let mut next = vec![
         "ask something: holon run \"What is in this directory?\" --workspace-root .".to_owned(),
-        "or run a host: holon serve".to_owned(),
+        "or run a host: holon daemon start".to_owned(),
     ];
     if let Some(model) = &settings.model
         && model.source == Source::Environment

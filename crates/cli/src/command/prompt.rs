@@ -5,12 +5,12 @@ use crate::args::PromptArgs;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
+use crate::target::Target;
 use holon_api::PromptRequest;
-use std::path::PathBuf;
 
 /// Sends the message and prints its id.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     args: PromptArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
@@ -19,7 +19,7 @@ pub(super) async fn run(
         priority: None,
         max_turns: None,
     };
-    let host = Host::find(home, args.agent.agent, output)?;
+    let host = Host::find(target, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;
     let admitted = host.check_answer(host.client().prompt(&agent_id, &request).await)?;
     output.answer(&admitted, |admitted| {

@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::live::{LiveAnswer, LiveOutput, LiveParts};
 use crate::output::{Format, Output};
 use crate::render::run::RunHost;
+use crate::target::Target;
 use crate::{host, path, render, settings};
 use holon_api::RunRequest;
 use holon_client::view::Run;
@@ -15,7 +16,6 @@ use holon_config::{Flags, Settings, Source};
 use holon_daemon::{LogLevel, LogTarget, RunNews};
 use holon_domain::AgentId;
 use holon_domain::run::RunOnceResponse;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::mpsc;
 
@@ -25,8 +25,9 @@ const NEWS: usize = 64;
 const UNKNOWN_QUERY: &str = "invalid_query";
 
 /// Runs the request and prints the answer.
-pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
-    let response = perform(home, build_request(args)?, output)?;
+pub(super) fn run(target: Target, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
+    let request = build_request(&target, args)?;
+    let response = perform(target, request, output)?;
     Ok(exit_of(&response))
 }
 
@@ -42,11 +43,14 @@ pub(super) fn exit_of(response: &Run) -> Exit {
 
 /// Runs a request, prints the answer and returns it.
 pub(super) fn perform(
-    home: Option<PathBuf>,
+    target: Target,
     request: RunRequest,
     output: &Output,
 ) -> Result<Answer<Run>, Failure> {
-    let mut request = request;
+    let (home, remote) = match target {
+        Target::Home(home) => (home, None),
+        Target::Remote(remote) => (None, Some(remote)),
+    };
     let flags = Flags {
         home,
         ..Flags::default()
@@ -59,22 +63,16 @@ pub(super) fn perform(
         output,
     };
     let response = super::block_on(async {
-        let client = host::client(&settings.home.value);
-        match client.health().await {
-            Ok(_) => {
-                if let Some(problem) = &problem {
-                    settings::warn_about_file(problem, output);
-                }
-                follow_environment(&mut request, &settings);
-                Ok((live.run_on_host(&client, &request).await?, Responder::Host))
+        match &remote {
+            Some(remote) => {
+                let ran = live.run_on_host(&remote.client, &request).await;
+                let ran = ran.map_err(|error| host::remote_failure(&remote.url, error))?;
+                Ok((ran, Responder::Host))
             }
-            Err(holon_client::Error::Unreachable { .. }) => {
-                // Without a host, this run uses its own settings.
-                let settings = settings::load(&flags)?;
-                let response = live.run_here(&settings, request).await?;
-                Ok((local_answer(&response)?, Responder::Local))
+            None => {
+                let problem = problem.as_ref();
+                live.run_at_home(&flags, &settings, problem, request).await
             }
-            Err(other) => Err(Failure::from(other)),
         }
     });
     let (response, by) = response.map_err(|failure| {
@@ -92,7 +90,7 @@ fn local_answer(response: &RunOnceResponse) -> Result<Answer<Run>, Failure> {
         .map_err(|error| Failure::new(Exit::Failed, "protocol", error.to_string()))
 }
 
-fn build_request(args: RunArgs) -> Result<RunRequest, Failure> {
+fn build_request(target: &Target, args: RunArgs) -> Result<RunRequest, Failure> {
     let RunArgs {
         text,
         agent,
@@ -114,11 +112,11 @@ fn build_request(args: RunArgs) -> Result<RunRequest, Failure> {
         no_wait_for_tasks,
         workspace_root: workspace
             .workspace_root
-            .map(|dir| path::absolute("--workspace-root", &dir))
+            .map(|dir| target.absolute("--workspace-root", &dir))
             .transpose()?,
         cwd: workspace
             .cwd
-            .map(|dir| path::absolute("--cwd", &dir))
+            .map(|dir| target.absolute("--cwd", &dir))
             .transpose()?,
         text: text::read_prompt(text)?,
     })
@@ -177,6 +175,34 @@ impl Live<'_> {
         match watched.await {
             Err(error) if error.code() == Some(UNKNOWN_QUERY) => client.run(request).await,
             outcome => outcome,
+        }
+    }
+
+    /// Runs the request on the host of a home, or in this process if none runs.
+    async fn run_at_home(
+        &self,
+        flags: &Flags,
+        settings: &Settings,
+        problem: Option<&Failure>,
+        mut request: RunRequest,
+    ) -> Result<(Answer<Run>, Responder), Failure> {
+        let client = host::client(&settings.home.value);
+        match client.health().await {
+            Ok(_) => {
+                if let Some(problem) = problem {
+                    settings::warn_about_file(problem, self.output);
+                }
+                follow_environment(&mut request, settings);
+                let ran = self.run_on_host(&client, &request).await?;
+                Ok((ran, Responder::Host))
+            }
+            Err(holon_client::Error::Unreachable { .. }) => {
+                // Without a host, this run uses its own settings.
+                let settings = settings::load(flags)?;
+                let response = self.run_here(&settings, request).await?;
+                Ok((local_answer(&response)?, Responder::Local))
+            }
+            Err(other) => Err(Failure::from(other)),
         }
     }
 

@@ -73,7 +73,7 @@ async fn install(
         None
     };
     let change = ServiceChange {
-        ok: true,
+        ok: !matches!(started, Some(Asked::Refused(_))),
         action: "installed",
         name: manager.name.clone(),
         path: manager.path.clone(),
@@ -86,7 +86,8 @@ async fn install(
             Exit::Failed,
             "service_not_started",
             format!("the service is installed and could not be started: {reason}"),
-        )),
+        )
+        .hint("holon service status shows its state; holon service uninstall removes it")),
         Some(Asked::Done(_)) | None => Ok(Exit::Done),
     }
 }
@@ -104,6 +105,7 @@ async fn uninstall(
             notes.push(format!(
                 "the service manager could not be told to stop it: {reason}"
             ));
+            notes.push("if its host still runs, stop it with: holon daemon stop".to_owned());
         }
         std::fs::remove_file(&manager.path).map_err(|error| unwritable(&manager.path, &error))?;
         // The manager forgets the file now, or at its next start.

@@ -4,21 +4,21 @@ use crate::args::SkillsCommand;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
-use crate::path;
+use crate::target::Target;
 use holon_api::{InstallSkillRequest, SkillsResponse, UninstallSkillRequest};
 use holon_domain::guidance::{InstallMode, SkillSource};
 use holon_domain::remote::RemoteSkill;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs a subcommand against the agent that it names, or the default one.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     command: SkillsCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
     match command {
         SkillsCommand::List(agent) => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let listed = host.check_answer(host.client().skills(&agent_id).await)?;
             output.answer(&listed, listing);
@@ -34,9 +34,9 @@ pub(super) async fn run(
             let kind = if remote {
                 remote_source(name_or_path, skill)?
             } else {
-                source(name_or_path, builtin, copy)?
+                source(&target, name_or_path, builtin, copy)?
             };
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let request = InstallSkillRequest { kind };
             let answer = host.client().install_skill(&agent_id, &request).await;
@@ -49,7 +49,7 @@ pub(super) async fn run(
             });
         }
         SkillsCommand::Uninstall { name, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let request = UninstallSkillRequest { name };
             let answer = host.client().uninstall_skill(&agent_id, &request).await;
@@ -72,11 +72,16 @@ fn remote_source(package: String, skill: Option<String>) -> Result<SkillSource, 
     Ok(SkillSource::Remote { package, skill })
 }
 
-fn source(name_or_path: String, builtin: bool, copy: bool) -> Result<SkillSource, Failure> {
+fn source(
+    target: &Target,
+    name_or_path: String,
+    builtin: bool,
+    copy: bool,
+) -> Result<SkillSource, Failure> {
     if builtin {
         return Ok(SkillSource::Builtin { name: name_or_path });
     }
-    let path = path::absolute("NAME_OR_PATH", Path::new(&name_or_path))?;
+    let path = target.absolute("NAME_OR_PATH", Path::new(&name_or_path))?;
     let mode = if copy {
         InstallMode::Copied
     } else {

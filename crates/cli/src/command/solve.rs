@@ -55,14 +55,18 @@ fn perform(
     template: &str,
     output: &Output,
 ) -> Result<Answer<Run>, Failure> {
-    match run_command::perform(home.clone(), request.clone(), output) {
+    match run_command::perform(
+        crate::target::Target::Home(home.clone()),
+        request.clone(),
+        output,
+    ) {
         Err(failure) if failure.is("agent_not_found") => {
             let create = RunRequest {
                 create_agent: true,
                 template: Some(template.to_owned()),
                 ..request
             };
-            run_command::perform(home, create, output)
+            run_command::perform(crate::target::Target::Home(home), create, output)
         }
         other => other,
     }

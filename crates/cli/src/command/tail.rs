@@ -12,21 +12,17 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::{self, Format, Output};
 use crate::render::row;
+use crate::target::Target;
 use briefs::BriefTexts;
 use holon_api::EventEnvelope;
 use holon_client::{EventStream, StreamItem};
 use holon_domain::AgentId;
 use holon_domain::feed::EventRecord;
 use holon_presentation::{DisplayMode, Item, Reducer};
-use std::path::PathBuf;
 
 /// Prints an agent's rows or briefs.
-pub(super) async fn run(
-    home: Option<PathBuf>,
-    args: TailArgs,
-    output: &Output,
-) -> Result<Exit, Failure> {
-    let host = Host::find(home, args.agent.agent.clone(), output)?;
+pub(super) async fn run(target: Target, args: TailArgs, output: &Output) -> Result<Exit, Failure> {
+    let host = Host::find(target, args.agent.agent.clone(), output)?;
     if args.after.is_some() || args.before.is_some() {
         return briefs::print_page(&host, &args, output).await;
     }

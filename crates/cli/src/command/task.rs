@@ -7,11 +7,11 @@ use crate::host::Host;
 use crate::live::LiveOutput;
 use crate::output::{self, Format, Output};
 use crate::render;
+use crate::target::Target;
 use holon_api::{ListFilter, TaskInputRequest};
 use holon_client::view::TaskOutput;
 use holon_client::{Answer, TaskOutputQuery};
 use holon_domain::{AgentId, TaskId};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Pause between two looks at a task that has printed nothing new. Output files give no notice.
@@ -19,23 +19,23 @@ const FOLLOW_PAUSE: Duration = Duration::from_millis(250);
 
 /// Runs one subcommand of `task`.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     command: TaskCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
     match command {
         TaskCommand::List { all, limit, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             list(&host, all, limit, output).await
         }
         TaskCommand::Show { task, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, TaskId::from_stored(task));
             let found = host.check_answer(host.client().task(&agent_id, &id).await)?;
             output.answer(&found, |task| render::task::task(task));
             Ok(Exit::Done)
         }
-        TaskCommand::Output(args) => print_output(home, args, output).await,
+        TaskCommand::Output(args) => print_output(target, args, output).await,
         TaskCommand::Input {
             task,
             text,
@@ -48,11 +48,11 @@ pub(super) async fn run(
                 close_input: close,
                 ..TaskInputRequest::default()
             };
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             write(&host, &TaskId::from_stored(task), &request, output).await
         }
         TaskCommand::Stop { task, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             stop(&host, &TaskId::from_stored(task), output).await
         }
     }
@@ -80,12 +80,8 @@ async fn list(host: &Host, all: bool, limit: u64, output: &Output) -> Result<Exi
     Ok(Exit::Done)
 }
 
-async fn print_output(
-    home: Option<PathBuf>,
-    args: OutputArgs,
-    output: &Output,
-) -> Result<Exit, Failure> {
-    let host = Host::find(home, args.agent.agent, output)?;
+async fn print_output(target: Target, args: OutputArgs, output: &Output) -> Result<Exit, Failure> {
+    let host = Host::find(target, args.agent.agent, output)?;
     let (agent_id, id) = (host.agent_id().await?, TaskId::from_stored(args.task));
     if args.follow {
         return follow(&host, &agent_id, &id, args.after, output).await;

@@ -4,16 +4,16 @@ use crate::args::TokenCommand;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
+use crate::target::Target;
 use holon_api::{CreateTokenRequest, TokenView};
-use std::path::PathBuf;
 
 /// Runs one subcommand of `token`.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     command: TokenCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, None, output)?;
+    let host = Host::find(target, None, output)?;
     match command {
         TokenCommand::Create { name, scope } => {
             let request = CreateTokenRequest {

@@ -5,16 +5,16 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
 use crate::render;
+use crate::target::Target;
 use holon_client::SeqQuery;
-use std::path::PathBuf;
 
 /// Prints an agent's state.
 pub(super) async fn status(
-    home: Option<PathBuf>,
+    target: Target,
     agent: Option<String>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, agent, output)?;
+    let host = Host::find(target, agent, output)?;
     let summary = host.check_answer(host.client().status(host.agent()).await)?;
     output.answer(&summary, |summary| render::summary(summary));
     Ok(Exit::Done)
@@ -22,11 +22,11 @@ pub(super) async fn status(
 
 /// Prints an agent's transcript.
 pub(super) async fn transcript(
-    home: Option<PathBuf>,
+    target: Target,
     args: TranscriptArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, args.agent.agent, output)?;
+    let host = Host::find(target, args.agent.agent, output)?;
     let query = SeqQuery {
         before_seq: args.before,
         after_seq: args.after,

@@ -6,18 +6,18 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::{Format, Output};
 use crate::render;
+use crate::target::Target;
 use holon_api::{CreateTimerRequest, ListFilter, WakeRequest};
 use holon_domain::limits::LIST_PAGE_MAX;
 use holon_domain::{TimerId, WaitId};
-use std::path::PathBuf;
 
 /// Prints the explanation of an agent's state.
 pub(super) async fn explain(
-    home: Option<PathBuf>,
+    target: Target,
     agent: Option<String>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, agent, output)?;
+    let host = Host::find(target, agent, output)?;
     let agent_id = host.agent_id().await?;
     let explanation = host.check_answer(host.client().explain(&agent_id).await)?;
     output.answer_wrapped(&explanation, |told| render::explain::explanation(told));
@@ -25,17 +25,13 @@ pub(super) async fn explain(
 }
 
 /// Wakes an agent with a reason.
-pub(super) async fn wake(
-    home: Option<PathBuf>,
-    args: WakeArgs,
-    output: &Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn wake(target: Target, args: WakeArgs, output: &Output) -> Result<Exit, Failure> {
     let request = WakeRequest {
         reason: text::read_argument("reason", args.reason)?,
         source: args.source,
         ..WakeRequest::default()
     };
-    let host = Host::find(home, Some(args.agent), output)?;
+    let host = Host::find(target, Some(args.agent), output)?;
     let agent_id = host.agent_id().await?;
     let woken = host.check_answer(host.client().wake(&agent_id, &request).await)?;
     output.answer(&woken, |woken| match woken.disposition.as_str() {
@@ -56,13 +52,13 @@ const fn filter(all: bool) -> ListFilter {
 
 /// Lists waits or cancels one.
 pub(super) async fn wait(
-    home: Option<PathBuf>,
+    target: Target,
     command: WaitCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
     match command {
         WaitCommand::List { all, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let waits = host.client().waits(&agent_id, filter(all), LIST_PAGE_MAX);
             output.answer(&host.check_answer(waits.await)?, |waits| {
@@ -70,7 +66,7 @@ pub(super) async fn wait(
             });
         }
         WaitCommand::Cancel { wait, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, WaitId::from_stored(wait));
             let ended = host.check_answer(host.client().cancel_wait(&agent_id, &id).await)?;
             output.answer(&ended, |wait| format!("{} is cancelled", wait.id));
@@ -81,18 +77,18 @@ pub(super) async fn wait(
 
 /// Creates, lists or cancels timers.
 pub(super) async fn timer(
-    home: Option<PathBuf>,
+    target: Target,
     command: TimerCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
     match command {
-        TimerCommand::Create(args) => return create_timer(home, args, output).await,
+        TimerCommand::Create(args) => return create_timer(target, args, output).await,
         TimerCommand::List { all, limit, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             list_timers(&host, filter(all), limit, output).await?;
         }
         TimerCommand::Cancel { timer, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, TimerId::from_stored(timer));
             let cancelled = host.check_answer(host.client().cancel_timer(&agent_id, &id).await)?;
             output.answer(&cancelled, |timer| format!("{} is cancelled", timer.id));
@@ -174,11 +170,7 @@ fn name_options(mut failure: Failure, is_at: bool) -> Failure {
     failure
 }
 
-async fn create_timer(
-    home: Option<PathBuf>,
-    args: TimerArgs,
-    output: &Output,
-) -> Result<Exit, Failure> {
+async fn create_timer(target: Target, args: TimerArgs, output: &Output) -> Result<Exit, Failure> {
     check_schedule(&args)?;
     let is_at = args.at.is_some();
     let request = CreateTimerRequest {
@@ -191,7 +183,7 @@ async fn create_timer(
         summary: args.summary,
         ..CreateTimerRequest::default()
     };
-    let host = Host::find(home, args.agent.agent, output)?;
+    let host = Host::find(target, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;
     let created = host.client().create_timer(&agent_id, &request).await;
     let timer = host

@@ -6,17 +6,17 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
 use crate::render;
+use crate::target::Target;
 use holon_api::{CreateWorkItemRequest, UpdateWorkItemRequest};
 use holon_client::Answer;
 use holon_client::view::WorkItem;
 use holon_domain::WorkItemId;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::work_item::TodoItem;
-use std::path::PathBuf;
 
 /// Runs one subcommand of `work`.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     command: WorkCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
@@ -27,11 +27,11 @@ pub(super) async fn run(
             after,
             agent,
         } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             list(&host, filter.into(), after.as_deref(), limit, output).await
         }
         WorkCommand::Show { item, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             show(&host, &WorkItemId::from_stored(item), output).await
         }
         WorkCommand::Create {
@@ -39,18 +39,18 @@ pub(super) async fn run(
             todo,
             agent,
         } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             create(&host, objective, todo, output).await
         }
-        WorkCommand::Update(args) => update(home, args, output).await,
+        WorkCommand::Update(args) => update(target, args, output).await,
         WorkCommand::Complete { item, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(item));
             let done = host.client().complete_work_item(&agent_id, &id).await;
             answer(&host.check_answer(done)?, "is completed", output)
         }
         WorkCommand::Resume { item, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(item));
             let resumed = host.client().resume_work_item(&agent_id, &id).await;
             answer(&host.check_answer(resumed)?, "is taken up again", output)
@@ -104,7 +104,7 @@ async fn create(
     Ok(Exit::Done)
 }
 
-async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Result<Exit, Failure> {
+async fn update(target: Target, args: UpdateArgs, output: &Output) -> Result<Exit, Failure> {
     let objective = args
         .objective
         .map(|objective| text::read_argument("objective", objective))
@@ -120,7 +120,7 @@ async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Res
         return Err(Failure::usage("nothing to change")
             .hint("name what changes: --objective, --plan-status, --todo or --unblock"));
     }
-    let host = Host::find(home, args.agent.agent, output)?;
+    let host = Host::find(target, args.agent.agent, output)?;
     let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(args.item));
     let changed = host
         .client()

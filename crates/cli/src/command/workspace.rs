@@ -4,27 +4,27 @@ use crate::args::{UseArgs, WorkspaceCommand, WorktreeCommand};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
-use crate::path;
 use crate::render;
+use crate::target::Target;
 use holon_api::{
     AttachWorkspaceRequest, DetachWorkspaceRequest, UseWorkspaceRequest, WorktreesRequest,
 };
 use holon_domain::workspace::AGENT_HOME;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Changes or lists the workspaces of an agent.
 pub(super) async fn run(
-    home: Option<PathBuf>,
+    target: Target,
     command: WorkspaceCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
     match command {
         WorkspaceCommand::Attach { path, agent } => {
             let request = AttachWorkspaceRequest {
-                path: path::absolute("PATH", &path)?,
+                path: target.absolute("PATH", &path)?,
                 ..AttachWorkspaceRequest::default()
             };
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let attached = host.client().attach_workspace(&agent_id, &request).await;
             output.answer(&host.check_answer(attached)?, |attached| {
@@ -34,15 +34,15 @@ pub(super) async fn run(
                 )
             });
         }
-        WorkspaceCommand::Use(args) => return use_workspace(home, args, output).await,
+        WorkspaceCommand::Use(args) => return use_workspace(target, args, output).await,
         WorkspaceCommand::List(agent) => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let status = host.check_answer(host.client().status(Some(&agent_id)).await)?;
             output.answer(&status, |agent| render::workspace::list(&agent.execution));
         }
         WorkspaceCommand::Detach { workspace, agent } => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let request = DetachWorkspaceRequest {
                 workspace_id: workspace.clone(),
@@ -54,7 +54,7 @@ pub(super) async fn run(
             });
         }
         WorkspaceCommand::Exit(agent) => {
-            let host = Host::find(home, agent.agent, output)?;
+            let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let left = host.client().exit_workspace(&agent_id).await;
             output.answer(&host.check_answer(left)?, |change| {
@@ -65,15 +65,11 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-async fn use_workspace(
-    home: Option<PathBuf>,
-    args: UseArgs,
-    output: &Output,
-) -> Result<Exit, Failure> {
+async fn use_workspace(target: Target, args: UseArgs, output: &Output) -> Result<Exit, Failure> {
     let is_id = args.workspace == AGENT_HOME || args.workspace.starts_with("ws-");
     let request = UseWorkspaceRequest {
         path: (!is_id)
-            .then(|| path::absolute("WORKSPACE", Path::new(&args.workspace)))
+            .then(|| target.absolute("WORKSPACE", Path::new(&args.workspace)))
             .transpose()?,
         workspace_id: is_id.then_some(args.workspace),
         mode: Some(args.mode.into()),
@@ -81,7 +77,7 @@ async fn use_workspace(
         isolation_label: args.label,
         ..UseWorkspaceRequest::default()
     };
-    let host = Host::find(home, args.agent.agent, output)?;
+    let host = Host::find(target, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;
     let used = host.client().use_workspace(&agent_id, &request).await;
     output.answer(&host.check_answer(used)?, |used| {
@@ -97,7 +93,7 @@ async fn use_workspace(
 
 /// Lists or cleans up managed worktrees.
 pub(super) async fn worktree(
-    home: Option<PathBuf>,
+    target: Target,
     command: WorktreeCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
@@ -109,7 +105,7 @@ pub(super) async fn worktree(
         clean,
         ..WorktreesRequest::default()
     };
-    let host = Host::find(home, None, output)?;
+    let host = Host::find(target, None, output)?;
     let found = host.check_answer(host.client().worktrees(&request).await)?;
     output.answer(&found, |found| render::workspace::worktrees(found));
     Ok(Exit::Done)

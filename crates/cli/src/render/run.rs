@@ -26,7 +26,7 @@ impl RunHost {
         if self.goes_on {
             stop
         } else {
-            format!("holon serve{home}, then: {stop}")
+            format!("holon daemon start{home}, then: {stop}")
         }
     }
 }
@@ -142,7 +142,7 @@ fn open_work(response: &Run, host: &RunHost) -> Option<String> {
     } else if host.goes_on {
         "it goes on while the host runs".to_owned()
     } else {
-        format!("it goes on while a host runs: holon serve{home}")
+        format!("it goes on while a host runs: holon daemon start{home}")
     };
     let objective = one_line(&text::preview(&item.objective, LINE_BYTES / 4));
     let state = work::state_words(&item.scheduling_state);
@@ -175,7 +175,7 @@ fn waiting(response: &Run, host: &RunHost) -> (String, String) {
     } else if host.goes_on {
         format!("it goes on by itself; {look}")
     } else {
-        format!("it goes on while a host runs (holon serve{home}); {look}")
+        format!("it goes on while a host runs (holon daemon start{home}); {look}")
     };
     let happened = match waiting_words(reason) {
         Some(words) => format!("run is waiting {words} ({reason})"),
@@ -197,7 +197,7 @@ fn unfinished(response: &Run, host: &RunHost) -> (String, String) {
     let next = if host.goes_on {
         format!("the work goes on by itself; {look}")
     } else {
-        format!("the work goes on while a host runs (holon serve{home}); {look}")
+        format!("the work goes on while a host runs (holon daemon start{home}); {look}")
     };
     (
         "run is answered, and its work is not finished".to_owned(),

@@ -20,19 +20,72 @@ pub(crate) fn tasks(tasks: &[Answer<ListedTask>]) -> String {
 
 /// Renders one task with its command.
 pub(crate) fn task(task: &TaskView) -> String {
-    let mut lines = vec![
-        format!("{}  {}", task.task_id, task.status),
-        format!("since: {}", task.created_at),
-    ];
+    let is_over = is_over(&task.status);
+    let times = if is_over {
+        format!("from {} to {}", task.created_at, task.updated_at)
+    } else {
+        format!("since: {}", task.created_at)
+    };
+    let mut lines = vec![format!("{}  {}", task.task_id, task.status), times];
     if let Some(command) = &task.command {
         lines.push(format!("command: {}", command.cmd));
         lines.push(format!("in: {}", command.workdir));
-        if command.accepts_input {
+        if command.accepts_input && !is_over {
             lines.push("takes input: holon task input".to_owned());
         }
-        lines.extend(command.result_summary.clone());
+        match (&command.result_summary, command.exit_status) {
+            (Some(summary), _) => lines.push(summary.clone()),
+            (None, Some(status)) => lines.push(format!("exit status: {status}")),
+            (None, None) => {}
+        }
+        if is_over {
+            lines.push(format!("output: holon task output {}", task.task_id));
+        }
     } else {
         lines.extend(task.summary.clone());
     }
     join_lines(lines)
+}
+
+/// Returns true if a task of this status has ended. A status that this build does not know goes on.
+fn is_over(status: &str) -> bool {
+    matches!(status, "completed" | "failed" | "cancelled" | "interrupted")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_client::view::TaskCommand;
+
+    fn view(status: &str) -> TaskView {
+        TaskView {
+            task_id: "task_1".to_owned(),
+            kind: "command_task".to_owned(),
+            status: status.to_owned(),
+            summary: None,
+            created_at: "A".to_owned(),
+            updated_at: "B".to_owned(),
+            command: Some(TaskCommand {
+                cmd: "make".to_owned(),
+                workdir: "/w".to_owned(),
+                result_summary: None,
+                exit_status: (status == "failed").then_some(2),
+                accepts_input: true,
+            }),
+        }
+    }
+
+    #[test]
+    fn a_task_that_is_over_takes_no_input_and_shows_its_end() {
+        let running = task(&view("running"));
+        assert!(
+            running.contains("since: A") && running.contains("takes input"),
+            "{running}"
+        );
+        let over = task(&view("failed"));
+        assert!(!over.contains("takes input"), "{over}");
+        for words in ["from A to B", "exit status: 2", "holon task output task_1"] {
+            assert!(over.contains(words), "{over}");
+        }
+    }
 }

@@ -52,13 +52,13 @@ pub(crate) fn pid_of(view: &Value) -> u64 {
         .unwrap_or_else(|| panic!("no pid: {view}"))
 }
 
-fn signal(pid: u64, signal: Signal) {
+pub(crate) fn signal(pid: u64, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();
     pidfd_send_signal(&handle, signal).unwrap();
 }
 
-fn code_of(ran: &holon_testkit::ProgramOutput) -> String {
+pub(crate) fn code_of(ran: &holon_testkit::ProgramOutput) -> String {
     let body: Value = serde_json::from_str(ran.stderr.lines().last().unwrap_or_default())
         .unwrap_or_else(|error| panic!("{error}: {ran:?}"));
     body["code"].as_str().unwrap_or_default().to_owned()

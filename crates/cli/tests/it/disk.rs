@@ -14,7 +14,7 @@ fn on_small_disk(world: &World, script: &str) -> Option<Output> {
 
 /// Runs a shell script with a file system of these options mounted on `small`. Needs no root where user namespaces are
 /// allowed. Everything that the script started ends with it.
-fn on_disk(world: &World, options: &str, script: &str) -> Option<Output> {
+pub(crate) fn on_disk(world: &World, options: &str, script: &str) -> Option<Output> {
     std::fs::create_dir(world.path().join("small")).unwrap();
     let run = |script: &str| {
         let mount = format!("mount -t tmpfs -o {options},mode=700 tmpfs small");
@@ -49,14 +49,14 @@ fn on_disk(world: &World, options: &str, script: &str) -> Option<Output> {
 }
 
 /// Returns standard output and standard error of a script.
-fn said(output: &Output) -> (String, String) {
+pub(crate) fn said(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
 }
 
 /// Returns the shell functions of the scripts: the program on the small disk, a host in the background, and filling the
 /// disk to the last file and byte.
-fn prelude(model: &str) -> String {
+pub(crate) fn prelude(model: &str) -> String {
     let program = env!("CARGO_BIN_EXE_holon");
     format!(
         "holon() {{ {program} \"$@\" --home small/h; }}

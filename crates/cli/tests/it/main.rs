@@ -7,6 +7,7 @@
     reason = "tests"
 )]
 
+mod archived;
 mod archives;
 mod aside;
 mod backups;
@@ -14,9 +15,12 @@ mod bad_work;
 mod called_off;
 mod commands;
 mod config;
+mod connect;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
 mod daemon;
+mod daemon_hangs;
+mod daemon_limits;
 mod daemon_places;
 mod daemon_race;
 mod demo;
@@ -41,6 +45,7 @@ mod models_faults;
 mod models_secrets;
 mod operators;
 mod outage;
+mod own_commands;
 mod patches;
 mod plans;
 mod processes;

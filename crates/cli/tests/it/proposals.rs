@@ -106,7 +106,8 @@ fn a_run_whose_work_can_go_on_is_not_reported_as_completed() {
     assert_eq!(answer["final_text"], "Begun.");
     let said = world.run(&["run", "again", "--model", &hello(&world), "--agent", "main"]);
     assert!(
-        said.stderr.contains("its work is not finished") && said.stderr.contains("holon serve"),
+        said.stderr.contains("its work is not finished")
+            && said.stderr.contains("holon daemon start"),
         "{said:?}"
     );
 }
@@ -131,7 +132,10 @@ fn a_run_that_waits_for_an_answer_proposes_to_give_one() {
         waiting.stderr.contains("holon prompt --agent main \"...\""),
         "{waiting:?}"
     );
-    assert!(!waiting.stderr.contains("holon serve"), "{waiting:?}");
+    assert!(
+        !waiting.stderr.contains("holon daemon start"),
+        "{waiting:?}"
+    );
     assert_eq!(served.terminate().0, Some(0));
 }
 

@@ -17,7 +17,7 @@ async fn a_host_that_is_not_there_is_unreachable() {
         matches!(&error, Error::Unreachable { endpoint, .. } if endpoint.starts_with("unix:")),
         "{error:?}"
     );
-    assert!(error.to_string().contains("holon serve"));
+    assert!(error.to_string().contains("holon daemon start"));
     let port = {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         listener.local_addr().unwrap()

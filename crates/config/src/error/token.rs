@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// There is none yet.
-    #[error("there is no control token at {path}; it is made when a host first starts: holon serve", path = path.display())]
+    #[error("there is no control token at {path}; it is made when a host first starts: holon daemon start", path = path.display())]
     Missing { path: PathBuf },
     /// Others can read it, so it is no secret.
     #[error(
@@ -25,6 +25,26 @@ pub enum TokenError {
         max = crate::Token::MAX_LEN
     )]
     Malformed { path: PathBuf },
+    /// The file that an operator named is not there.
+    #[error("there is no token file {path}; make one, for example with: (umask 077; openssl rand -hex 32 > {path})", path = path.display())]
+    GivenMissing { path: PathBuf },
+    /// Others can read the file that an operator named, so it holds no secret.
+    #[error(
+        "the token file {path} has mode {mode:04o} and may have been read by others; put a new token into it and close it with: chmod 600 {path}",
+        path = path.display()
+    )]
+    GivenExposed { path: PathBuf, mode: u32 },
+    /// The file that an operator named is not theirs, or not a plain file.
+    #[error("the token file {path} is not a plain file of this user; name a file of your own, and no link", path = path.display())]
+    GivenForeign { path: PathBuf },
+    /// The content of the file that an operator named is no token.
+    #[error(
+        "the token file {path} does not hold a token of {min} to {max} letters, digits, '-' or '_'; make one, for example with: openssl rand -hex 32",
+        path = path.display(),
+        min = crate::Token::MIN_LEN,
+        max = crate::Token::MAX_LEN
+    )]
+    GivenMalformed { path: PathBuf },
     /// A token that was given is no token.
     #[error(
         "{place} does not hold a token of {min} to {max} letters, digits, '-' or '_'; make one, for example with: openssl rand -hex 32",

@@ -13,7 +13,11 @@ use holon_domain::turn::{OpenTurn, PauseCause, Phase, SuspensionReason};
 /// stopped.
 pub(super) fn posture_word(agent: &AgentRecord, queue: &QueueView, next: &NextAction) -> Posture {
     match next {
-        NextAction::Stay if agent.lifecycle == Lifecycle::Deleting => Posture::Archived,
+        NextAction::Stay
+            if agent.lifecycle == Lifecycle::Deleting || agent.archived_at.is_some() =>
+        {
+            Posture::Archived
+        }
         NextAction::Stay | NextAction::Boot if queue.pending > 0 => Posture::HasQueuedInput,
         NextAction::Stay | NextAction::Boot => Posture::Idle,
         NextAction::Turn => match (&agent.open_turn, suspension(agent)) {
@@ -55,6 +59,9 @@ pub(super) fn explain(
     match next {
         NextAction::Stay => match agent.lifecycle {
             Lifecycle::Deleting => because(removal_reason(agent)),
+            Lifecycle::Stopped if agent.archived_at.is_some() => {
+                because("archived by an operator; it takes nothing more".into())
+            }
             Lifecycle::Stopped if home_is_missing(agent) => {
                 because("stopped because its home could not be made; a start tries again".into())
             }

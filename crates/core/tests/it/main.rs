@@ -11,6 +11,7 @@
 )]
 
 mod admission;
+mod archived;
 mod assessment;
 mod bounds;
 mod calls;

@@ -78,6 +78,7 @@ impl AgentRecord {
         IdentityView {
             status: match self.lifecycle {
                 Lifecycle::Deleting => IdentityStatus::Archived,
+                Lifecycle::Stopped if self.archived_at.is_some() => IdentityStatus::Archived,
                 Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {
                     IdentityStatus::Active
                 }

@@ -65,6 +65,8 @@ pub(super) struct HotState {
     #[serde(default)]
     pub(super) occupancy: Option<Occupancy>,
     #[serde(default)]
+    pub(super) archived_at: Option<Timestamp>,
+    #[serde(default)]
     pub(super) last_turn: Option<TerminalRecord>,
     #[serde(default)]
     pub(super) last_failure: Option<LastFailure>,
@@ -129,6 +131,7 @@ impl AgentRecord {
             work: state.work,
             active_skills: state.active_skills,
             occupancy: state.occupancy,
+            archived_at: state.archived_at,
             last_turn: state.last_turn,
             last_failure: state.last_failure,
             operator_seq: state.operator_seq,

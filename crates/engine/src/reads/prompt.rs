@@ -182,6 +182,8 @@ fn draft(
         tools: &tools,
         budget_tokens: prompt_budget(*policy),
         budget_is_assumed: policy.source == PolicySource::UnknownFallback,
+        // Only a turn that the runtime itself begins repairs another.
+        repairs: None,
     };
     let parts = holon_prompt::explain(&input, None);
     let blocks: Vec<PromptBlockView> = parts.into_iter().map(block).collect();

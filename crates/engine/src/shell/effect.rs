@@ -117,6 +117,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::PatchFinished { stamp }
         | Input::TaskEnded { stamp, .. } => Some(stamp.effect),
         Input::Admit(_)
+        | Input::FromCommand { .. }
         | Input::Configure { .. }
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
@@ -124,6 +125,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::Defer { .. }
         | Input::Start
         | Input::Stop
+        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp

@@ -237,7 +237,7 @@ impl TouchedAgents {
 /// Estimates the size of an input in a batch.
 fn input_bytes(input: &Input) -> usize {
     match input {
-        Input::Admit(ingress) => match &ingress.body {
+        Input::Admit(ingress) | Input::FromCommand { ingress, .. } => match &ingress.body {
             Body::Text { text } | Body::Brief { text, .. } => text.len(),
             Body::Json { .. } => OUTCOME_BYTES,
         },
@@ -256,6 +256,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::ClockSetBack { .. }
         | Input::Start
         | Input::Stop
+        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp

@@ -178,6 +178,7 @@ fn control_applied(e: &ControlApplied) -> Description {
     let title = match e.action.as_str() {
         "start" => "Agent started".to_owned(),
         "stop" => "Agent stopped".to_owned(),
+        "archive" => "Agent archived".to_owned(),
         "delete" => "Agent is being deleted".to_owned(),
         other => format!("Operator request: {}", other.replace('_', " ")),
     };

@@ -87,7 +87,9 @@ fn request(
 
 fn verdict(gate: &Gate, request: &Request) -> (u16, String) {
     match gate.check(request) {
-        Ok(Caller::Local | Caller::Control | Caller::Named(_)) => (200, "known".into()),
+        Ok(Caller::Local | Caller::Agent(_) | Caller::Control | Caller::Named(_)) => {
+            (200, "known".into())
+        }
         Ok(Caller::Anonymous) => (200, "stranger".into()),
         Err(refusal) => {
             let status = refusal.status.as_u16();

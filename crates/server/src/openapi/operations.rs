@@ -5,6 +5,7 @@ use super::operation::{
     Operation, ParamKind, QueryParam, RequestBody, act, act_on, number, read, schema_of, text,
     truth, words,
 };
+use holon_api::ArchiveAgentResponse;
 use holon_api::{
     AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, ClearModelRequest,
     CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest, CreateTimerRequest,
@@ -332,6 +333,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Aborts the current run of an agent.",
         schema_of::<AbortRunRequest>,
         Typed(schema_of::<AbortRunResponse>),
+    ),
+    act_on(
+        "/control/agents/{id}/archive",
+        "Stops an agent for good: it is no longer listed and takes nothing more, and its history can be read.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<ArchiveAgentResponse>),
     ),
     act_on(
         "/control/agents/{id}/delete",

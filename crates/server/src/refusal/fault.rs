@@ -33,6 +33,14 @@ impl RequestFault {
             "use a token with that scope: holon token create NAME --scope SCOPE",
         ),
     );
+    pub(crate) const AGENT_COMMAND: Self = Self::new(
+        StatusCode::FORBIDDEN,
+        RefusalText::with_hint(
+            "agent_command",
+            "the caller is a command of an agent, which may read its own agent and enqueue to it",
+            "send it to /agents/{id}/enqueue of the own agent, or let the operator do it",
+        ),
+    );
     pub(crate) const TOKEN_NAME: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::with_hint(
@@ -86,8 +94,8 @@ impl RequestFault {
         StatusCode::CONFLICT,
         RefusalText::with_hint(
             "default_agent",
-            "the default agent cannot be removed: the host makes it again at every start",
-            "stop it instead, or choose another default agent in the settings first",
+            "the default agent cannot be removed or archived: the host makes it again at every start",
+            "stop it instead: holon agent stop; or choose another default agent first: holon config set agent.default_id NAME, then restart the host",
         ),
     );
     pub(crate) const NOT_READY: Self = Self::new(
@@ -280,9 +288,10 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 32] = [
+    pub(crate) const ALL: [Self; 33] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
+        Self::AGENT_COMMAND,
         Self::TOKEN_NAME,
         Self::TOKEN_EXISTS,
         Self::TOKEN_MADE,

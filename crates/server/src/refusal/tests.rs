@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 55] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 56] = [
     (
         "agent_stopped",
         409,
@@ -34,6 +34,12 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 55] = [
         409,
         None,
         Some("mend what the message names, then: holon agent start main"),
+    ),
+    (
+        "agent_archived",
+        409,
+        None,
+        Some("make a copy that can be started: holon agent clone main NAME"),
     ),
     ("agent_deleting", 409, None, None),
     (

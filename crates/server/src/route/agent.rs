@@ -6,8 +6,8 @@ use crate::refusal::{Refusal, RequestFault};
 use crate::state::Act;
 use axum::Json;
 use holon_api::{
-    AbortMode, AbortRunRequest, AbortRunResponse, ControlAction, ControlRequest, ControlResponse,
-    CreateAgentRequest, DeleteAgentResponse, EmptyRequest,
+    AbortMode, AbortRunRequest, AbortRunResponse, ArchiveAgentResponse, ControlAction,
+    ControlRequest, ControlResponse, CreateAgentRequest, DeleteAgentResponse, EmptyRequest,
 };
 use holon_domain::AgentId;
 use holon_domain::agent::IdentityView;
@@ -83,6 +83,24 @@ pub(crate) async fn abort(
         agent_id,
         run_id,
         mode,
+    }))
+}
+
+/// `POST /control/agents/{id}/archive`: stops an agent for good. It is no longer listed; its history can be read.
+pub(crate) async fn archive(
+    Act(state): Act,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<ArchiveAgentResponse>, Refusal> {
+    if agent_id == state.host.default_agent {
+        return Err(RequestFault::DEFAULT_AGENT.refuse("the default agent is not archived"));
+    }
+    state.control.archive_agent(&agent_id).await?;
+    Ok(Json(ArchiveAgentResponse {
+        ok: true,
+        agent_id,
+        archived: true,
     }))
 }
 

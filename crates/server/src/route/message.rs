@@ -5,14 +5,16 @@
 
 use crate::body::JsonBody;
 use crate::extract::{AgentPath, NoParams, Params};
+use crate::gate::Caller;
 use crate::refusal::{Refusal, RequestFault};
 use crate::state::{Act, ActState};
-use axum::Json;
+use axum::{Extension, Json};
 use holon_api::{AdmittedResponse, EnqueueRequest, PromptRequest};
 use holon_domain::AgentId;
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
+use holon_engine::request::AdmittedMessage;
 use holon_engine::request::Ingress;
 
 /// `POST /control/agents/{id}/prompt`: queues an operator's message.
@@ -30,9 +32,23 @@ pub(crate) async fn enqueue(
     Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
+    Extension(caller): Extension<Caller>,
     JsonBody(request): JsonBody<EnqueueRequest>,
 ) -> Result<Json<AdmittedResponse>, Refusal> {
-    admit(&state, &agent_id, public_ingress(request)?).await
+    let ingress = public_ingress(request)?;
+    match caller {
+        // The rights of the caller are checked: the agent is its own.
+        Caller::Agent(command) => {
+            let (task_id, ingress) = (command.task_id, own_ingress(ingress));
+            let admitted = state
+                .control
+                .admit_from_command(&agent_id, task_id, ingress);
+            Ok(Json(response(admitted.await?)))
+        }
+        Caller::Anonymous | Caller::Local | Caller::Control | Caller::Named(_) => {
+            admit(&state, &agent_id, ingress).await
+        }
+    }
 }
 
 /// `POST /enqueue`: queues an event for the default agent.
@@ -50,11 +66,31 @@ async fn admit(
     ingress: Ingress,
 ) -> Result<Json<AdmittedResponse>, Refusal> {
     let admitted = state.control.admit(agent_id, ingress).await?;
-    Ok(Json(AdmittedResponse {
+    Ok(Json(response(admitted)))
+}
+
+fn response(admitted: AdmittedMessage) -> AdmittedResponse {
+    AdmittedResponse {
         ok: true,
         agent_id: admitted.agent_id,
         message_id: admitted.message_id,
-    }))
+    }
+}
+
+/// Converts a message of an agent's command to its own agent: a follow-up, as if the agent had queued it. Its metadata
+/// stays data of the command and binds nothing.
+fn own_ingress(ingress: Ingress) -> Ingress {
+    Ingress {
+        kind: MessageKind::InternalFollowup,
+        origin: Origin::System {
+            subsystem: "agent_command".to_owned(),
+        },
+        metadata: ingress
+            .metadata
+            .map(|metadata| serde_json::json!({ "command": metadata })),
+        admission_context: AdmissionContext::RuntimeOwned,
+        ..ingress
+    }
 }
 
 fn prompt_ingress(request: PromptRequest) -> Ingress {

@@ -9,6 +9,7 @@ mod host_status;
 mod host_stream;
 mod keys;
 mod limits;
+mod peers;
 mod reference;
 mod refusals;
 mod routes;

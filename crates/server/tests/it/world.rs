@@ -3,7 +3,9 @@
 use crate::host::ScriptedHost;
 use holon_client::Client;
 use holon_domain::AgentId;
-use holon_server::{Error, HostPorts, ServerConfig, Token, bind_unix, serve};
+use holon_server::{
+    Error, HostPorts, PeerCommand, PeerFinder, ServerConfig, Token, bind_unix, serve,
+};
 use holon_testkit::engine::TestEngine;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,6 +17,15 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const SECRET: &str = "0123456789abcdefghijkl";
+
+/// Answers for every caller on the socket.
+struct Peers(Option<PeerCommand>);
+
+impl PeerFinder for Peers {
+    fn command_of(&self, _pid: i32) -> Option<PeerCommand> {
+        self.0.clone()
+    }
+}
 
 pub(crate) struct World {
     pub(crate) engine: TestEngine,
@@ -33,6 +44,11 @@ impl World {
 
     /// Starts a server of this engine.
     pub(crate) async fn start_on(engine: TestEngine) -> Self {
+        Self::start_for(engine, None).await
+    }
+
+    /// Starts a server for which every caller on the socket belongs to this command of an agent.
+    pub(crate) async fn start_for(engine: TestEngine, peer: Option<PeerCommand>) -> Self {
         let home = tempfile::tempdir().unwrap();
         let socket = home.path().join("holon.sock");
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -40,6 +56,7 @@ impl World {
         let shutdown = CancellationToken::new();
         let host = Arc::new(ScriptedHost::default());
         let doors = HostPorts {
+            peers: Arc::new(Peers(peer)),
             reads: engine.reads(),
             control: engine.control(),
             setup: Arc::clone(&host) as Arc<_>,

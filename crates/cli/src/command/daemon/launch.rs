@@ -4,13 +4,20 @@ use crate::exit::{Exit, Failure};
 use crate::host_plan::HostPlan;
 use holon_api::ErrorBody;
 use holon_config::{Source, TokenOption};
+use holon_daemon::home_owner;
+use holon_daemon::lifecycle::LifecycleLock;
 use holon_domain::limits::DAEMON_START_MS;
 use holon_domain::model::ModelRef;
 use serde_json::Value;
+use std::path::Path;
+use std::pin::pin;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
+
+/// Interval of the looks at the owner of the home.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The outcome of a launch.
 #[derive(Debug)]
@@ -25,15 +32,38 @@ pub(super) enum Launched {
 }
 
 /// Starts a host. It runs in a session of its own, with its log as standard error; the report comes through a pipe.
-pub(super) async fn launch(plan: &HostPlan) -> Result<Launched, Failure> {
+///
+/// The turn ends when the host owns the home: from then on other commands see it there, and a stop can end it.
+pub(super) async fn launch(plan: &HostPlan, turn: LifecycleLock) -> Result<Launched, Failure> {
     let mut child = spawn(plan).map_err(|error| spawn_failure(&error))?;
     give_token(&mut child, plan).await;
     let patience = Duration::from_millis(DAEMON_START_MS);
     let pid = child.id().unwrap_or_default();
-    match tokio::time::timeout(patience, read_report(&mut child)).await {
+    let reported = {
+        let mut reporting = pin!(tokio::time::timeout(patience, read_report(&mut child)));
+        tokio::select! {
+            reported = reporting.as_mut() => reported,
+            () = wait_for_owner(plan.home(), pid) => {
+                drop(turn);
+                reporting.await
+            }
+        }
+    };
+    match reported {
         Ok(Some(report)) => Ok(report),
         Ok(None) => Ok(Launched::Died(end_of(&mut child).await)),
         Err(_) => Ok(Launched::Late(pid)),
+    }
+}
+
+/// Returns when this process owns the home and says that it is a host.
+async fn wait_for_owner(home: &Path, pid: u32) {
+    let mut ticks = tokio::time::interval(LOOK_INTERVAL);
+    loop {
+        ticks.tick().await;
+        if home_owner(home).is_some_and(|owner| owner.pid == pid && owner.is_host) {
+            return;
+        }
     }
 }
 

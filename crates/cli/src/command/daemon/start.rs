@@ -1,15 +1,17 @@
 //! `holon daemon start`: looks, decides, and launches a host unless one runs.
 
-use super::inspect;
 use super::launch::{Launched, launch};
 use super::view::Action;
+use super::{inspect, take_turn};
 use crate::exit::{Exit, Failure};
 use crate::host_plan::HostPlan;
-use holon_daemon::lifecycle::{Found, OwnerProcess, StartDecision, StartRefusal, decide_start};
+use holon_daemon::lifecycle::{
+    Found, LifecycleLock, OwnerProcess, StartDecision, StartRefusal, decide_start, look, stops,
+};
 use holon_daemon::{FailureFiles, FailurePhase, FailureRecord, home_owner};
 use holon_domain::limits::{DAEMON_START_MS, OWNER_LEAVING_MS};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Interval of the looks while another process starts or ends.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -19,46 +21,66 @@ const OWNER_LOOKS: u32 = 10;
 pub(super) const SEE_LOGS: &str = "holon daemon logs shows more";
 
 /// Starts a host, or finds the one that runs. A failure is kept in `run/`.
-pub(super) async fn start(plan: &HostPlan) -> Result<Action, Failure> {
-    let patience = Duration::from_millis(DAEMON_START_MS) * 2;
-    match tokio::time::timeout(patience, settle(plan)).await {
-        Ok(settled) => settled,
-        Err(_) => Err(fail(plan.home(), silent_owner(plan.home()))),
-    }
-}
-
-async fn settle(plan: &HostPlan) -> Result<Action, Failure> {
+///
+/// The caller's turn, if it has one, is used for the first launch. Without one, the turn is taken for each launch, and
+/// only for it: other commands go ahead while this one waits for a host that it did not launch.
+pub(super) async fn start(
+    plan: &HostPlan,
+    mut turn: Option<LifecycleLock>,
+) -> Result<Action, Failure> {
     let (home, wanted) = (plan.home(), plan.fingerprint());
-    let answer_time = Duration::from_millis(DAEMON_START_MS);
+    let stops_before = stops(home);
+    let patience = Duration::from_millis(DAEMON_START_MS);
+    let deadline = Instant::now() + patience;
     let mut ticks = tokio::time::interval(LOOK_INTERVAL);
     let mut strange_looks = 0;
     loop {
         ticks.tick().await;
-        let found = inspect(home, answer_time).await;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let found = inspect(home, left).await;
         match decide_start(&found, &wanted) {
             StartDecision::Report => {
                 FailureFiles::of(home).clear();
                 return Ok(Action::AlreadyRunning);
             }
             StartDecision::Launch => {
-                if let Some(action) = launch_once(plan).await? {
+                let turn = match turn.take() {
+                    Some(turn) => turn,
+                    None => take_turn(home).await?,
+                };
+                if stops(home) != stops_before {
+                    return Err(stopped_meanwhile());
+                }
+                // Another command may have launched a host before this one had its turn.
+                let is_free = look(home).await.owner.is_none();
+                if is_free && let Some(action) = launch_once(plan, turn).await? {
                     return Ok(action);
                 }
             }
-            StartDecision::WaitUntilReady => {}
-            StartDecision::WaitUntilGone => wait_until_gone(home, &found).await,
+            StartDecision::WaitUntilReady if left.is_zero() => {
+                return Err(fail(home, silent_owner(home)));
+            }
+            StartDecision::WaitUntilReady => drop(turn.take()),
+            StartDecision::WaitUntilGone => {
+                drop(turn.take());
+                wait_until_gone(home, &found).await;
+            }
             StartDecision::Refuse(StartRefusal::HomeInUse) if strange_looks < OWNER_LOOKS => {
                 strange_looks += 1;
             }
-            StartDecision::Refuse(refusal) => return Err(refuse(refusal, &found, home)),
+            StartDecision::Refuse(refusal) => {
+                let failure = refuse(refusal, &found, home);
+                record(home, &failure);
+                return Err(failure);
+            }
         }
     }
 }
 
 /// Launches a host. Returns `None` if another process took the home first.
-async fn launch_once(plan: &HostPlan) -> Result<Option<Action>, Failure> {
+async fn launch_once(plan: &HostPlan, turn: LifecycleLock) -> Result<Option<Action>, Failure> {
     let home = plan.home();
-    let failure = match launch(plan).await? {
+    let failure = match launch(plan, turn).await? {
         Launched::Ready => return Ok(Some(Action::Started)),
         Launched::Refused(body) => {
             let failure = Failure {
@@ -90,10 +112,22 @@ async fn wait_until_gone(home: &Path, found: &Found) {
     }
 }
 
-/// Keeps a failed start for `status` and `logs`, and names the log.
-fn fail(home: &Path, mut failure: Failure) -> Failure {
+/// Keeps the failure of a start that this process found, for `status` and `logs`. A wrong command line is no start, and
+/// the files of a host that runs are its own.
+pub(super) fn record(home: &Path, failure: &Failure) {
+    if failure.exit == Exit::Failed && home_owner(home).is_none() {
+        keep(home, failure);
+    }
+}
+
+fn keep(home: &Path, failure: &Failure) {
     let (words, code) = (failure.body.error.clone(), failure.body.code.clone());
     FailureFiles::of(home).record(&FailureRecord::now(FailurePhase::Startup, words, code));
+}
+
+/// Keeps a failed start for `status` and `logs`, and names the log.
+fn fail(home: &Path, mut failure: Failure) -> Failure {
+    keep(home, &failure);
     let hint = failure.body.hint.take();
     failure.hint(hint.map_or_else(|| SEE_LOGS.to_owned(), |hint| format!("{hint}; {SEE_LOGS}")))
 }
@@ -105,6 +139,13 @@ fn silent_owner(home: &Path) -> Failure {
     );
     let message = format!("{owner} owns {} and does not answer", home.display());
     Failure::new(Exit::Failed, "daemon_not_ready", message)
+        .hint("stop it with: holon daemon stop, and start it again")
+}
+
+fn stopped_meanwhile() -> Failure {
+    let message = "the host was stopped while this start waited for it; nothing was started";
+    Failure::new(Exit::Failed, "stopped_meanwhile", message)
+        .hint("start it with: holon daemon start")
 }
 
 fn refuse(refusal: StartRefusal, found: &Found, home: &Path) -> Failure {
@@ -138,4 +179,17 @@ fn refuse(refusal: StartRefusal, found: &Found, home: &Path) -> Failure {
         ),
     };
     Failure::new(Exit::Failed, code, message).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_does_not_answer_is_to_be_stopped() {
+        let home = tempfile::tempdir().unwrap();
+        let failure = silent_owner(home.path());
+        assert!(failure.is("daemon_not_ready"));
+        assert!(failure.body.hint.unwrap().contains("holon daemon stop"));
+    }
 }

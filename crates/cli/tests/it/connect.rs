@@ -1,0 +1,233 @@
+//! `--connect URL --token-file FILE`: every command that talks to a host does so with one of another machine, and with
+//! no other.
+
+use crate::support::{hello, until, world};
+use holon_testkit::{ProgramOutput, World};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
+
+/// A host, and a place without one from which it is asked.
+struct Apart {
+    far: World,
+    near: World,
+    _served: holon_testkit::HostProcess,
+    url: String,
+}
+
+impl Apart {
+    fn new() -> Self {
+        let far = world();
+        let served = far.serve(&["--model", &hello(&far)]);
+        let url = format!("http://{}", served.addr);
+        Self {
+            far,
+            near: world(),
+            _served: served,
+            url,
+        }
+    }
+
+    fn token_file(&self) -> String {
+        let path = self.far.home().join("run/control.token");
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// Runs a command at the place without a host, with these options.
+    fn run(&self, args: &[&str]) -> ProgramOutput {
+        let file = self.token_file();
+        let options = ["--connect", &self.url, "--token-file", &file];
+        self.near.run(&[args, &options].concat())
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let ran = self.run(&[args, &["--json"]].concat());
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+        ran.json()
+    }
+}
+
+#[test]
+fn every_command_that_talks_to_a_host_takes_one_at_a_url() {
+    let apart = Apart::new();
+    let far_root = apart.far.path().join("user").to_str().unwrap().to_owned();
+    for args in [
+        &["status"][..],
+        &["prompt", "hello"],
+        &["run", "hello", "--agent", "main"],
+        &["run", "hello"],
+        &["tail"],
+        &["events"],
+        &["transcript"],
+        &["explain"],
+        &["debug", "prompt"],
+        &["work", "list"],
+        &["work", "create", "do it"],
+        &["task", "list"],
+        &["wait", "list"],
+        &["timer", "list"],
+        &["timer", "create", "--after", "1h"],
+        &["workspace", "list"],
+        &["workspace", "attach", &far_root],
+        &["worktree", "list"],
+        &["wake", "main", "look"],
+        &["agent", "create", "other"],
+        &["agent", "list"],
+        &["agent", "status", "other"],
+        &["agent", "stop", "other"],
+        &["agent", "start", "other"],
+        &["agent", "model", "get", "other"],
+        &["agent", "clone", "other", "third"],
+        &["agent", "export", "other", "--out", "other.tar"],
+        &["agent", "import", "other.tar", "--as", "fourth"],
+        &["agent", "delete", "other", "--yes"],
+        &["skills", "list"],
+        &["token", "create", "reader", "--scope", "read"],
+        &["token", "list"],
+        &["token", "revoke", "reader"],
+    ] {
+        let ran = apart.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+    }
+    assert!(
+        !apart.near.home().exists(),
+        "nothing of this machine is used"
+    );
+    let listed = apart.json(&["agent", "list"]);
+    assert!(listed.to_string().contains("third"), "{listed}");
+    assert!(apart.far.run(&["agent", "list"]).answer().contains("third"));
+}
+
+#[test]
+fn a_follower_at_a_url_sees_what_the_host_stores() {
+    let apart = Apart::new();
+    let file = apart.token_file();
+    let follow = ["events", "--follow", "--after", "0", "--json"];
+    let mut follower = apart
+        .near
+        .command()
+        .args(follow)
+        .args(["--connect", &apart.url, "--token-file", &file])
+        .stdout(std::fs::File::create(apart.near.path().join("seen")).unwrap())
+        .spawn()
+        .unwrap();
+    apart.json(&["prompt", "hello"]);
+    until("the follower sees the message", || {
+        let seen = std::fs::read_to_string(apart.near.path().join("seen")).unwrap();
+        seen.contains("message_enqueued") || seen.contains("message_admitted")
+    });
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+}
+
+#[test]
+fn a_host_that_refuses_or_is_not_there_is_not_replaced_by_that_of_this_machine() {
+    let apart = Apart::new();
+    // A host on this machine that would answer.
+    let _near = apart.near.serve(&["--model", &hello(&apart.near)]);
+    let own = apart.near.home().join("run/control.token");
+    let own = own.to_str().unwrap();
+    let wrong = apart
+        .near
+        .run(&["status", "--connect", &apart.url, "--token-file", own]);
+    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    assert!(
+        wrong
+            .stderr
+            .contains("--token-file does not hold a token of that host"),
+        "{wrong:?}"
+    );
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = format!("http://{}", free.local_addr().unwrap());
+    drop(free);
+    for args in [&["status"][..], &["run", "hello"], &["prompt", "hello"]] {
+        let options = ["--connect", &gone, "--token-file", own];
+        let ran = apart.near.run(&[args, &options].concat());
+        assert_eq!(ran.code, Some(3), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(&gone), "{ran:?}");
+        assert!(!ran.stderr.contains("holon daemon start"), "{ran:?}");
+    }
+}
+
+#[test]
+fn options_that_name_no_host_or_two_are_refused() {
+    let apart = Apart::new();
+    let token = apart.token_file();
+    let open = apart.near.write("open", &"a".repeat(40));
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let open = open.to_str().unwrap();
+    let url = apart.url.as_str();
+    let https = url.replace("http:", "https:");
+    for (args, code, words) in [
+        (&["status", "--connect", url][..], 2, "needs --token-file"),
+        (
+            &["status", "--token-file", &token],
+            2,
+            "goes with --connect",
+        ),
+        (
+            &["status", "--connect", &https, "--token-file", &token],
+            2,
+            "speaks http, not https",
+        ),
+        (
+            &["status", "--connect", "box", "--token-file", &token],
+            2,
+            "takes a URL",
+        ),
+        (
+            &["status", "--connect", url, "--token-file", "missing"],
+            1,
+            "there is no token file",
+        ),
+        (
+            &["status", "--connect", url, "--token-file", open],
+            1,
+            "chmod 600",
+        ),
+        (
+            &[
+                "status",
+                "--home",
+                "/x",
+                "--connect",
+                url,
+                "--token-file",
+                &token,
+            ],
+            2,
+            "name two hosts",
+        ),
+        (
+            &[
+                "workspace",
+                "attach",
+                ".",
+                "--connect",
+                url,
+                "--token-file",
+                &token,
+            ],
+            2,
+            "name a path of the host",
+        ),
+    ] {
+        let ran = apart.near.run(args);
+        assert_eq!(ran.code, Some(code), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{args:?}: {ran:?}");
+    }
+    for args in [
+        &["daemon", "status"][..],
+        &["daemon", "stop"],
+        &["service", "status"],
+        &["serve"],
+        &["init"],
+        &["config", "list"],
+        &["template", "list"],
+        &["demo"],
+    ] {
+        let ran = apart.run(args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("on this machine only"), "{ran:?}");
+    }
+    assert!(!apart.near.home().exists());
+}
