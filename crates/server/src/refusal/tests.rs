@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 56] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 57] = [
     (
         "agent_stopped",
         409,
@@ -70,6 +70,12 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 56] = [
         404,
         None,
         Some("look at the agent's tasks with: holon task list"),
+    ),
+    (
+        "turn_not_found",
+        404,
+        None,
+        Some("see its turns with: holon transcript --agent main"),
     ),
     (
         "no_current_run",
