@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod delivery;
 pub mod error;
 pub mod event;
 pub mod message;
@@ -27,6 +28,13 @@ pub use agent::{
 };
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
+};
+pub use delivery::{
+    CreateDeliveryTargetRequest, DeliveryAuthRequest, DeliveryTargetResponse, DeliveryTargetView,
+    DeliveryTargetsResponse, OperatorBindingResponse, OperatorBindingView,
+    OperatorBindingsResponse, OperatorIngressRequest, OperatorTransportBindingRequest,
+    RemoveDeliveryTargetResponse, RevokeBindingResponse, TargetKindName, TargetState,
+    TestDeliveryResponse,
 };
 pub use error::ErrorBody;
 pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};

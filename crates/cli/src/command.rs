@@ -6,6 +6,7 @@ mod archive;
 pub(crate) mod config;
 mod daemon;
 mod debug;
+mod delivery;
 mod demo;
 mod events;
 pub(crate) mod init;
@@ -61,6 +62,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Agent { command } => block_on(agent::run(home, command, output)),
         Command::Template { command } => template::run(home, command, output),
         Command::Skills { command } => block_on(skills::run(home, command, output)),
+        Command::Delivery { command } => block_on(delivery::run(home, command, output)),
+        Command::Binding { command } => block_on(delivery::binding(home, command, output)),
         Command::Token { command } => block_on(token::run(home, command, output)),
         Command::Config { command } => block_on(config::run(home, command, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),

@@ -6,6 +6,7 @@ pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod config;
 pub(crate) mod daemon;
+pub(crate) mod delivery;
 pub(crate) mod explain;
 pub(crate) mod init;
 mod learned;
@@ -158,6 +159,15 @@ pub(crate) fn summary(summary: &Agent) -> String {
         lines.push(format!(
             "last turn  {} ({}) at {}, {} rounds",
             last.kind, last.reason, last.completed_at, last.rounds
+        ));
+    }
+    if let Some(last) = &agent.last_notification {
+        lines.push(format!("notified   {} ({})", last.summary, last.created_at));
+    }
+    if agent.pending_deliveries > 0 {
+        lines.push(format!(
+            "delivers   {} pending; see: holon delivery list",
+            agent.pending_deliveries
         ));
     }
     let total = token_usage.total;

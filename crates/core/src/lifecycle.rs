@@ -16,7 +16,7 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{AfterAbort, AgentView, HostConditions, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{detached, occupancy, rest, task, turn, work, workspace};
+use crate::{detached, occupancy, outbox, rest, task, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -78,6 +78,7 @@ pub(crate) fn new_view(new: NewAgent, newest_generation: u64, now: Timestamp) ->
         reasoning_effort: None,
         thinking_tokens: None,
         fallback_models: None,
+        operator_bindings: Vec::new(),
     };
     let agent = AgentRecord {
         settings,
@@ -87,6 +88,7 @@ pub(crate) fn new_view(new: NewAgent, newest_generation: u64, now: Timestamp) ->
         home: HomeState::Unmade,
         deliveries: Vec::new(),
         patches: Vec::new(),
+        outbox: Default::default(),
         open_turn: None,
         rest: None,
         totals: Default::default(),
@@ -287,6 +289,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
         };
     }
     let aborted = release_all(draft, "removed before the answer was complete");
+    outbox::close(draft);
     draft.apply_control("delete", Lifecycle::Deleting, aborted);
     let order = StopOrder {
         force: true,

@@ -40,7 +40,7 @@ pub use holon_core::attempt;
 pub use holon_core::input::AfterAbort;
 pub use holon_core::patience;
 /// The result of adding a named token; see [`ControlHandle::add_token`].
-pub use holon_store::TokenAddition;
+pub use holon_store::{LaneView, TargetAddition, TokenAddition};
 pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
 pub use reads::{EntryFilter, HostFigures, ReadHandle, WorkItemPage};

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod archive;
 pub(crate) mod debug;
+pub(crate) mod delivery;
 pub(crate) mod events;
 pub(crate) mod message;
 pub(crate) mod model;

@@ -373,6 +373,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
+        | Input::DeliverySubmitted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
@@ -381,6 +382,8 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
             !pauses.iter().any(|pause| open.due.contains(&pause.id))
         }
         Input::Admit(_)
+        | Input::Operator(_)
+        | Input::OperatorMessage { .. }
         | Input::Configure { .. }
         | Input::Received(_)
         | Input::Defer { .. }
@@ -420,6 +423,9 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Received(_) => "received",
         Input::Deliver { .. } => "deliver",
         Input::PatchFinished { .. } => "patch_finished",
+        Input::DeliverySubmitted { .. } => "delivery submitted",
+        Input::Operator(_) => "operator binding",
+        Input::OperatorMessage { .. } => "operator message",
         Input::Defer { .. } => "defer",
         Input::TaskEnded { .. } => "task ended",
         Input::DueCame { .. } => "due came",

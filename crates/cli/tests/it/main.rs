@@ -18,6 +18,7 @@ mod crash_sweep;
 mod daemon;
 mod daemon_places;
 mod daemon_race;
+mod delivering;
 mod demo;
 mod disk;
 mod fallback;
