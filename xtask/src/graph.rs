@@ -29,6 +29,7 @@ const CRATES: &[(&str, Role)] = &[
     ("config", Role::Product(&["domain"])),
     ("store", Role::Product(&["domain", "fault"])),
     ("llm", Role::Product(&["domain", "sse"])),
+    ("web", Role::Product(&["domain"])),
     ("process", Role::Product(&["domain"])),
     ("workspace", Role::Product(&["domain", "fault"])),
     (
@@ -59,6 +60,7 @@ const CRATES: &[(&str, Role)] = &[
             "config",
             "store",
             "llm",
+            "web",
             "process",
             "workspace",
             "command",

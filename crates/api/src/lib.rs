@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod archive;
 pub mod debug;
+pub mod delivery;
 pub mod error;
 pub mod event;
 pub mod host_status;
@@ -31,6 +32,13 @@ pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
 };
 pub use debug::{DebugPromptRequest, DebugPromptResponse};
+pub use delivery::{
+    CreateDeliveryTargetRequest, DeliveryAuthRequest, DeliveryTargetResponse, DeliveryTargetView,
+    DeliveryTargetsResponse, OperatorBindingResponse, OperatorBindingView,
+    OperatorBindingsResponse, OperatorIngressRequest, OperatorTransportBindingRequest,
+    RemoveDeliveryTargetResponse, RevokeBindingResponse, TargetKindName, TargetState,
+    TestDeliveryResponse,
+};
 pub use error::ErrorBody;
 pub use event::{
     AgentDeleted, EventEnvelope, EventsPage, Gap, HostEventsPage, PageOrder, Projection,

@@ -193,6 +193,7 @@ impl Provenance {
             Event::TimerFired(e) => Self::message(e.message_id.as_ref()),
             Event::SystemTickSuppressed(e) => Self::item(e.work_item_id.as_ref()),
             Event::WorkItemWritten(e) => Self::item(Some(&e.work_item_id)),
+            Event::OperatorNotificationRequested(e) => Self::item(e.work_item_id.as_ref()),
             Event::WorkItemPicked(e) => Self::item(Some(&e.current_work_item_id)),
             Event::WorkItemFocusReleased(e) => Self::item(Some(&e.work_item_id)),
             Event::WorkItemPlanArtifactRefreshed(e) => Self::item(Some(&e.work_item_id)),
@@ -270,6 +271,10 @@ impl Provenance {
             | Event::WorkspaceEntered(_)
             | Event::WorkspaceUsed(_)
             | Event::SkillInstalled(_)
+            | Event::OperatorDeliverySubmitted(_)
+            | Event::OperatorNotificationMirrorFailed(_)
+            | Event::OperatorDeliveryCompleted(_)
+            | Event::OperatorTransportBindingUpserted(_)
             | Event::SkillUninstalled(_)
             | Event::WorkspaceAttached(_)
             | Event::WorkspaceDetached(_)

@@ -42,6 +42,7 @@ pub(crate) fn ports(model: FixedModel) -> Ports {
         guidance: Arc::new(MemoryGuidance::default()),
         home: Arc::new(ScriptedHomes::default()),
         workspace: Arc::new(ScriptedWorkspaces::default()),
+        outbound: Arc::new(holon_engine::ports::NoOutbound),
         clock: Arc::new(WallClock(Instant::now())),
         entropy: Arc::new(CountingEntropy::spread()),
     }

@@ -2,6 +2,7 @@
 
 mod config;
 mod daemon;
+mod delivery;
 mod solve;
 mod task;
 mod template;
@@ -17,6 +18,9 @@ pub(crate) use config::{
 pub(crate) use daemon::{
     DaemonCommand, HostArgs, InstallArgs, LogsArgs, ManagerArg, ManagerArgs, ServeArgs,
     ServiceCommand,
+};
+pub(crate) use delivery::{
+    AddBindingArgs, AddTargetArgs, AuthWord, BindingCommand, DeliveryCommand,
 };
 pub(crate) use solve::SolveArgs;
 pub(crate) use task::{OutputArgs, TaskCommand};
@@ -150,6 +154,16 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SkillsCommand,
     },
+    /// Choose where agents reach you: an address, a topic or a program that gets requests to act and completed work.
+    Delivery {
+        #[command(subcommand)]
+        command: DeliveryCommand,
+    },
+    /// Bind agents to operators on messaging systems.
+    Binding {
+        #[command(subcommand)]
+        command: BindingCommand,
+    },
     /// Make, list and revoke named tokens for programs that call the host.
     Token {
         #[command(subcommand)]
@@ -230,6 +244,8 @@ impl Command {
             | Self::Wake(_)
             | Self::Agent { .. }
             | Self::Skills { .. }
+            | Self::Delivery { .. }
+            | Self::Binding { .. }
             | Self::Token { .. } => return None,
         })
     }

@@ -7,6 +7,7 @@ mod backup;
 pub(crate) mod config;
 mod daemon;
 mod debug;
+mod delivery;
 mod demo;
 mod doctor;
 mod events;
@@ -80,6 +81,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Debug { command } => block_on(debug::run(target, command, output)),
         Command::Agent { command } => block_on(agent::run(target, command, output)),
         Command::Skills { command } => block_on(skills::run(target, command, output)),
+        Command::Delivery { command } => block_on(delivery::run(target, command, output)),
+        Command::Binding { command } => block_on(delivery::binding(target, command, output)),
         Command::Token { command } => block_on(token::run(target, command, output)),
         Command::Completions { shell } => {
             let mut script = Vec::new();

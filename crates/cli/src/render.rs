@@ -7,6 +7,7 @@ pub(crate) mod attempt;
 pub(crate) mod backup;
 pub(crate) mod config;
 pub(crate) mod daemon;
+pub(crate) mod delivery;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod init;
@@ -160,6 +161,15 @@ pub(crate) fn summary(summary: &Agent) -> String {
         lines.push(format!(
             "last turn  {} ({}) at {}, {} rounds",
             last.kind, last.reason, last.completed_at, last.rounds
+        ));
+    }
+    if let Some(last) = &agent.last_notification {
+        lines.push(format!("notified   {} ({})", last.summary, last.created_at));
+    }
+    if agent.pending_deliveries > 0 {
+        lines.push(format!(
+            "delivers   {} pending; see: holon delivery list",
+            agent.pending_deliveries
         ));
     }
     let total = token_usage.total;

@@ -8,6 +8,7 @@ mod activity;
 mod answer;
 mod archive;
 mod client;
+mod delivery;
 mod endpoint;
 mod error;
 mod exchange;

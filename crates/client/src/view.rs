@@ -125,10 +125,23 @@ pub struct State {
     /// Absent while no run is open.
     pub current_run_id: Option<String>,
     pub last_turn_terminal: Option<Terminal>,
+    /// Newest notification of the agent.
+    pub last_notification: Option<Notification>,
+    /// Deliveries to operators that have not ended.
+    #[serde(default)]
+    pub pending_deliveries: u64,
     /// Work item in focus.
     pub current_work_item_id: Option<String>,
     /// Newest wake hint that no tick has delivered yet.
     pub pending_wake_hint: Option<WakeHint>,
+}
+
+/// A notification of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Notification {
+    pub created_at: String,
+    /// Beginning of its message.
+    pub summary: String,
 }
 
 /// A wake hint that is not delivered yet.

@@ -161,6 +161,17 @@ pub fn remove(home: &Path, id: &str) -> Result<bool, CredentialError> {
     change(home, |document| Ok(document.profiles.remove(id).is_some()))
 }
 
+/// Reads the secret of a profile that the file holds. `None` if there is no such profile, or if the keyring holds it.
+///
+/// # Errors
+/// When the file cannot be used.
+pub fn stored_secret(home: &Path, id: &str) -> Result<Option<SecretString>, CredentialError> {
+    Ok(get(home, id)?.and_then(|held| match held {
+        Held::Here(_, secret) => Some(secret),
+        Held::InKeyring(_) => None,
+    }))
+}
+
 /// Reads the secret of a profile, or the way to get it.
 pub(crate) fn get(home: &Path, id: &str) -> Result<Option<Held>, CredentialError> {
     let entry = load(home)?.profiles.remove(id);

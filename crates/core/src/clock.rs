@@ -8,6 +8,7 @@ use crate::invariant::awaited_due;
 use crate::planted::{Fault, is_planted};
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, HomeState, RemovalRetry, RestWake};
+use holon_domain::delivery::LaneState;
 use holon_domain::timer::{DueAction, DueId, Pause};
 use holon_domain::turn::Phase;
 use holon_domain::wait::WaitRecord;
@@ -33,6 +34,7 @@ pub(crate) fn handle_set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[Runni
             | DueAction::RemovalRetry
             | DueAction::WorkTick
             | DueAction::CatchUp
+            | DueAction::DeliveryRetry { .. }
             | DueAction::TimerFire { .. } => move_own(draft, running, pause),
         };
         if moved {
@@ -110,6 +112,13 @@ fn replace_due(agent: &mut AgentRecord, old: DueId, id: DueId, at: Timestamp) {
         && let Some(retry) = retry.as_mut().filter(|retry| retry.due == old)
     {
         *retry = RemovalRetry { at, due: id };
+    }
+    for lane in &mut agent.outbox.lanes {
+        if let LaneState::Paused { due, until } = &mut lane.state
+            && *due == old
+        {
+            (*due, *until) = (id, at);
+        }
     }
     let Some(turn) = agent.open_turn.as_mut() else {
         return;

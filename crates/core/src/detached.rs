@@ -6,8 +6,8 @@
 //! with the same content.
 
 use crate::draft::Draft;
-use crate::home;
 use crate::input::{Reply, Stamp};
+use crate::{home, outbox};
 use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{Effect, EffectId};
 
@@ -16,12 +16,13 @@ pub(crate) fn open(draft: &mut Draft<'_>, effect: Effect) {
     let list: fn(&mut AgentRecord) -> &mut Vec<EffectId> = match effect {
         Effect::Deliver { .. } => |agent| &mut agent.deliveries,
         Effect::FinishPatch { .. } => |agent| &mut agent.patches,
-        // A turn, a task or the home waits for these effects.
+        // A turn, a task, the outbox or the home waits for these effects.
         Effect::PrepareHome
         | Effect::CallModel { .. }
         | Effect::RunTool { .. }
         | Effect::WatchTask { .. }
         | Effect::StopTask { .. }
+        | Effect::SubmitDelivery { .. }
         | Effect::RemoveHome => return,
     };
     let id = draft.open_known(effect);
@@ -65,4 +66,5 @@ pub(crate) fn next_generation(draft: &mut Draft<'_>) {
             open(draft, effect);
         }
     }
+    outbox::reopen(draft);
 }

@@ -9,11 +9,13 @@ pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentKind, AgentRecord, RunTerms};
 use holon_domain::consequence::Consequence;
+use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, SubmitResult};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::guidance::{SkillInstallation, SkillSourceKind};
 use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
 use holon_domain::needs::LoadedRows;
+use holon_domain::operator_transport::{OperatorTransportBinding, TransportClaim};
 use holon_domain::previous_exit::PreviousExit;
 use holon_domain::queue::MessageSeq;
 use holon_domain::send::AgentSend;
@@ -26,9 +28,11 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::{AttachedWorkspace, ReservedDirs, SelectedWorkspace, WorkspaceEntry};
 use holon_domain::{
-    AgentId, MessageId, RunId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, WorkspaceId, limits,
+    AgentId, BindingId, MessageId, RunId, TaskId, TimerId, Timestamp, WaitId, WorkItemId,
+    WorkspaceId, limits,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Facts about the host that no agent row holds.
 #[derive(Debug, Clone)]
@@ -45,6 +49,8 @@ pub struct HostConditions {
     pub execution: ExecutionProfile,
     /// Agent for requests without an agent name, by the host's settings. Absent if the stored kind of agents counts.
     pub default_agent: Option<AgentId>,
+    /// Delivery targets of the host, by name.
+    pub delivery_targets: Arc<[DeliveryTarget]>,
 }
 
 impl HostConditions {
@@ -71,6 +77,7 @@ impl HostConditions {
             started_at: Timestamp::from_millis(0),
             reserved: ReservedDirs::none(),
             default_agent: None,
+            delivery_targets: Arc::new([]),
         }
     }
 }
@@ -202,6 +209,22 @@ pub enum Input {
         task_id: TaskId,
         report: Box<TaskReport>,
     },
+    /// An attempt of a delivery ended.
+    DeliverySubmitted {
+        stamp: Stamp,
+        route: DeliveryRoute,
+        /// Time at which the delivery was written.
+        created_at: Timestamp,
+        result: SubmitResult,
+    },
+    /// An operator makes or revokes a binding to a remote operator.
+    Operator(Box<OperatorCommand>),
+    /// A bound transport brings a message of its operator.
+    OperatorMessage {
+        /// What the transport says about the message; checked against the binding.
+        claim: Box<TransportClaim>,
+        ingress: Box<Ingress>,
+    },
     /// A patch whose turn was cancelled is complete or rolled back, and its journal is removed.
     PatchFinished { stamp: Stamp },
     /// An entry of the due queue has come due.
@@ -271,6 +294,16 @@ pub enum Input {
     Task(TaskCommand),
     /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
+}
+
+/// A command of an operator about the bindings of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OperatorCommand {
+    /// Makes a binding, or replaces the one with the same id.
+    Bind(OperatorTransportBinding),
+    Revoke {
+        binding_id: BindingId,
+    },
 }
 
 /// What the agent does after its run was aborted.

@@ -189,6 +189,7 @@ pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<
         .chain(of_turn)
         .chain(of_tasks)
         .chain(agent.detached_effects())
+        .chain(agent.outbox.effects())
         .collect();
     all.sort_unstable();
     all
@@ -210,7 +211,8 @@ pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
         .into_iter()
         .chain(of_pace)
         .chain(of_home)
-        .chain(of_work);
+        .chain(of_work)
+        .chain(agent.outbox.dues());
     let mut all: Vec<u64> = of_turn.into_iter().chain(of_pauses).collect();
     all.sort_unstable();
     all

@@ -8,7 +8,8 @@
 //! decides retries of a failed request and `patience` those of a failed chain of models. `rest` sets pauses and ends
 //! them, `work` changes work items, `workspace` changes the active workspace, `wait` declares and ends waits, `tick` sends the agent back to its work, `timer`
 //! fires slots and `hint` collects wake hints. `lifecycle` creates, starts, stops and removes agents, `import` makes one from an archive, `home` checks and
-//! removes their homes, `delivery` passes messages between agents, `task` supervises commands that outlive their call,
+//! removes their homes, `delivery` passes messages between agents, `outbox` and `routing` bring briefs to operators and
+//! `transport` admits remote ones, `task` supervises commands that outlive their call,
 //! and `recovery` resumes open effects after a crash. Only `assess` computes the state of an agent, `explain` describes
 //! it for people, and `invariant` checks the rows.
 
@@ -30,6 +31,7 @@ pub mod invariant;
 pub mod lifecycle;
 mod needs;
 mod occupancy;
+mod outbox;
 pub mod patience;
 #[cfg(feature = "planted")]
 pub mod planted;
@@ -40,6 +42,7 @@ mod recovery;
 mod rejection;
 mod rest;
 mod restart_policy;
+mod routing;
 mod schedule;
 mod skill;
 mod step;
@@ -48,6 +51,7 @@ pub mod summary;
 mod task;
 mod tick;
 mod timer;
+mod transport;
 mod turn;
 mod wait;
 mod work;

@@ -20,7 +20,7 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{AfterAbort, AgentView, HostConditions, Input, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{detached, occupancy, rest, task, turn, work, workspace};
+use crate::{detached, occupancy, outbox, rest, task, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -90,6 +90,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         reasoning_effort: None,
         thinking_tokens: None,
         fallback_models: None,
+        operator_bindings: Vec::new(),
     };
     let agent = AgentRecord {
         settings,
@@ -102,6 +103,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         home: HomeState::Unmade,
         deliveries: Vec::new(),
         patches: Vec::new(),
+        outbox: Default::default(),
         open_turn: None,
         rest: None,
         totals: Default::default(),
@@ -276,6 +278,8 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
     }
     match input {
         Input::Admit(_)
+        | Input::OperatorMessage { .. }
+        | Input::Operator(_)
         | Input::FromCommand { .. }
         | Input::Configure { .. }
         | Input::Start
@@ -295,6 +299,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::Defer { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
+        | Input::DeliverySubmitted { .. }
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
         | Input::Stop
@@ -361,6 +366,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
         };
     }
     let aborted = release_all(draft, "removed before the answer was complete");
+    outbox::close(draft);
     draft.apply_control("delete", Lifecycle::Deleting, aborted);
     let order = StopOrder {
         force: true,

@@ -17,7 +17,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
     let call = agent.open_turn.as_ref().and_then(|turn| turn.phase.call());
     match input {
         // Admission only adds to the queue and does not read the open turn.
-        Input::Admit(_) => needs.active_waits = agent.work.active_waits > 0,
+        Input::Admit(_) | Input::OperatorMessage { .. } => {
+            needs.active_waits = agent.work.active_waits > 0;
+        }
         Input::FromCommand { task_id, .. } => {
             needs.active_waits = agent.work.active_waits > 0;
             needs.tasks.insert(task_id.clone());
@@ -39,6 +41,8 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
         | Input::PatchFinished { .. }
+        | Input::DeliverySubmitted { .. }
+        | Input::Operator(_)
         | Input::ClockSetBack { .. }
         | Input::Start => {}
         Input::AttemptFailed { .. } | Input::CredentialRenewed { .. } => {
@@ -57,7 +61,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         }
         Input::ToolFinished { .. } => needs.round = call.map(|call| call.round_entry),
         Input::Received(sent) => match sent {
-            AgentSend::Message { .. } => needs.active_waits = agent.work.active_waits > 0,
+            AgentSend::Message { .. } | AgentSend::Notification { .. } => {
+                needs.active_waits = agent.work.active_waits > 0
+            }
             AgentSend::ChildEnded { task_id, .. } => {
                 needs.tasks.insert(task_id.clone());
                 needs.active_waits = agent.work.active_waits > 0;
@@ -146,6 +152,7 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
         }
         Intent::Sleep { .. }
         | Intent::Enqueue { .. }
+        | Intent::NotifyOperator { .. }
         | Intent::TaskInput { .. }
         | Intent::TaskOutput(_)
         | Intent::Message { .. }
@@ -189,6 +196,7 @@ fn name_due(due: &DueAction, needs: &mut Needs) {
         DueAction::RestOver { .. }
         | DueAction::ProviderPauseOver { .. }
         | DueAction::PaceOver
+        | DueAction::DeliveryRetry { .. }
         | DueAction::RemovalRetry
         | DueAction::WorkTick => {}
     }

@@ -56,13 +56,14 @@ fn settle_open(
     found: &[Finding],
 ) -> Reply {
     // The open effects are exactly those the agent waits for, so a recovery that is sent twice closes nothing twice.
-    // The new generation closes and reopens detached effects.
+    // The new generation closes and reopens detached effects and attempts of deliveries.
     for id in invariant::awaited_effects(&draft.agent, &[]) {
-        if !draft
-            .agent
+        let agent = &draft.agent;
+        let reopened = agent
             .detached_effects()
-            .any(|detached| detached == id)
-        {
+            .chain(agent.outbox.effects())
+            .any(|kept| kept == id);
+        if !reopened {
             draft.close_effect(id);
         }
     }
@@ -216,6 +217,7 @@ fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Probe
         | Effect::WatchTask { .. }
         | Effect::StopTask { .. }
         | Effect::FinishPatch { .. }
+        | Effect::SubmitDelivery { .. }
         | Effect::Deliver { .. } => false,
     };
     let of_call = found.and_then(|found| found.iter().find(runs));

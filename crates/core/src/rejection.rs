@@ -103,6 +103,21 @@ pub enum Rejection {
         limits::ATTACHED_WORKSPACES
     )]
     TooManyWorkspaces,
+    /// The agent has no binding with this id.
+    #[error("the agent has no such binding to an operator")]
+    NoSuchBinding,
+    /// The binding was revoked or has expired.
+    #[error("the binding is revoked or has expired")]
+    BindingInactive,
+    /// The message is not from the operator of its binding.
+    #[error("the message is not from the operator that the binding names")]
+    OperatorMismatch,
+    /// The agent has as many active bindings as `limits::OPERATOR_BINDINGS` allows.
+    #[error(
+        "the agent has {} active bindings to operators, which is the limit",
+        limits::OPERATOR_BINDINGS
+    )]
+    TooManyBindings,
     /// The profile of the agent does not let it attach directories by itself.
     #[error("the profile of this agent does not let it attach further directories")]
     AttachForbidden,
@@ -262,6 +277,26 @@ const TOO_MANY_WORKSPACES: RefusalText = RefusalText::with_hint(
     "the agent has as many attached workspaces as it may have",
     "detach one with: holon workspace detach WORKSPACE_ID",
 );
+const NO_SUCH_BINDING: RefusalText = RefusalText::without_hint(
+    "binding_not_found",
+    "the agent has no binding to a remote operator with this id",
+    "see its bindings with: holon binding list AGENT",
+);
+const BINDING_INACTIVE: RefusalText = RefusalText::without_hint(
+    "binding_inactive",
+    "the binding was revoked or has expired, so it admits nothing",
+    "make another with: holon binding add AGENT",
+);
+const OPERATOR_MISMATCH: RefusalText = RefusalText::without_hint(
+    "operator_mismatch",
+    "the actor, the provider or the identity of the message is not the one that its binding names",
+    "send it under the binding of that operator",
+);
+const TOO_MANY_BINDINGS: RefusalText = RefusalText::without_hint(
+    "binding_limit",
+    "the agent has as many active bindings to remote operators as it may have",
+    "revoke one with: holon binding revoke AGENT BINDING_ID",
+);
 const ATTACH_FORBIDDEN: RefusalText = RefusalText::with_hint(
     "attach_forbidden",
     "the profile of the agent withholds the tool family authority_expansion, to which attaching a directory belongs",
@@ -367,6 +402,10 @@ impl Rejection {
             Self::WorkspaceActive => WORKSPACE_ACTIVE,
             Self::WorkspaceIsHome => WORKSPACE_IS_HOME,
             Self::TooManyWorkspaces => TOO_MANY_WORKSPACES,
+            Self::NoSuchBinding => NO_SUCH_BINDING,
+            Self::BindingInactive => BINDING_INACTIVE,
+            Self::OperatorMismatch => OPERATOR_MISMATCH,
+            Self::TooManyBindings => TOO_MANY_BINDINGS,
             Self::AttachForbidden => ATTACH_FORBIDDEN,
             Self::PolicyDenied { .. } => POLICY_DENIED,
             Self::EmptyBody => EMPTY_BODY,
@@ -423,6 +462,10 @@ impl Rejection {
             | Self::WorkspaceActive
             | Self::WorkspaceIsHome
             | Self::TooManyWorkspaces
+            | Self::NoSuchBinding
+            | Self::BindingInactive
+            | Self::OperatorMismatch
+            | Self::TooManyBindings
             | Self::AttachForbidden
             | Self::PolicyDenied { .. }
             | Self::EmptyBody
@@ -501,6 +544,10 @@ impl Rejection {
             Self::WorkspaceActive,
             Self::WorkspaceIsHome,
             Self::TooManyWorkspaces,
+            Self::NoSuchBinding,
+            Self::BindingInactive,
+            Self::OperatorMismatch,
+            Self::TooManyBindings,
             Self::AttachForbidden,
             Self::PolicyDenied {
                 missing: "managed worktrees",

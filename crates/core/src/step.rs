@@ -9,11 +9,12 @@ use crate::ingress::Ingress;
 use crate::input::{AgentView, HostConditions, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest,
-    schedule, skill, task, tick, timer, turn, wait, work, workspace,
+    admission, clock, delivery, detached, hint, home, invariant, lifecycle, outbox, recovery, rest,
+    schedule, skill, task, tick, timer, transport, turn, wait, work, workspace,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::{Event, SuspensionEnd, WakeHintCoalesced, WakeRequested};
+use holon_domain::message::Priority;
 use holon_domain::needs::Needs;
 use holon_domain::send::AgentSend;
 use holon_domain::timer::{DueAction, DueId};
@@ -102,6 +103,20 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             task_id,
             report,
         } => Ok(task::handle_end(draft, *stamp, task_id, report)),
+        Input::DeliverySubmitted {
+            stamp,
+            route,
+            created_at,
+            result,
+        } => Ok(outbox::handle_submitted(
+            draft,
+            *stamp,
+            route,
+            *created_at,
+            result,
+        )),
+        Input::Operator(command) => transport::handle(draft, command),
+        Input::OperatorMessage { claim, ingress } => transport::admit(draft, claim, ingress),
         Input::PatchFinished { stamp } => Ok(detached::handle_patch_end(draft, *stamp)),
         Input::DueCame {
             id,
@@ -139,7 +154,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
 }
 
 /// Admits a message. A prompt ends the suspension of a turn, so that its model is asked again at once.
-fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
+pub(crate) fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
     let entry = admission::admit(draft, ingress.clone())?;
     if entry.envelope.owes_outcome() {
         turn::end_provider_pause(draft, SuspensionEnd::OperatorMessage);
@@ -188,6 +203,17 @@ fn receive(draft: &mut Draft<'_>, sent: &AgentSend) -> Result<Reply, Rejection> 
             };
             delivery::message(draft, from, text, worth)
         }
+        AgentSend::Notification {
+            from,
+            text,
+            authority,
+        } => {
+            let worth = MessageWorth {
+                priority: Priority::Normal,
+                authority: *authority,
+            };
+            delivery::message(draft, from, text, worth)
+        }
         AgentSend::ChildEnded { task_id, end } => task::handle_child_end(draft, task_id, end),
         AgentSend::Stop => lifecycle::stop(draft),
         AgentSend::Verdict { send, verdict } => Ok(turn::handle_verdict(draft, *send, verdict)),
@@ -209,6 +235,7 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
         | DueAction::PaceOver
         | DueAction::RemovalRetry
         | DueAction::WorkTick
+        | DueAction::DeliveryRetry { .. }
         | DueAction::CatchUp => {}
     }
     // The shell read the row before this decision, so the pause may have ended since and cleared its entry.
@@ -225,6 +252,7 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
         DueAction::RemovalRetry => home::handle_removal_pause_end(draft),
         DueAction::WorkTick => tick::handle_tick_due(draft, id),
         DueAction::CatchUp => work::catch_up(draft),
+        DueAction::DeliveryRetry { route } => outbox::handle_pause_end(draft, id, route),
         DueAction::Recheck { .. } | DueAction::WaitOver { .. } | DueAction::TimerFire { .. } => {
             Reply::Unchanged
         }

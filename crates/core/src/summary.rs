@@ -8,6 +8,7 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Lifecycle, Ownership,
     ProfilePreset, Visibility,
 };
+use holon_domain::delivery::OutboxLane;
 use holon_domain::explanation::Explanation;
 use holon_domain::guidance::ActiveSkillView;
 use holon_domain::limits::{BRIEF_PAGE, EVENT_PAGE};
@@ -15,7 +16,8 @@ use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
-    ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture, WorkSummary,
+    ExecutionSnapshot, LifecycleHint, ModelSource, NotificationView, Posture, SchedulingPosture,
+    WorkSummary,
 };
 use holon_domain::task::TaskListEntry;
 use holon_domain::trigger::WakeHint;
@@ -258,6 +260,12 @@ fn state_view(
         turn_index: agent.counters.turns,
         last_wake_reason: agent.last_wake_reason.clone(),
         last_brief_at: agent.last_brief_at,
+        last_notification: agent.outbox.notified.as_ref().map(|last| NotificationView {
+            notification_id: last.last_id.clone(),
+            created_at: last.last_at,
+            summary: last.last_summary.clone(),
+        }),
+        pending_deliveries: agent.outbox.lanes.iter().map(OutboxLane::pending).sum(),
         last_continuation: agent.last_continuation.clone(),
         last_turn_terminal: agent.last_turn.clone(),
         last_runtime_failure: agent.last_failure.clone(),

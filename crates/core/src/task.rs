@@ -249,6 +249,7 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
                     | Effect::CallModel { .. }
                     | Effect::RunTool { .. }
                     | Effect::FinishPatch { .. }
+                    | Effect::SubmitDelivery { .. }
                     | Effect::Deliver { .. } => false,
                 };
                 of_task && finding.found == ProbeResult::Ended

@@ -5,7 +5,7 @@
 //! is stale: it is recorded and dropped.
 //!
 //! `open` begins a turn and `ask` asks a model. `round` handles answers, `failure` handles failures and `tries` records
-//! them. `suspension` waits out an outage and `notice` tells the operator about it. `calls` runs tools and `command_events`
+//! them. `notification` answers `NotifyOperator`. `suspension` waits out an outage and `notice` tells the operator about it. `calls` runs tools and `command_events`
 //! records their commands; `immediate_calls` and `work_calls` answer the calls that the kernel decides, and
 //! `call_results` records results. `invalid_rounds` stops a model that repeats invalid calls. `end` closes the turn with exactly one outcome, which `ending` describes.
 
@@ -19,6 +19,7 @@ mod failure;
 mod immediate_calls;
 mod invalid_rounds;
 pub(crate) mod notice;
+mod notification;
 mod open;
 mod round;
 mod suspension;

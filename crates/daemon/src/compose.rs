@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::port::{
-    Archives, Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Plans,
+    Archives, Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Outbound, Plans,
     ReloadableAdapters, SystemClock, Workspaces,
 };
 use crate::setup;
@@ -128,6 +128,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
             archives,
         )),
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
+        outbound: Arc::new(Outbound::new(home.root().to_owned())),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

@@ -18,6 +18,7 @@ pub use work::{AgentWait, CurrentItem, ItemCounts, WorkState};
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::continuation::ContinuationResolution;
+use crate::delivery::Outbox;
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
 use crate::guidance::ActiveSkill;
@@ -263,6 +264,9 @@ pub struct AgentRecord {
     /// Open effects that finish or undo the patches of aborted turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<EffectId>,
+    /// Deliveries to operators that have not ended, by route, and the bound on notifications.
+    #[serde(skip_serializing_if = "crate::skip::is_default")]
+    pub outbox: Outbox,
     /// The turn in progress. An agent has at most one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_turn: Option<OpenTurn>,

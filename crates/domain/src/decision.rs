@@ -4,6 +4,7 @@
 use crate::agent::{AgentRecord, AgentSettings};
 use crate::attempt::AttemptRecord;
 use crate::brief::BriefRow;
+use crate::delivery::{DeliveryOutcome, DeliveryRecord, DeliveryRoute, DeliverySeq};
 use crate::effect::{Effect, EffectId};
 use crate::event::Event;
 use crate::log::{BlobHash, LogEntry};
@@ -103,6 +104,19 @@ pub enum Fact {
     TimerWritten(Box<TimerRecord>),
     /// A wake hint arrived. It replaces the pending hint of the same key.
     HintWritten(Box<WakeHint>),
+    /// Something is to be delivered to an operator. The row is never changed; its status is written beside it.
+    DeliveryWritten(Box<DeliveryRecord>),
+    /// A delivery ended. The row stays for inspection.
+    DeliverySettled {
+        route: DeliveryRoute,
+        seq: DeliverySeq,
+        outcome: Box<DeliveryOutcome>,
+    },
+    /// Deliveries of a lane up to this position that have ended are removed.
+    DeliveriesTrimmed {
+        route: DeliveryRoute,
+        through: DeliverySeq,
+    },
     /// All pending wake hints became one tick.
     HintsCleared,
     /// The agent was given a workspace. There is one row per workspace for the host; a later one replaces an earlier

@@ -2,6 +2,7 @@
 //!
 //! Each variant says how often it may be performed and what happens after a crash.
 
+use crate::delivery::{DeliveryRoute, DeliverySeq};
 use crate::id::{AgentId, CallId, TaskId};
 use crate::send::AgentSend;
 use crate::time::Timestamp;
@@ -55,6 +56,12 @@ pub enum Effect {
         /// Call that applies the patch. The journal has its id.
         call_id: CallId,
     },
+    /// Submit the delivery at the head of a lane of the agent's outbox. Performed at least once, always with the id of
+    /// the delivery as idempotency key; after a crash it is submitted again.
+    SubmitDelivery {
+        route: DeliveryRoute,
+        seq: DeliverySeq,
+    },
     /// Remove the agent's home and its claims. Performed at least once; idempotent.
     RemoveHome,
     /// Deliver sends for which one commit had no room. Performed exactly once: the commit that hands the sends over
@@ -76,6 +83,7 @@ impl Effect {
             Self::WatchTask { .. } => "watch_task",
             Self::StopTask { .. } => "stop_task",
             Self::FinishPatch { .. } => "finish_patch",
+            Self::SubmitDelivery { .. } => "submit_delivery",
             Self::RemoveHome => "remove_home",
             Self::Deliver { .. } => "deliver",
         }

@@ -3,6 +3,7 @@
 //! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries, no
 //! bodies. Fields are only ever added. A kind or version that this build does not know is read as plain data.
 
+mod delivery;
 mod message;
 mod provider;
 mod scheduling;
@@ -14,6 +15,11 @@ mod turn;
 mod work;
 mod workspace;
 
+pub use delivery::{
+    OperatorBoundary, OperatorDeliveryCompleted, OperatorDeliverySubmitted,
+    OperatorNotificationMirrorFailed, OperatorNotificationRequested,
+    OperatorTransportBindingUpserted,
+};
 pub use message::{
     ContinuationResolved, MessageAdmitted, MessageProcessingAborted, MessageProcessingStarted,
     OperatorInterjectionAdmitted, SchedulerChoice, SchedulerDecision,
@@ -243,6 +249,19 @@ events! {
     RuntimeError = "runtime_error", v 1;
     /// A brief was written: an answer or a notice for the operator.
     BriefCreated = "brief_created", v 1;
+    /// An agent asked for its operator's attention with `NotifyOperator`, or a private child for its supervising parent's.
+    /// Recorded whether or not a delivery target exists.
+    OperatorNotificationRequested = "operator_notification_requested", v 1;
+    /// A brief or notification is to be delivered to a target or a remote operator. Recorded in the commit that writes
+    /// the brief; attempts follow it.
+    OperatorDeliverySubmitted = "operator_delivery_submitted", v 1;
+    /// A delivery failed after the one before it had succeeded. Recorded once for each outage of a route; the delivery is
+    /// tried again.
+    OperatorNotificationMirrorFailed = "operator_notification_mirror_failed", v 1;
+    /// A delivery was accepted by its receiver, or was given up.
+    OperatorDeliveryCompleted = "operator_delivery_completed", v 1;
+    /// A binding to a remote operator was made, changed or revoked.
+    OperatorTransportBindingUpserted = "operator_transport_binding_upserted", v 1;
     /// The closure of the agent was computed after a turn: work is completed, can continue, failed, or waits.
     ClosureDecided = "closure_decided", v 1;
     /// The status or the scheduling posture of the agent changed. A signal for clients to read the agent's status

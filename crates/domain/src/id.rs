@@ -82,6 +82,12 @@ ids! {
     TimerId = "timer_";
     /// Id of an external trigger capability.
     TriggerId = "trig_";
+    /// Id of a delivery to an operator, sent as the idempotency key of its attempts.
+    DeliveryId = "dlv_";
+    /// Id of a notification that an agent asked for.
+    NotificationId = "ntf_";
+    /// Id of a binding to a remote operator.
+    BindingId = "opb_";
     /// Id of a workspace known to the host.
     WorkspaceId = "ws-";
 }

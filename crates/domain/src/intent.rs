@@ -33,6 +33,10 @@ pub enum Intent {
         text: String,
         priority: Priority,
     },
+    /// Tell the operator something, or the supervising parent of a private child. Creates no wait.
+    NotifyOperator {
+        message: String,
+    },
     AgentGet,
     /// List the agent's tasks that have not ended.
     TaskList,
@@ -94,6 +98,7 @@ impl Intent {
             })),
             Self::Sleep { .. }
             | Self::Enqueue { .. }
+            | Self::NotifyOperator { .. }
             | Self::AgentGet
             | Self::TaskList
             | Self::TaskStatus { .. }

@@ -16,6 +16,7 @@ pub mod compaction;
 pub mod consequence;
 pub mod continuation;
 pub mod decision;
+pub mod delivery;
 pub mod delta;
 pub mod effect;
 pub mod event;
@@ -31,6 +32,7 @@ pub mod log;
 pub mod message;
 pub mod model;
 pub mod needs;
+pub mod operator_transport;
 pub mod packed;
 pub mod previous_exit;
 pub mod prompt_plan;
@@ -56,13 +58,14 @@ pub mod tool_set;
 pub mod transcript;
 pub mod trigger;
 pub mod turn;
+pub mod visibility;
 pub mod visible;
 pub mod wait;
 pub mod work_item;
 pub mod workspace;
 
 pub use id::{
-    AgentId, BriefId, CallId, Entropy, MessageId, RunId, TaskId, TimerId, TriggerId, WaitId,
-    WorkItemId, WorkspaceId,
+    AgentId, BindingId, BriefId, CallId, DeliveryId, Entropy, MessageId, NotificationId, RunId,
+    TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId,
 };
 pub use time::Timestamp;

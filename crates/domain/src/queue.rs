@@ -92,8 +92,9 @@ impl QueueView {
     /// afterwards.
     pub const OPERATORS_COUNTED: usize = limits::JOINING_PER_ROUND + 1;
 
-    /// Due entries that are loaded. A decision that clears some of them still knows the next one.
-    pub const SOONEST: usize = 4;
+    /// Due entries that are loaded. A decision that clears some of them still knows the next one. Retries of deliveries
+    /// are among them and wake no agent, so there is room for one of each route.
+    pub const SOONEST: usize = 4 + limits::OUTBOX_LANES;
 
     /// Creates a view of which only the lengths are known. An empty queue has no head and no operators.
     #[must_use]

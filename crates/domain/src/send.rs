@@ -28,6 +28,13 @@ pub enum AgentSend {
         /// Authority of the sender's turn. The message has no more.
         authority: AuthorityClass,
     },
+    /// A private child asks for the attention of its supervising parent. The child waits for no verdict.
+    Notification {
+        from: AgentId,
+        text: String,
+        /// Authority of the child's turn. The message has no more.
+        authority: AuthorityClass,
+    },
     /// A child agent ended, which ends the parent's task for it.
     ChildEnded { task_id: TaskId, end: ChildEnd },
     /// The receiver's supervisor was stopped, so the receiver stops, too.
@@ -42,7 +49,10 @@ impl AgentSend {
     pub const fn awaits_verdict(&self) -> Option<SendId> {
         match self {
             Self::Message { send, .. } => Some(*send),
-            Self::ChildEnded { .. } | Self::Stop | Self::Verdict { .. } => None,
+            Self::Notification { .. }
+            | Self::ChildEnded { .. }
+            | Self::Stop
+            | Self::Verdict { .. } => None,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::continuation::ContinuationResolution;
 use crate::guidance::{ActiveSkillView, LoadedAgentsMd, SkillCatalog};
-use crate::id::{MessageId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
+use crate::id::{MessageId, NotificationId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
 use crate::time::Timestamp;
@@ -230,6 +230,12 @@ pub struct AgentStateView {
     /// Time of the last brief.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+    /// Newest notification of the agent. Absent before the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_notification: Option<NotificationView>,
+    /// Deliveries to operators that have not ended, over all routes.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub pending_deliveries: u64,
     /// Classification of the last message taken from the queue. Absent before the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_continuation: Option<ContinuationResolution>,
@@ -237,6 +243,15 @@ pub struct AgentStateView {
     pub last_turn_terminal: Option<TerminalRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_runtime_failure: Option<LastFailure>,
+}
+
+/// A notification of an agent in its status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotificationView {
+    pub notification_id: NotificationId,
+    pub created_at: Timestamp,
+    /// Beginning of the message; the event has the whole.
+    pub summary: String,
 }
 
 /// One agent in short form, as `/status` and `AgentGet` return it.

@@ -1,6 +1,7 @@
 //! Timers, and the entries of the host's due-queue.
 
 use crate::authority::AuthorityClass;
+use crate::delivery::DeliveryRoute;
 use crate::id::{AgentId, TimerId, WaitId, WorkItemId};
 use crate::limits;
 use crate::queue::MessageSeq;
@@ -32,6 +33,8 @@ pub enum DueAction {
     WaitOver { wait_id: WaitId },
     /// A slot of a timer has come.
     TimerFire { timer_id: TimerId },
+    /// The pause before another attempt of a delivery ends.
+    DeliveryRetry { route: DeliveryRoute },
     /// A started agent handles the timers and waits that became due while it was stopped.
     #[serde(rename = "unpark")]
     CatchUp,
@@ -46,6 +49,7 @@ impl DueAction {
             Self::ProviderPauseOver { .. } => limits::RENEWAL_PATIENCE_MS,
             Self::PaceOver => limits::PACE_MAX_MS,
             Self::RemovalRetry => limits::REMOVAL_PAUSE_MAX_MS,
+            Self::DeliveryRetry { .. } => limits::DELIVERY_RETRY_AFTER_MAX_MS,
             Self::WorkTick | Self::CatchUp => limits::WORK_TICK_PAUSE_MAX_MS,
             Self::Recheck { .. } | Self::WaitOver { .. } | Self::TimerFire { .. } => {
                 limits::TIMER_MAX_MS

@@ -10,6 +10,7 @@ use crate::id::{MessageId, RunId, TaskId, WorkItemId};
 use crate::limits;
 use crate::message::MessageKind;
 use crate::model::ModelRef;
+use crate::operator_transport::ReplyRoute;
 use crate::provider::ReasoningEffort;
 use crate::queue::{MessageSeq, QueueEntry};
 use crate::send::SendId;
@@ -395,6 +396,15 @@ pub struct OpenTurn {
     /// Last round whose text became a completion report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<LogSeq>,
+    /// Notifications that the turn has sent.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub notifications: u32,
+    /// Route of the operator transport that brought the turn's message. Absent for every other message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_route: Option<ReplyRoute>,
+    /// Caller-supplied id of the turn's message; copied unchanged into deliveries. Absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
     #[serde(flatten)]
     pub phase: Phase,
 }

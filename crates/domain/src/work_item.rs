@@ -17,6 +17,7 @@ pub use view::{
 
 use crate::authority::AuthorityClass;
 use crate::id::{AgentId, MessageId, WaitId, WorkItemId, WorkspaceId};
+use crate::operator_transport::ReplyRoute;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::wait::WaitKind;
@@ -140,6 +141,9 @@ pub struct WorkItemProvenance {
     pub turn_index: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
+    /// Route of the remote operator whose message asked for the item. Absent for every other item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_route: Option<ReplyRoute>,
 }
 
 impl WorkItemProvenance {

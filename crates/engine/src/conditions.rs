@@ -1,6 +1,7 @@
 //! Facts of the host that no row holds, such as its models. All parts of the engine share one copy.
 
 use holon_core::HostConditions;
+use holon_domain::delivery::DeliveryTarget;
 use holon_domain::model::ModelChain;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -19,6 +20,15 @@ impl SharedConditions {
     #[must_use]
     pub fn now(&self) -> Arc<HostConditions> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the delivery targets of the host.
+    pub fn set_delivery_targets(&self, targets: Vec<DeliveryTarget>) {
+        let mut facts = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *facts = Arc::new(HostConditions {
+            delivery_targets: targets.into(),
+            ..HostConditions::clone(&facts)
+        });
     }
 
     /// Replaces the models for turns that begin from now on.

@@ -83,6 +83,9 @@ pub enum Error {
         /// Description of the state of its command, with the next step.
         reason: String,
     },
+    /// The credential store took no secret, so nothing was made.
+    #[error("the secret could not be stored: {reason}")]
+    SecretNotKept { reason: String },
     /// The idempotency key of the request was used for another request of the same caller, route and agent.
     #[error("the idempotency key was used for another request")]
     KeyReused,
@@ -237,6 +240,11 @@ impl Error {
                 "the task is over, was started without an input, or its input is closed or full; nothing was written",
                 "the message says why",
             ),
+            Self::SecretNotKept { .. } => RefusalText::without_hint(
+                "secret_not_stored",
+                "the secret of a delivery target or binding could not be stored, so nothing was made",
+                "mend what the message names; `holon config doctor` looks at the credential store",
+            ),
             Self::KeyReused => RefusalText::with_hint(
                 "idempotency_key_reused",
                 "the same `Idempotency-Key` was sent with another body within a day",
@@ -321,6 +329,7 @@ impl Error {
             | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
             | Self::TaskInput { .. }
+            | Self::SecretNotKept { .. }
             | Self::KeyReused
             | Self::Overloaded
             | Self::DiskFull
@@ -352,6 +361,7 @@ impl Error {
             | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
             | Self::TaskInput { .. }
+            | Self::SecretNotKept { .. }
             | Self::KeyReused
             | Self::CursorTooOld { .. }
             | Self::Overloaded
@@ -411,6 +421,9 @@ impl Error {
             },
             Self::TaskInput {
                 reason: "its input is closed".to_owned(),
+            },
+            Self::SecretNotKept {
+                reason: "the file is not a regular file".to_owned(),
             },
             Self::KeyReused,
             Self::CursorTooOld {

@@ -67,6 +67,7 @@ impl Host {
             reserved: config.conduct.reserved.clone(),
             execution: ExecutionProfile::default(),
             default_agent: Some(config.default_agent.clone()),
+            delivery_targets: db.reader().delivery_targets()?.into(),
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -6,6 +6,7 @@ use crate::archive::{ArchiveFault, PackOrder, PackedArchive, ReadArchive};
 use crate::request::{HomeChoice, WorkspaceChoice};
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, TaskStreams};
+use holon_domain::delivery::{DeliveryTarget, Submission, SubmitResult};
 use holon_domain::delta::TextSink;
 use holon_domain::file_change::PatchResult;
 use holon_domain::guidance::{
@@ -14,6 +15,7 @@ use holon_domain::guidance::{
 };
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
@@ -351,6 +353,66 @@ pub trait EntropySource: Send + Sync + std::fmt::Debug {
     fn source(&self) -> Box<dyn Entropy + Send>;
 }
 
+/// Destination of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    Target(DeliveryTarget),
+    Binding(Box<OperatorTransportBinding>),
+}
+
+/// One attempt of a delivery: its result, and for people what was sent and what came back. Neither text holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubmitReport {
+    pub result: SubmitResult,
+    pub sent: String,
+    pub received: String,
+}
+
+/// Brings briefs and notifications to operators outside of the host.
+#[async_trait]
+pub trait OutboundHost: Send + Sync + std::fmt::Debug {
+    /// Makes one attempt. Returns within `limits::DELIVERY_ATTEMPT_MS` and a little.
+    async fn submit(&self, destination: &Destination, delivery: &Submission) -> SubmitReport;
+
+    /// Stores the secret of a destination under this name, replacing an earlier one.
+    ///
+    /// # Errors
+    /// The reason for which the credential store took none.
+    async fn keep_secret(&self, profile: &str, secret: &str) -> Result<(), String>;
+
+    /// Removes the secret of a destination, if there is one.
+    ///
+    /// # Errors
+    /// The reason for which the credential store could not be changed.
+    async fn forget_secret(&self, profile: &str) -> Result<(), String>;
+}
+
+/// A host that reaches no operator outside. Every attempt fails and is tried again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoOutbound;
+
+#[async_trait]
+impl OutboundHost for NoOutbound {
+    async fn submit(&self, _: &Destination, _: &Submission) -> SubmitReport {
+        SubmitReport {
+            result: SubmitResult::Retry {
+                error: "this host delivers nothing".to_owned(),
+                retry_after_ms: None,
+            },
+            sent: String::new(),
+            received: String::new(),
+        }
+    }
+
+    async fn keep_secret(&self, _: &str, _: &str) -> Result<(), String> {
+        Err("this host keeps no secrets".to_owned())
+    }
+
+    async fn forget_secret(&self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
 /// One implementation of every port.
 #[derive(Debug, Clone)]
 pub struct Ports {
@@ -361,6 +423,7 @@ pub struct Ports {
     pub guidance: Arc<dyn GuidanceHost>,
     pub home: Arc<dyn HomeHost>,
     pub workspace: Arc<dyn WorkspaceHost>,
+    pub outbound: Arc<dyn OutboundHost>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn EntropySource>,
 }

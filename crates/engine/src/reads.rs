@@ -17,18 +17,20 @@ use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
+use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, OutboxLane};
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventRecord, FeedNotice};
 use holon_domain::guidance::{GuidanceRoots, InstalledSkill, SkillCatalog};
 use holon_domain::message::MessageLabels;
 use holon_domain::needs::Part;
+use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::queue::{MessageSeq, QueueView};
 use holon_domain::request_key::TokenRecord;
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::{AgentId, Timestamp, limits};
-use holon_store::{AgentNo, ListedAgent, Reader, Readers};
+use holon_store::{AgentNo, LaneView, ListedAgent, Reader, Readers};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -105,6 +107,48 @@ impl ReadHandle {
     /// When storage fails.
     pub async fn tokens(&self) -> Result<Vec<TokenRecord>, Error> {
         Ok(self.readers.read(|reader| reader.tokens()).await?)
+    }
+
+    /// Returns the time of the host's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Lists the delivery targets of the host with their state.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn delivery_targets(&self) -> Result<Vec<(DeliveryTarget, LaneView)>, Error> {
+        let read = |reader: &Reader<'_>| -> Result<Vec<_>, holon_store::Error> {
+            let mut found = Vec::new();
+            for target in reader.delivery_targets()? {
+                let name = target.name.clone();
+                let lanes = reader.delivery_lane(&DeliveryRoute::Target { name })?;
+                found.push((target, lanes));
+            }
+            Ok(found)
+        };
+        Ok(self.readers.read(read).await?)
+    }
+
+    /// Lists the bindings of an agent with the state of their deliveries.
+    ///
+    /// # Errors
+    /// When there is no such agent or storage fails.
+    pub async fn operator_bindings(
+        &self,
+        agent_id: &AgentId,
+    ) -> Result<Vec<(OperatorTransportBinding, Option<OutboxLane>)>, Error> {
+        self.read_agent(agent_id, |_, _, agent| {
+            let with_lane = |binding: &OperatorTransportBinding| {
+                let binding_id = binding.binding_id.clone();
+                let lane = agent.outbox.lane(&DeliveryRoute::Binding { binding_id });
+                (binding.clone(), lane.cloned())
+            };
+            Ok(agent.operator_bindings.iter().map(with_lane).collect())
+        })
+        .await
     }
 
     /// Lists the public agents.

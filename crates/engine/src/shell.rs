@@ -10,6 +10,7 @@ mod command;
 mod dispatch;
 mod due;
 mod effect;
+mod outbound;
 mod outcome;
 mod patch;
 mod probe;
@@ -26,6 +27,7 @@ mod work;
 use self::aside::TakeBackCounts;
 pub(crate) use self::clock::ClockWatch;
 pub(crate) use self::command::task_key;
+use self::outbound::RouteGates;
 use self::patch::PatchLocks;
 use self::probe::PROBES_AT_ONCE;
 pub(crate) use self::submit::{Sender, TouchedAgents, engine_error};
@@ -71,6 +73,8 @@ pub(crate) struct Inner {
     pub(crate) stalled: StalledAgents,
     pub(crate) deltas: Deltas,
     pub(crate) commit_times: CommitTimes,
+    /// Bounds the attempts at the same time on one route.
+    route_gates: RouteGates,
     take_backs: TakeBackCounts,
     turn_logs: TurnLogs,
     /// Temporary agents that this process created or found. With `Scope::Run` their work is performed too.
@@ -118,6 +122,7 @@ impl Shell {
             stalled: StalledAgents::default(),
             deltas: Deltas::new(),
             commit_times: CommitTimes::default(),
+            route_gates: RouteGates::default(),
             take_backs: TakeBackCounts::default(),
             turn_logs: TurnLogs::default(),
             temporary: Mutex::default(),

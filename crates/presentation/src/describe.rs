@@ -1,6 +1,7 @@
 //! Describes events in words. One function for each kind that can become a row; other kinds show their payload.
 
 mod agent;
+mod delivery;
 mod task;
 mod tool;
 mod turn;
@@ -137,6 +138,7 @@ pub(crate) fn describe(event: &Event) -> Description {
         .or_else(|| tool::describe(event))
         .or_else(|| task::describe(event))
         .or_else(|| work::describe(event))
+        .or_else(|| delivery::describe(event))
         .or_else(|| agent::describe(event))
         .unwrap_or_else(|| describe_payload(event))
 }

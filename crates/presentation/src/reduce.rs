@@ -202,9 +202,8 @@ impl Reducer {
                     .turn
                     .as_ref()
                     .is_some_and(|turn| turn.has_completed_work);
-                if reports && e.kind == BriefKind::Result && e.action_required.is_none() {
-                    brief.visibility = Some(Visibility::WorkDone);
-                }
+                let visibility = Visibility::of_brief(e.kind, e.action_required, reports);
+                brief.visibility = Some(visibility);
                 brief
             }
             Event::TurnTerminal(_) => {

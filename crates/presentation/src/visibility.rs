@@ -1,37 +1,7 @@
-//! Visibility and category of an event.
+//! Category of an event; its visibility is a type of `domain`, because delivery decides by it too.
 
+pub use holon_domain::visibility::Visibility;
 use serde::{Deserialize, Serialize};
-
-/// Relevance of an event to an operator, most relevant first. Delivery decides by it; what a conversation shows is
-/// decided by the display mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Visibility {
-    /// The agent needs its operator before it can continue.
-    ActionRequired,
-    /// A work item is completed: its report, and the brief of the turn that completed it.
-    WorkDone,
-    /// Another result or failure of a turn.
-    TurnResult,
-    /// Progress inside a turn. Never delivered outside.
-    Progress,
-    /// Tool calls and internal diagnostics. Never delivered outside.
-    Trace,
-}
-
-impl Visibility {
-    /// Returns the name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ActionRequired => "action_required",
-            Self::WorkDone => "work_done",
-            Self::TurnResult => "turn_result",
-            Self::Progress => "progress",
-            Self::Trace => "trace",
-        }
-    }
-}
 
 /// Subject of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

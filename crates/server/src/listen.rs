@@ -20,7 +20,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -30,8 +30,8 @@ use tokio_util::task::TaskTracker;
 /// Backoff after a failed accept; a lack of file descriptors does not end at once.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
-/// Shortest time between two log lines about connections that could not be accepted.
-const TROUBLE_INTERVAL: Duration = Duration::from_secs(10);
+/// Failed accepts for each log line about them. A pause follows each failure, so this is one line in ten seconds or more.
+const REPORT_EVERY: u64 = 100;
 /// File descriptors that connections leave to the store, the agents' commands and the requests to providers.
 const RESERVED_FILES: usize = 256;
 /// Fewest connections of a listener, whatever the limit of open files is.
@@ -45,32 +45,23 @@ fn file_limit() -> usize {
     })
 }
 
-/// Reports failed accepts at most once per interval, because a lack of file descriptors fails all of them.
+/// Reports the first failed accept and then every `REPORT_EVERY`th, because a lack of file descriptors fails all of them.
 #[derive(Debug, Default)]
 struct AcceptTrouble {
-    reported: Option<Instant>,
-    /// Failures since the last report.
-    unreported: u64,
+    failures: u64,
 }
 
 impl AcceptTrouble {
-    fn report(&mut self, error: &io::Error, now: Instant) {
-        if self.is_due(now) {
-            let failures = std::mem::take(&mut self.unreported);
-            tracing::warn!(%error, failures, "could not accept connections");
+    fn report(&mut self, error: &io::Error) {
+        if self.is_due() {
+            tracing::warn!(%error, failures = self.failures, "could not accept connections");
         }
     }
 
     /// Counts a failure. Returns true if it is to be reported.
-    fn is_due(&mut self, now: Instant) -> bool {
-        self.unreported += 1;
-        let is_due = self
-            .reported
-            .is_none_or(|last| now.duration_since(last) >= TROUBLE_INTERVAL);
-        if is_due {
-            self.reported = Some(now);
-        }
-        is_due
+    const fn is_due(&mut self) -> bool {
+        self.failures += 1;
+        self.failures % REPORT_EVERY == 1
     }
 }
 
@@ -187,7 +178,7 @@ pub(crate) async fn accept(
             Ok(Some(accepted)) => accepted,
             Ok(None) => continue,
             Err(error) => {
-                trouble.report(&error, Instant::now());
+                trouble.report(&error);
                 // A drain also signals the backoff.
                 drop(tokio::time::timeout(ACCEPT_BACKOFF, signals.drain.cancelled()).await);
                 continue;
@@ -284,15 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn failed_accepts_are_reported_once_per_interval_with_their_number() {
+    fn the_first_failed_accept_and_every_hundredth_are_reported() {
         let mut trouble = AcceptTrouble::default();
-        let began = Instant::now();
-        assert!(trouble.is_due(began));
-        for _ in 0..100 {
-            assert!(!trouble.is_due(began + TROUBLE_INTERVAL / 2));
-        }
-        assert_eq!(trouble.unreported, 101);
-        assert!(trouble.is_due(began + TROUBLE_INTERVAL));
+        let due: Vec<u64> = (1..=250).filter(|_| trouble.is_due()).collect();
+        assert_eq!(due, [1, 101, 201]);
     }
 
     #[test]

@@ -108,7 +108,8 @@ fn status_of(error: &Error) -> StatusCode {
         Error::AgentConflict { .. }
         | Error::AgentAside { .. }
         | Error::SkillInstalled { .. }
-        | Error::TaskInput { .. } => StatusCode::CONFLICT,
+        | Error::TaskInput { .. }
+        | Error::SecretNotKept { .. } => StatusCode::CONFLICT,
         Error::AgentId(_)
         | Error::Workspace { .. }
         | Error::Template { .. }
@@ -141,7 +142,9 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::StaleRun { .. }
         | Rejection::WorkspaceActive
         | Rejection::WorkspaceIsHome
+        | Rejection::TooManyBindings
         | Rejection::TooManyWorkspaces => StatusCode::CONFLICT,
+        Rejection::BindingInactive | Rejection::OperatorMismatch => StatusCode::FORBIDDEN,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
@@ -151,6 +154,7 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::NoSuchWorkItem { .. }
         | Rejection::NoSuchWait { .. }
         | Rejection::NoSuchTimer { .. }
+        | Rejection::NoSuchBinding
         | Rejection::WorkspaceNotAttached => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
@@ -189,6 +193,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::SkillTimedOut { .. }
         | Error::WorkspaceReserved { .. }
         | Error::TaskInput { .. }
+        | Error::SecretNotKept { .. }
         | Error::KeyReused
         | Error::CursorTooOld { .. }
         | Error::AgentReplaced { .. }

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod archive;
 pub(crate) mod debug;
+pub(crate) mod delivery;
 pub(crate) mod events;
 pub(crate) mod host_status;
 pub(crate) mod message;

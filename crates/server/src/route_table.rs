@@ -3,8 +3,8 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, debug, events, host_status, message, model, observe, read, run, runtime, skill,
-    task, token, waiting, work, workspace,
+    agent, archive, debug, delivery, events, host_status, message, model, observe, read, run,
+    runtime, skill, task, token, waiting, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -70,6 +70,7 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
             get(host_status::readiness),
         ),
         get_route(CONTROL, "/tokens", get(token::list)),
+        get_route(READ, "/delivery/targets", get(delivery::targets)),
         get_route(READ, "/models", get(model::models)),
         get_route(READ, "/agents/list", get(read::list)),
         get_route(READ, "/agents/deleted", get(read::deleted)),
@@ -90,6 +91,11 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(READ, "/agents/{id}/tasks/{task}", get(task::show)),
         get_route(READ, "/agents/{id}/tasks/{task}/output", get(task::output)),
         get_route(READ, "/agents/{id}/skills", get(skill::list)),
+        get_route(
+            READ,
+            "/agents/{id}/operator-bindings",
+            get(delivery::bindings),
+        ),
         get_route(READ, "/agents/{id}/timers", get(waiting::timers)),
         get_route(
             READ,
@@ -309,6 +315,42 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             Keep::Response,
             "/control/tokens/{name}/revoke",
             post(token::revoke),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/delivery/targets",
+            post(delivery::add_target),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/delivery/targets/{name}/test",
+            post(delivery::test_target),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/delivery/targets/{name}/remove",
+            post(delivery::remove_target),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/operator-bindings",
+            post(delivery::bind),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/operator-bindings/{binding}/revoke",
+            post(delivery::revoke),
+        ),
+        post_route(
+            PROMPT,
+            Keep::Decision,
+            "/control/agents/{id}/operator-ingress",
+            post(delivery::ingress),
         ),
         post_route(
             CONTROL,

@@ -373,6 +373,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
+        | Input::DeliverySubmitted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
@@ -382,6 +383,8 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         }
         Input::Admit(_)
         | Input::FromCommand { .. }
+        | Input::Operator(_)
+        | Input::OperatorMessage { .. }
         | Input::Configure { .. }
         | Input::Received(_)
         | Input::Defer { .. }
@@ -423,6 +426,9 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Received(_) => "received",
         Input::Deliver { .. } => "deliver",
         Input::PatchFinished { .. } => "patch_finished",
+        Input::DeliverySubmitted { .. } => "delivery submitted",
+        Input::Operator(_) => "operator binding",
+        Input::OperatorMessage { .. } => "operator message",
         Input::Defer { .. } => "defer",
         Input::TaskEnded { .. } => "task ended",
         Input::DueCame { .. } => "due came",

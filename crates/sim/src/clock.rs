@@ -22,6 +22,7 @@ fn kind_of(due: &DueAction) -> String {
         DueAction::RemovalRetry => "removal",
         DueAction::WorkTick => "work tick",
         DueAction::CatchUp => "unpark",
+        DueAction::DeliveryRetry { route } => return format!("delivery to {}", route.key()),
         DueAction::Recheck { work_item_id } => return format!("recheck of {work_item_id}"),
         DueAction::WaitOver { wait_id } => return format!("end of {wait_id}"),
         DueAction::TimerFire { timer_id } => return format!("slot of {timer_id}"),

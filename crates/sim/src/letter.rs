@@ -93,7 +93,10 @@ pub(crate) fn sent(from: &AgentId, dice: &mut Rng) -> AgentSend {
 pub(crate) fn token_of(sent: &AgentSend) -> Option<&str> {
     match sent {
         AgentSend::Message { text, .. } => Some(text),
-        AgentSend::ChildEnded { .. } | AgentSend::Stop | AgentSend::Verdict { .. } => None,
+        AgentSend::Notification { .. }
+        | AgentSend::ChildEnded { .. }
+        | AgentSend::Stop
+        | AgentSend::Verdict { .. } => None,
     }
 }
 

@@ -15,6 +15,7 @@ mod commands;
 mod commit;
 mod coverage;
 mod damage;
+mod delivery;
 mod envelope;
 mod flight;
 mod follow;

@@ -136,6 +136,7 @@ impl World {
                 self.model.coverage.count("patch:finished");
                 Ok(FlightStep::outcome(Input::PatchFinished { stamp }))
             }
+            Effect::SubmitDelivery { route, seq } => self.submit_delivery(record, route, *seq),
             Effect::Deliver { sends } => Ok(FlightStep::outcome(Input::Deliver {
                 stamp,
                 sends: sends.clone(),
@@ -161,6 +162,7 @@ impl World {
             | Effect::RunTool { .. }
             | Effect::WatchTask { .. }
             | Effect::FinishPatch { .. }
+            | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. }
             | Effect::RemoveHome => Ok(FlightStep::Nothing),
         }

@@ -59,11 +59,13 @@ pub enum Fault {
     Downtime,
     /// Models answer without doing anything.
     Spin,
+    /// Endpoints of deliveries fail and refuse.
+    Delivery,
 }
 
 impl Fault {
     /// Every class of faults.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -91,6 +93,7 @@ impl Fault {
         Self::Hints,
         Self::Downtime,
         Self::Spin,
+        Self::Delivery,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -122,6 +125,7 @@ impl Fault {
             Self::Hints => "hints",
             Self::Downtime => "downtime",
             Self::Spin => "spin",
+            Self::Delivery => "delivery",
         }
     }
 }
@@ -146,9 +150,14 @@ impl Plan {
         let mut rng = Rng::new(seed ^ 0x706c_616e);
         // Few classes at a time test each of them more deeply than all at once.
         let share = 25 + rng.below(70);
+        // Deliveries have a draw of their own, so that earlier seeds keep their plans.
+        let deliveries = Rng::new(seed ^ 0x0064_6c76).percent(share);
         let faults: Vec<Fault> = Fault::ALL
             .into_iter()
-            .filter(|_| rng.percent(share))
+            .filter(|fault| match fault {
+                Fault::Delivery => deliveries,
+                _ => rng.percent(share),
+            })
             .collect();
         let (mut steps, mut agents) = (20 + rng.below(120), 1 + rng.below(3));
         // Messages need a second agent.

@@ -52,6 +52,7 @@ impl World {
                 | Effect::RemoveHome
                 | Effect::CallModel { .. }
                 | Effect::FinishPatch { .. }
+                | Effect::SubmitDelivery { .. }
                 | Effect::Deliver { .. } => continue,
             };
             findings.push(Finding {

@@ -59,6 +59,13 @@ pub(crate) fn answer(asked: ModelQuery<'_>, dice: &mut Rng) -> Result<ModelReply
         let calls = vec![work_calls::timer_call(asked, dice)];
         return Ok(reply(calls, StopReason::ToolUse));
     }
+    if plan.has(Fault::Delivery) && dice.percent(10) {
+        let notice = json!({ "message": format!("look at {}", dice.below(1_000)) });
+        return Ok(reply(
+            vec![call("NotifyOperator", notice)],
+            StopReason::ToolUse,
+        ));
+    }
     if plan.has(Fault::Restless) && dice.percent(75) {
         return Ok(restless_answer(dice));
     }

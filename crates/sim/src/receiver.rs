@@ -4,11 +4,12 @@
 
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
+use holon_domain::delivery::DeliveryTarget;
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
 use holon_domain::{AgentId, Timestamp};
-use holon_store::{AgentNo, Error, Hook, Ledger, TokenAddition};
+use holon_store::{AgentNo, Error, Hook, Ledger, TargetAddition, TokenAddition};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The way in which a receiver's decision fails.
@@ -188,6 +189,14 @@ impl Ledger for FaultyLedger<'_> {
 
     fn remove_token(&mut self, name: &str) -> Result<bool, Error> {
         self.inner.remove_token(name)
+    }
+
+    fn add_delivery_target(&mut self, target: &DeliveryTarget) -> Result<TargetAddition, Error> {
+        self.inner.add_delivery_target(target)
+    }
+
+    fn remove_delivery_target(&mut self, name: &str) -> Result<bool, Error> {
+        self.inner.remove_delivery_target(name)
     }
 
     fn after_commit(&mut self, hook: Hook) {

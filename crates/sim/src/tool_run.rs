@@ -230,6 +230,7 @@ impl Flight {
             | Effect::CallModel { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
+            | Effect::SubmitDelivery { .. }
             | Effect::RemoveHome => false,
         }
     }

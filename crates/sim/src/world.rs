@@ -4,6 +4,7 @@
 //! and performances in progress are lost with the process. The oracle observes every commit.
 
 use crate::damage::Damage;
+use crate::delivery::Endpoints;
 use crate::flight::{Flight, Stage};
 use crate::keys::home_of;
 use crate::model::Model;
@@ -80,6 +81,7 @@ pub(crate) struct World {
     pub(crate) draining: bool,
     /// Agents with damaged rows.
     pub(crate) damage: BTreeMap<AgentId, Damage>,
+    pub(crate) endpoints: Endpoints,
 }
 
 impl World {
@@ -108,6 +110,7 @@ impl World {
             doubtful: BTreeSet::new(),
             draining: false,
             damage: BTreeMap::new(),
+            endpoints: Endpoints::default(),
             plan,
         })
     }
@@ -185,6 +188,7 @@ impl World {
             | Effect::StopTask { .. }
             | Effect::RemoveHome
             | Effect::FinishPatch { .. }
+            | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. } => None,
         };
         self.flights.push(Flight {
@@ -282,6 +286,10 @@ pub(crate) fn kernel_of(plan: &Plan, started_at: Timestamp) -> Verdict<Kernel> {
     };
     let facts = SharedConditions::new(HostConditions {
         started_at,
+        delivery_targets: match plan.has(Fault::Delivery) {
+            true => crate::delivery::targets().into(),
+            false => std::sync::Arc::new([]),
+        },
         ..HostConditions::new(models)
     });
     Ok(Kernel::with_send_limit(facts, room_for_sends(plan.seed)))

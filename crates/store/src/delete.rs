@@ -1,8 +1,8 @@
 //! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
-//! Invariant: every table except those of the host (`kept_replies`, `meta`, `model_limits`, `removals`, `tokens`,
-//! `tombstones`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion can always be found
-//! and resumed.
+//! Invariant: every table except those of the host (`delivery_targets`, `kept_replies`, `meta`, `model_limits`,
+//! `removals`, `tokens`, `tombstones`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
+//! can always be found and resumed.
 
 use crate::error::Error;
 use crate::row::{AgentNo, limit, run};
@@ -66,6 +66,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
         "hints",
         "DELETE FROM hints WHERE agent_no = ?1 AND key IN \
          (SELECT key FROM hints WHERE agent_no = ?1 ORDER BY key LIMIT ?2)",
+    ),
+    (
+        "deliveries",
+        "DELETE FROM deliveries WHERE agent_no = ?1 AND (lane, seq) IN \
+         (SELECT lane, seq FROM deliveries WHERE agent_no = ?1 ORDER BY lane, seq LIMIT ?2)",
     ),
     (
         "messages",

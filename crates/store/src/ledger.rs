@@ -3,6 +3,7 @@
 //! The kernel, the shell and the simulation use this trait and [`Store`](crate::Store). [`Tx`] on SQLite is the one
 //! implementation today.
 
+use crate::delivery_targets::{self, TargetAddition};
 use crate::error::Error;
 use crate::member::panic_message;
 use crate::row::AgentNo;
@@ -14,6 +15,7 @@ use crate::{
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
+use holon_domain::delivery::DeliveryTarget;
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
@@ -117,6 +119,18 @@ pub trait Ledger {
     /// # Errors
     /// When the database fails.
     fn remove_token(&mut self, name: &str) -> Result<bool, Error>;
+
+    /// Adds a delivery target of the host.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn add_delivery_target(&mut self, target: &DeliveryTarget) -> Result<TargetAddition, Error>;
+
+    /// Removes a delivery target. Returns false if there is none of this name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn remove_delivery_target(&mut self, name: &str) -> Result<bool, Error>;
 
     /// Runs `hook` once the commit holds, before the callers are answered. It never runs if this transaction is
     /// abandoned.
@@ -255,6 +269,14 @@ impl Ledger for Tx<'_> {
 
     fn remove_token(&mut self, name: &str) -> Result<bool, Error> {
         tokens::remove(self.conn(), name)
+    }
+
+    fn add_delivery_target(&mut self, target: &DeliveryTarget) -> Result<TargetAddition, Error> {
+        delivery_targets::add(self.conn(), target)
+    }
+
+    fn remove_delivery_target(&mut self, name: &str) -> Result<bool, Error> {
+        delivery_targets::remove(self.conn(), name)
     }
 
     fn after_commit(&mut self, hook: Hook) {

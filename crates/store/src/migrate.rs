@@ -23,6 +23,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0013_token_ratio.sql"),
     include_str!("migrations/0014_control.sql"),
     include_str!("migrations/0015_host_feed.sql"),
+    include_str!("migrations/0018_deliveries.sql"),
 ];
 
 /// Newest schema version that this build knows.

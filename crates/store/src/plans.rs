@@ -2,9 +2,10 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, delete, effects, events, generations, hints,
-    host_events, interjections, item_trace, kept_replies, log, mark, model_limits, queue,
-    retention, tasks, timers, tokens, tombstones, transcript, waits, work_items, workspaces,
+    agents, aside, attempts, blobs, briefs, delete, deliveries, delivery_targets, effects, events,
+    generations, hints, host_events, interjections, item_trace, kept_replies, log, mark,
+    model_limits, queue, retention, tasks, timers, tokens, tombstones, transcript, waits,
+    work_items, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -44,6 +45,14 @@ const HOT: &[(&str, Option<&str>)] = &[
     (kept_replies::FORGET, Some("kept_replies_by_age")),
     (model_limits::ONE, None),
     (tokens::REMOVE, None),
+    (deliveries::SETTLE, None),
+    (deliveries::TRIM, None),
+    (deliveries::ONE, None),
+    (deliveries::NEWEST, None),
+    (deliveries::PENDING_AGENTS, Some("deliveries_pending")),
+    (deliveries::GIVEN_UP, Some("deliveries_given_up")),
+    (deliveries::PENDING_COUNT, Some("deliveries_pending")),
+    (delivery_targets::REMOVE, None),
     (mark::COUNTED, None),
     (transcript::BACKWARD, None),
     (briefs::ONE, None),
@@ -175,8 +184,8 @@ fn deletion_finds_its_rows_by_key() {
 fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     let db = Db::in_memory().expect("opens");
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' \
-         AND name NOT IN ('kept_replies', 'meta', 'model_limits', 'removals', 'tokens', 'tombstones', \
-         'workspaces') ORDER BY name";
+         AND name NOT IN ('delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
+         'tombstones', 'workspaces') ORDER BY name";
     let mut statement = db.conn.prepare(sql).expect("prepares");
     let tables: Vec<String> = statement
         .query_map([], |row| row.get(0))

@@ -1,17 +1,19 @@
 //! `Reader`: all read queries that other crates use. Reading changes nothing and starts no work.
 
 use crate::agents::ListedAgent;
+use crate::deliveries::{DeliveryRow, KeptDelivery, LaneView};
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
 use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, effects, events, interjections, kept_replies, log, model_limits,
-    prompt_rows, queue, tasks, tokens, tombstones, transcript,
+    agents, aside, blobs, briefs, deliveries, delivery_targets, effects, events, interjections,
+    kept_replies, log, model_limits, prompt_rows, queue, tasks, tokens, tombstones, transcript,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
+use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::limits;
@@ -367,6 +369,48 @@ impl<'a> Reader<'a> {
     /// When the database fails.
     pub fn tokens(&self) -> Result<Vec<TokenRecord>, Error> {
         tokens::list(self.conn)
+    }
+
+    /// Lists the delivery targets of the host, by name.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn delivery_targets(&self) -> Result<Vec<DeliveryTarget>, Error> {
+        delivery_targets::list(self.conn)
+    }
+
+    /// Reads a delivery with its text and its binding. `None` if the agent or the row is gone.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn delivery(
+        &self,
+        id: &AgentId,
+        route: &DeliveryRoute,
+        seq: DeliverySeq,
+    ) -> Result<Option<DeliveryRow>, Error> {
+        deliveries::row(self.conn, id, route, seq)
+    }
+
+    /// Returns the state of a route over all agents.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn delivery_lane(&self, route: &DeliveryRoute) -> Result<LaneView, Error> {
+        deliveries::lane_view(self.conn, route)
+    }
+
+    /// Lists the newest deliveries of an agent on a route, newest first.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn deliveries(
+        &self,
+        no: AgentNo,
+        route: &DeliveryRoute,
+        count: usize,
+    ) -> Result<Vec<KeptDelivery>, Error> {
+        deliveries::newest(self.conn, no, route, count)
     }
 
     /// Lists an agent's unfinished tasks in the order they began, at most twice as many as may begin.

@@ -172,6 +172,7 @@ pub(crate) fn work_item(agent: &AgentId, name: &str) -> WorkItemRecord {
             authority: AuthorityClass::OperatorInstruction,
             turn_index: None,
             message_id: None,
+            reply_route: None,
         },
         revision: 1,
         created_at: at(0),

@@ -2,6 +2,7 @@
 
 use crate::db::Db;
 use crate::delete::Removal;
+use crate::deliveries::DeliveryRow;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::held_files::StoreLost;
@@ -12,6 +13,7 @@ use crate::work_rows::{self, WorkLook};
 use crate::writer::Writer;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
+use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::intent::WorkQuery;
@@ -134,6 +136,17 @@ impl Store for SqliteStore {
     ) -> Result<Vec<WorkItemId>, Error> {
         let id = agent_id.clone();
         let read = move |reader: &crate::Reader<'_>| work_rows::without_row(reader, &id, items);
+        self.readers.read(read).await
+    }
+
+    async fn delivery(
+        &self,
+        agent_id: &AgentId,
+        route: &DeliveryRoute,
+        seq: DeliverySeq,
+    ) -> Result<Option<DeliveryRow>, Error> {
+        let (id, route) = (agent_id.clone(), route.clone());
+        let read = move |reader: &crate::Reader<'_>| reader.delivery(&id, &route, seq);
         self.readers.read(read).await
     }
 

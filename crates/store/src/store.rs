@@ -5,6 +5,7 @@
 
 use crate::db::Db;
 use crate::delete::Removal;
+use crate::deliveries::DeliveryRow;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::held_files::StoreLost;
@@ -14,6 +15,7 @@ use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
+use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::intent::WorkQuery;
@@ -97,6 +99,14 @@ pub trait Store: std::fmt::Debug + Send + Sync {
         agent_id: &AgentId,
         items: Vec<WorkItemId>,
     ) -> Result<Vec<WorkItemId>, Error>;
+
+    /// Reads a delivery with its text and its binding. `None` if the agent or the row is gone.
+    async fn delivery(
+        &self,
+        agent_id: &AgentId,
+        route: &DeliveryRoute,
+        seq: DeliverySeq,
+    ) -> Result<Option<DeliveryRow>, Error>;
 
     /// Reads the rows that a recovery needs, also of an agent that was put aside.
     async fn recovery_rows(&self, agent_id: &AgentId) -> Result<Option<RecoveryRows>, Error>;
@@ -254,6 +264,15 @@ impl Store for Inline {
         items: Vec<WorkItemId>,
     ) -> Result<Vec<WorkItemId>, Error> {
         self.read(|reader| work_rows::without_row(reader, agent_id, items))
+    }
+
+    async fn delivery(
+        &self,
+        agent_id: &AgentId,
+        route: &DeliveryRoute,
+        seq: DeliverySeq,
+    ) -> Result<Option<DeliveryRow>, Error> {
+        self.read(|reader| reader.delivery(agent_id, route, seq))
     }
 
     async fn recovery_rows(&self, agent_id: &AgentId) -> Result<Option<RecoveryRows>, Error> {

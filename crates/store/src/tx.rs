@@ -10,9 +10,9 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
-    aside, attempts, blobs, briefs, delete, effects, events, generations, hints, host_events,
-    interjections, log, model_limits, queue, retention, tasks, timers, tombstones, waits,
-    work_items, workspaces,
+    aside, attempts, blobs, briefs, delete, deliveries, effects, events, generations, hints,
+    host_events, interjections, log, model_limits, queue, retention, tasks, timers, tombstones,
+    waits, work_items, workspaces,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -179,6 +179,15 @@ impl<'a> Tx<'a> {
             Fact::TimerWritten(timer) => timers::write(conn, no, timer),
             Fact::HintWritten(hint) => hints::write(conn, no, hint),
             Fact::HintsCleared => hints::clear(conn, no),
+            Fact::DeliveryWritten(record) => deliveries::write(conn, no, record),
+            Fact::DeliverySettled {
+                route,
+                seq,
+                outcome,
+            } => deliveries::settle(conn, no, route, *seq, outcome),
+            Fact::DeliveriesTrimmed { route, through } => {
+                deliveries::trim(conn, no, route, *through)
+            }
             Fact::LimitLearned {
                 model_ref,
                 server,
@@ -317,6 +326,9 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::TimerWritten(_)
             | Fact::HintWritten(_)
             | Fact::HintsCleared
+            | Fact::DeliveryWritten(_)
+            | Fact::DeliverySettled { .. }
+            | Fact::DeliveriesTrimmed { .. }
             | Fact::LimitLearned { .. }
             | Fact::WorkspaceRegistered { .. }
             | Fact::OccupancyTaken(_)

@@ -24,6 +24,8 @@ pub(crate) struct Evidence {
     pub(crate) failures: FailureCounts,
     /// Lines of the marks file, to which commands append.
     pub(crate) marks: Vec<String>,
+    /// Ids that the delivery target noted, in order, with repetitions.
+    pub(crate) delivered: Vec<String>,
     /// Traces of patches, by workspace.
     pub(crate) workspaces: BTreeMap<String, PatchTraces>,
     /// Texts of the plan files, by agent and work item.
@@ -50,6 +52,7 @@ pub(crate) fn violations(evidence: &Evidence) -> Vec<String> {
     found.extend(provider::check(evidence));
     found.extend(token::check(evidence));
     found.extend(work::check(evidence));
+    found.extend(crate::delivery::check(evidence));
     found.extend(sequence::check(&evidence.rows, &evidence.views));
     found.extend(results(&evidence.rows));
     found.extend(rest(evidence));

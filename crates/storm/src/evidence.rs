@@ -28,6 +28,7 @@ pub(crate) async fn collect(
 ) -> Fallible<Evidence> {
     let processes = remaining_processes(world).await;
     let marks = std::fs::read_to_string(world.marks())?;
+    let delivered = std::fs::read_to_string(world.deliveries())?;
     Ok(Evidence {
         rows: rows::read(&world.database())?,
         acknowledged: records.acknowledged.clone(),
@@ -35,6 +36,7 @@ pub(crate) async fn collect(
         failed_runs: records.runs_failed.clone(),
         failures,
         marks: marks.lines().map(str::to_owned).collect(),
+        delivered: delivered.lines().map(str::to_owned).collect(),
         workspaces: workspaces(&world.workspaces())?,
         plans: plans(&world.agents())?,
         wakes: records.wakes.clone(),

@@ -14,6 +14,7 @@
 mod arguments;
 mod check;
 mod clients;
+mod delivery;
 mod evidence;
 mod failure_plan;
 mod host;
@@ -99,6 +100,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let host = host.ok_or("a host that is not killed comes up")?;
     let agents = clients::all_agents(arguments.kills);
     clients::create_agents(&world, &agents).await?;
+    delivery::add_target(&world).await?;
     let context = Arc::new(ClientContext {
         world,
         plan,
@@ -116,6 +118,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let client = context.world.client();
     rest::start_agents(&client, &agents).await?;
     let unfinished = rest::wait_until_idle(&context.world, &agents).await?;
+    let undelivered = delivery::wait_until_delivered(&context.world).await?;
     let until_rest = failures_ended.elapsed();
     let reported = rest::gather(&client, &agents).await?;
     let status = host.terminate().await?;
@@ -135,6 +138,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     std::fs::write(context.world.diary(), context.recorder.diary())?;
     let mut violations = check::violations(&evidence);
     violations.extend(unfinished);
+    violations.extend(undelivered);
     if !status.success() {
         violations.push(format!("the host went down with {status}"));
     }

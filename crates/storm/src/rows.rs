@@ -8,6 +8,7 @@ pub(crate) use pause::PauseEvent;
 pub(crate) use work::ItemRow;
 pub(crate) use work::{LastingRow, SlotEvent, WorkRows};
 
+use crate::delivery::{self, DeliveryRow};
 use holon_domain::packed::{self, StoredEvent};
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
@@ -32,6 +33,7 @@ pub(crate) struct Rows {
     pub(crate) effects: Vec<EffectRow>,
     pub(crate) tasks: Vec<TaskRow>,
     pub(crate) work: WorkRows,
+    pub(crate) deliveries: Vec<DeliveryRow>,
 }
 
 /// An agent, with the counters of its rows.
@@ -171,6 +173,7 @@ pub(crate) fn read(path: &Path) -> Result<Rows> {
             task,
         )?,
         work: WorkRows::read(&tx)?,
+        deliveries: delivery::read(&tx)?,
     })
 }
 

@@ -34,6 +34,7 @@ impl World {
         std::fs::create_dir_all(world.home())?;
         std::fs::set_permissions(world.home(), Permissions::from_mode(0o700))?;
         std::fs::write(world.marks(), "")?;
+        std::fs::write(world.deliveries(), "")?;
         Ok(world)
     }
 
@@ -66,6 +67,11 @@ impl World {
     /// File to which every command of every agent appends its marks.
     pub(crate) fn marks(&self) -> PathBuf {
         self.root.join("marks")
+    }
+
+    /// File in which the delivery target notes what it gets.
+    pub(crate) fn deliveries(&self) -> PathBuf {
+        self.root.join("deliveries")
     }
 
     pub(crate) fn database(&self) -> PathBuf {

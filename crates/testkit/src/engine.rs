@@ -76,6 +76,7 @@ impl TestEngine {
             guidance: Arc::new(MemoryGuidance::default()),
             home: Arc::new(TrustedHomes),
             workspace: Arc::new(ScriptedWorkspaces::default()),
+            outbound: Arc::new(crate::outbound::ScriptedOutbound::default()),
             clock: Arc::clone(&clock) as Arc<_>,
             entropy: Arc::new(CountingEntropy::default()),
         };

@@ -15,6 +15,7 @@ pub mod engine;
 mod host_process;
 mod log;
 mod meeting;
+pub mod outbound;
 pub mod ports;
 pub mod provider;
 mod world;

@@ -12,6 +12,7 @@
 mod agent_record;
 mod agents;
 mod cleaners;
+mod deliveries;
 mod drive;
 mod files;
 mod host;
@@ -27,6 +28,7 @@ use crate::processes::ProcessCleanup;
 use crate::support::world;
 use agents::Agents;
 use cleaners::Cleaners;
+use deliveries::Deliveries;
 use drive::{Drive, Scenario};
 use files::Files;
 use host::{Crash, Host};
@@ -181,6 +183,7 @@ parts!(
 parts!(killed_at_any_point_of_isolated_work, super::Isolated, 10);
 parts!(killed_at_any_point_of_planned_work, super::Work, 10);
 parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
+parts!(killed_at_any_point_of_deliveries, super::Deliveries, 8);
 parts!(killed_at_any_point_of_a_clone, super::Imports, 3);
 
 #[test]

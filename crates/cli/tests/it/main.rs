@@ -23,6 +23,7 @@ mod daemon_hangs;
 mod daemon_limits;
 mod daemon_places;
 mod daemon_race;
+mod delivering;
 mod demo;
 mod disk;
 mod doctor;

@@ -46,7 +46,19 @@ pub(super) fn expected_wake(agent: &AgentRecord, queue: &QueueView) -> Option<Ex
         action: due.action.clone(),
     });
     // Without a queued message, the end of the pause between own turns has no consequence.
-    let wakes = |wake: &ExpectedWake| wake.action != DueAction::PaceOver || queue.pending > 0;
+    // A retry of a delivery does not touch the agent's work.
+    let wakes = |wake: &ExpectedWake| match wake.action {
+        DueAction::PaceOver => queue.pending > 0,
+        DueAction::DeliveryRetry { .. } => false,
+        DueAction::RestOver { .. }
+        | DueAction::ProviderPauseOver { .. }
+        | DueAction::RemovalRetry
+        | DueAction::WorkTick
+        | DueAction::Recheck { .. }
+        | DueAction::WaitOver { .. }
+        | DueAction::TimerFire { .. }
+        | DueAction::CatchUp => true,
+    };
     own_wakes(agent)
         .chain(listed)
         .filter(wakes)
@@ -97,6 +109,9 @@ pub(crate) fn describe(due: &DueAction) -> String {
         }
         DueAction::WaitOver { wait_id } => format!("the time of the wait {wait_id} comes"),
         DueAction::TimerFire { timer_id } => format!("the timer {timer_id} fires"),
+        DueAction::DeliveryRetry { route } => {
+            format!("a delivery to {} is tried again", route.key())
+        }
         DueAction::CatchUp => "it makes up for what came while it was stopped".to_owned(),
     }
 }

@@ -9,7 +9,7 @@ use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{detached, rest, skill, task, work};
+use crate::{detached, outbox, rest, skill, task, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
@@ -177,6 +177,13 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         related_task_id: turn.task_id.clone(),
         message_seq: Some(turn.message_seq),
     }));
+    // The report of completed work was delivered when it was written, and is not delivered twice.
+    let is_report = turn
+        .delivery
+        .is_some_and(|entry| row.text == BriefText::Round(entry));
+    if !is_report {
+        outbox::deliver_brief(draft, turn, seq, &row, turn.delivery.is_some());
+    }
     draft.fact(Fact::BriefWritten { seq, row });
     let settled = |seq: &MessageSeq| turn.owes.iter().any(|owed| owed.seq == *seq);
     draft.agent.acknowledged.retain(|seq| !settled(seq));

@@ -1,7 +1,7 @@
 //! Calls about the agent, its queue and its tasks, which the kernel answers in the commit of the round. Calls that need
 //! the host are handed to the shell.
 
-use super::work_calls;
+use super::{notification, work_calls};
 use crate::admission;
 use crate::draft::Draft;
 use crate::ingress::Ingress;
@@ -58,6 +58,7 @@ pub(super) fn route_call(
     }
     let envelope = match intent {
         Intent::Enqueue { text, priority } => follow_up(draft, turn, call, text, *priority),
+        Intent::NotifyOperator { message } => notification::notify(draft, turn, call, message),
         Intent::AgentGet => describe_agent(draft, turn, call),
         Intent::TaskList => list_tasks(draft, call),
         Intent::TaskStatus { task_id } => task_status(draft, call, task_id),

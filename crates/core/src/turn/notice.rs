@@ -5,6 +5,7 @@
 use super::suspension::DecisiveFailure;
 use crate::draft::Draft;
 use crate::input::FailedAttempt;
+use crate::outbox;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
 use holon_domain::event::{BriefCreated, Event};
@@ -197,6 +198,7 @@ fn write(
         related_task_id: turn.task_id.clone(),
         message_seq: Some(turn.message_seq),
     }));
+    outbox::deliver_brief(draft, turn, seq, &row, false);
     draft.fact(Fact::BriefWritten { seq, row });
     draft.agent.last_brief_at = Some(draft.now);
 }

@@ -3,6 +3,7 @@
 use crate::assess::is_self_caused;
 use crate::draft::Draft;
 use crate::input::Reply;
+use crate::transport::reply_route;
 use holon_domain::agent::AgentRecord;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
@@ -39,6 +40,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         attempt: 1,
     });
     let owes = owed_messages(seq, &envelope);
+    let reply_route = reply_route(&envelope);
     draft.agent.open_turn = Some(OpenTurn {
         run_id,
         turn_index,
@@ -81,6 +83,9 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         bound_progress: false,
         completions: Vec::new(),
         delivery: None,
+        notifications: 0,
+        reply_route,
+        correlation_id: envelope.correlation_id,
         phase: Phase::CallingModel { effect },
     });
 }

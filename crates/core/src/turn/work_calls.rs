@@ -249,6 +249,7 @@ pub(super) fn create_item(
         authority: turn.authority,
         turn_index: Some(turn.turn_index),
         message_id: Some(turn.message_id.clone()),
+        reply_route: turn.reply_route.clone(),
     };
     let plan = PlanArtifact {
         updated_at: draft.now,

@@ -107,6 +107,7 @@ fn create_item(
         authority,
         turn_index: None,
         message_id: None,
+        reply_route: None,
     };
     let id = WorkItemId::mint(draft.entropy);
     draft.event(Event::WorkItemEnqueueRequested(WorkItemEnqueueRequested {

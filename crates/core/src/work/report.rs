@@ -3,6 +3,7 @@
 use super::write;
 use crate::draft::Draft;
 use crate::input::CurrentRound;
+use crate::outbox;
 use crate::planted::{Fault, is_planted};
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
@@ -81,6 +82,7 @@ pub(crate) fn adopt_report(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &C
         related_task_id: turn.task_id.clone(),
         message_seq: Some(turn.message_seq),
     }));
+    outbox::deliver_brief(draft, turn, seq, &row, true);
     draft.fact(Fact::BriefWritten { seq, row });
     draft.agent.last_brief_at = Some(draft.now);
     turn.delivery = Some(round.entry);

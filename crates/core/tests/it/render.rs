@@ -186,6 +186,13 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::TimerWritten(timer) => format!("timer {}", spelled(timer.status)),
         Fact::HintWritten(hint) => format!("hint {} x{}", hint.key, hint.count),
         Fact::HintsCleared => "hints cleared".to_owned(),
+        Fact::DeliveryWritten(record) => {
+            format!("delivery {} to {}", record.seq, record.route.key())
+        }
+        Fact::DeliverySettled { seq, outcome, .. } => {
+            format!("delivery {seq} {}", outcome.status.as_str())
+        }
+        Fact::DeliveriesTrimmed { through, .. } => format!("deliveries through {through} trimmed"),
         Fact::WorkspaceRegistered { workspace, .. } => {
             format!("registers {}", workspace.workspace_id)
         }
@@ -208,6 +215,7 @@ fn effect_text(effect: &Effect, world: &World) -> String {
         Effect::PrepareHome
         | Effect::RunTool { .. }
         | Effect::FinishPatch { .. }
+        | Effect::SubmitDelivery { .. }
         | Effect::RemoveHome
         | Effect::Deliver { .. } => effect.name().to_owned(),
     }
@@ -224,6 +232,7 @@ fn due_text(due: &DueAction) -> &'static str {
         DueAction::WaitOver { .. } => "wait_over",
         DueAction::TimerFire { .. } => "timer_fire",
         DueAction::CatchUp => "unpark",
+        DueAction::DeliveryRetry { .. } => "delivery_retry",
     }
 }
 

@@ -113,6 +113,29 @@ impl World {
             Fact::OccupancyReleased => {
                 assert!(self.occupancy.take().is_some(), "there is one to release");
             }
+            Fact::DeliveryWritten(record) => {
+                let key = (record.route.key(), record.seq);
+                let before = self.deliveries.insert(key, ((**record).clone(), None));
+                assert!(before.is_none(), "a position is used once");
+            }
+            Fact::DeliverySettled {
+                route,
+                seq,
+                outcome,
+            } => {
+                let row = self.deliveries.get_mut(&(route.key(), *seq));
+                let row = row.expect("a delivery that ends was written");
+                assert!(row.1.is_none(), "a delivery ends once");
+                row.1 = Some((**outcome).clone());
+            }
+            Fact::DeliveriesTrimmed { route, through } => {
+                let key = route.key();
+                let goes = |place: &(String, u64), ended: bool| {
+                    place.0 == key && place.1 <= *through && ended
+                };
+                self.deliveries
+                    .retain(|place, (_, outcome)| !goes(place, outcome.is_some()));
+            }
             Fact::HintsCleared => {
                 assert!(!self.hints.is_empty(), "there is something to clear");
                 self.hints.clear();

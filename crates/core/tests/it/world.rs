@@ -18,6 +18,7 @@ use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
 use holon_domain::decision::{Decision, Fact};
+use holon_domain::delivery::{DeliveryOutcome, DeliveryRecord};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
 use holon_domain::intent::HostAction;
@@ -95,6 +96,8 @@ pub(crate) struct World {
     /// Active and ended timers in the order they were created.
     pub(crate) timers: Vec<TimerRecord>,
     pub(crate) hints: BTreeMap<String, WakeHint>,
+    /// Deliveries by route and position, each with its end.
+    pub(crate) deliveries: BTreeMap<(String, u64), (DeliveryRecord, Option<DeliveryOutcome>)>,
     /// Stored occupancy of the agent.
     pub(crate) occupancy: Option<Occupancy>,
     /// Newest generation that the host has given out.
@@ -146,6 +149,7 @@ impl World {
             waits: Vec::new(),
             timers: Vec::new(),
             hints: BTreeMap::new(),
+            deliveries: BTreeMap::new(),
             occupancy: None,
             newest_generation: 0,
             now: make::T0,
@@ -386,7 +390,10 @@ impl World {
         let of_another = |open: &EffectRecord| {
             matches!(
                 open.effect,
-                Effect::WatchTask { .. } | Effect::StopTask { .. } | Effect::FinishPatch { .. }
+                Effect::WatchTask { .. }
+                    | Effect::StopTask { .. }
+                    | Effect::FinishPatch { .. }
+                    | Effect::SubmitDelivery { .. }
             )
         };
         self.effects.values().find(|open| !of_another(open))

@@ -2,6 +2,7 @@
 
 use super::{AgentIdentity, RunTerms};
 use crate::model::{ModelOptions, ModelRef};
+use crate::operator_transport::OperatorTransportBinding;
 use crate::provider::ReasoningEffort;
 use crate::time::Timestamp;
 use crate::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet, WorktreeSession};
@@ -40,6 +41,9 @@ pub struct AgentSettings {
     /// the fallbacks of the host are used, and in rows of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_models: Option<Vec<ModelRef>>,
+    /// Bindings to remote operators, oldest first, at most `limits::OPERATOR_BINDINGS`. Empty in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operator_bindings: Vec<OperatorTransportBinding>,
 }
 
 impl AgentSettings {

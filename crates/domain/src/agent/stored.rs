@@ -7,6 +7,7 @@ use super::{
 };
 use crate::attempt::AttemptRecord;
 use crate::continuation::ContinuationResolution;
+use crate::delivery::Outbox;
 use crate::effect::EffectId;
 use crate::guidance::ActiveSkill;
 use crate::queue::MessageSeq;
@@ -38,6 +39,8 @@ pub(super) struct HotState {
     pub(super) deliveries: Vec<EffectId>,
     #[serde(default)]
     pub(super) patches: Vec<EffectId>,
+    #[serde(default)]
+    pub(super) outbox: Outbox,
     #[serde(default)]
     pub(super) open_turn: Option<OpenTurn>,
     #[serde(default)]
@@ -118,6 +121,7 @@ impl AgentRecord {
             home: state.home,
             deliveries: state.deliveries,
             patches: state.patches,
+            outbox: state.outbox,
             open_turn: state.open_turn,
             rest: state.rest,
             totals: state.totals,

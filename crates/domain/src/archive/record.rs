@@ -167,6 +167,7 @@ impl ArchivedWorkItem {
                 authority: self.authority,
                 turn_index: None,
                 message_id: None,
+                reply_route: None,
             },
             revision: self.revision,
             created_at: self.created_at,

@@ -32,12 +32,17 @@ impl Event {
             Self::TurnTerminal(e) => e.message_seq,
             Self::RuntimeError(e) => e.message_seq,
             Self::BriefCreated(e) => e.message_seq,
+            Self::OperatorNotificationRequested(e) => Some(e.message_seq),
             Self::SchedulerDecision(e) => e.message_seq,
             Self::ContinuationResolved(e) => e.message_seq,
             Self::ClosureDecided(e) => e.message_seq,
             Self::CurrentRunAborted(e) => e.message_seq,
             Self::AgentCreated(_)
             | Self::AgentPutAside(_)
+            | Self::OperatorDeliverySubmitted(_)
+            | Self::OperatorNotificationMirrorFailed(_)
+            | Self::OperatorDeliveryCompleted(_)
+            | Self::OperatorTransportBindingUpserted(_)
             | Self::TerminalDeliveryRoundCompleted(_)
             | Self::ModelLimitLearned(_)
             | Self::AgentModelOverrideSet(_)

@@ -69,6 +69,9 @@ impl PostCommitWork {
                 | Fact::TimerWritten(_)
                 | Fact::HintWritten(_)
                 | Fact::HintsCleared
+                | Fact::DeliveryWritten(_)
+                | Fact::DeliverySettled { .. }
+                | Fact::DeliveriesTrimmed { .. }
                 | Fact::LimitLearned { .. }
                 | Fact::WorkspaceRegistered { .. }
                 | Fact::OccupancyTaken(_)

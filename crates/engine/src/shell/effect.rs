@@ -1,5 +1,6 @@
 //! Performs effects, each in its own task. Every outcome is stamped with the effect it belongs to.
 
+use super::outbound::DeliveryPlace;
 use super::renewal::FailedRequest;
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
@@ -35,6 +36,14 @@ impl Shell {
             }
             Effect::FinishPatch { call_id } => {
                 self.finish_patch(&agent_id, call_id, stamp, cancel).await
+            }
+            Effect::SubmitDelivery { route, seq } => {
+                let place = DeliveryPlace {
+                    agent_id: &agent_id,
+                    route,
+                    seq: *seq,
+                };
+                self.submit_delivery(place, stamp, cancel).await
             }
             Effect::Deliver { sends } => Some(Input::Deliver {
                 stamp,
@@ -115,9 +124,12 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
+        | Input::DeliverySubmitted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => Some(stamp.effect),
         Input::Admit(_)
         | Input::FromCommand { .. }
+        | Input::Operator(_)
+        | Input::OperatorMessage { .. }
         | Input::Configure { .. }
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }

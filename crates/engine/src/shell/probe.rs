@@ -82,6 +82,7 @@ impl Shell {
             | Effect::RemoveHome
             | Effect::CallModel { .. }
             | Effect::FinishPatch { .. }
+            | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. } => None,
         }
     }

@@ -237,7 +237,9 @@ impl TouchedAgents {
 /// Estimates the size of an input in a batch.
 fn input_bytes(input: &Input) -> usize {
     match input {
-        Input::Admit(ingress) | Input::FromCommand { ingress, .. } => match &ingress.body {
+        Input::Admit(ingress)
+        | Input::FromCommand { ingress, .. }
+        | Input::OperatorMessage { ingress, .. } => match &ingress.body {
             Body::Text { text } | Body::Brief { text, .. } => text.len(),
             Body::Json { .. } => OUTCOME_BYTES,
         },
@@ -252,6 +254,8 @@ fn input_bytes(input: &Input) -> usize {
         | Input::Defer { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
+        | Input::DeliverySubmitted { .. }
+        | Input::Operator(_)
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
         | Input::Start

@@ -54,14 +54,12 @@ fn created(e: &AgentCreated) -> Description {
 }
 
 fn brief(e: &BriefCreated) -> Description {
-    let (title, role, visibility) = match (e.kind, e.action_required) {
-        (_, Some(ActionCode::OperatorInput)) => {
-            ("Needs your answer", Role::Alert, Visibility::ActionRequired)
-        }
-        (_, Some(_)) => ("Action required", Role::Alert, Visibility::ActionRequired),
-        (BriefKind::Failure, None) => ("Failed", Role::Alert, Visibility::TurnResult),
-        (BriefKind::Result, None) => ("Result", Role::AssistantResult, Visibility::TurnResult),
-        (BriefKind::Ack, None) => ("Note", Role::AssistantProgress, Visibility::Progress),
+    let (title, role) = match (e.kind, e.action_required) {
+        (_, Some(ActionCode::OperatorInput)) => ("Needs your answer", Role::Alert),
+        (_, Some(_)) => ("Action required", Role::Alert),
+        (BriefKind::Failure, None) => ("Failed", Role::Alert),
+        (BriefKind::Result, None) => ("Result", Role::AssistantResult),
+        (BriefKind::Ack, None) => ("Note", Role::AssistantProgress),
     };
     let mut told = Description::outcome(title)
         .role(role)
@@ -72,7 +70,7 @@ fn brief(e: &BriefCreated) -> Description {
         .with_some("task", e.related_task_id.as_ref())
         .refer(Reference::Brief(id_text(&e.brief_id)))
         .merge(Merge::Brief);
-    told.visibility = Some(visibility);
+    told.visibility = Some(Visibility::of_brief(e.kind, e.action_required, false));
     told
 }
 

@@ -41,7 +41,7 @@ impl ToolUse {
             | "MemorySearch" | "MemoryGet" => Self::Read,
             "CreateWorkItem" | "UpdateWorkItem" | "PickWorkItem" | "CompleteWorkItem"
             | "WaitFor" | "CancelWait" | "CreateTimer" | "CancelTimer" | "Sleep"
-            | "UseWorkspace" | "TaskStop" | "SpawnAgent" => Self::ToldElsewhere,
+            | "UseWorkspace" | "TaskStop" | "SpawnAgent" | "NotifyOperator" => Self::ToldElsewhere,
             _ => Self::Other,
         }
     }

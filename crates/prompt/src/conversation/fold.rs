@@ -249,9 +249,7 @@ impl Fold<'_> {
             return None;
         }
         let plan = folded(input, &recaps, &self.spans, notes, 0, limits);
-        if plan.recap.is_none() {
-            return None;
-        }
+        plan.recap.as_ref()?;
         self.recaps = recaps;
         self.apply(plan.with_note(NEWEST_IS_FOLDED))
     }

@@ -8,12 +8,15 @@ use super::operation::{
 use holon_api::ArchiveAgentResponse;
 use holon_api::{
     AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, ClearModelRequest,
-    CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest, CreateTimerRequest,
-    CreateTokenRequest, CreateTokenResponse, CreateWorkItemRequest, DebugPromptRequest,
-    DeleteAgentResponse, DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest,
-    Health, InstallSkillRequest, PromptRequest, Readiness, RevokeTokenResponse, Root, RunRequest,
-    SetModelRequest, SkillChangeResponse, TaskInputRequest, TokensResponse, UninstallSkillRequest,
-    UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WorktreesRequest,
+    CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest,
+    CreateDeliveryTargetRequest, CreateTimerRequest, CreateTokenRequest, CreateTokenResponse,
+    CreateWorkItemRequest, DebugPromptRequest, DeleteAgentResponse, DetachWorkspaceRequest,
+    EmptyRequest, EnqueueRequest, ExportAgentRequest, Health, InstallSkillRequest,
+    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest, Readiness,
+    RemoveDeliveryTargetResponse, RevokeBindingResponse, RevokeTokenResponse, Root, RunRequest,
+    SetModelRequest, SkillChangeResponse, TaskInputRequest, TestDeliveryResponse, TokensResponse,
+    UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse,
+    WorktreesRequest,
 };
 use holon_domain::limits::{
     EVENT_PAGE_MAX, LIST_PAGE_MAX, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
@@ -98,6 +101,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Lists the named tokens.",
         &[],
         Typed(schema_of::<TokensResponse>),
+    ),
+    read(
+        "/delivery/targets",
+        "Lists the delivery targets with their state.",
+        &[],
+        Object,
     ),
     read(
         "/models",
@@ -231,6 +240,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
     read(
         "/agents/{id}/skills",
         "Lists the skills of an agent.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/operator-bindings",
+        "Lists the bindings of an agent to remote operators.",
         &[],
         Object,
     ),
@@ -487,6 +502,42 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Revokes a named token.",
         schema_of::<EmptyRequest>,
         Typed(schema_of::<RevokeTokenResponse>),
+    ),
+    act(
+        "/control/delivery/targets",
+        "Adds a delivery target. Its secret goes to the credential store.",
+        schema_of::<CreateDeliveryTargetRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/delivery/targets/{name}/test",
+        "Makes one attempt at a delivery target with a trial text.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<TestDeliveryResponse>),
+    ),
+    act_on(
+        "/control/delivery/targets/{name}/remove",
+        "Removes a delivery target and its secret.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<RemoveDeliveryTargetResponse>),
+    ),
+    act(
+        "/control/agents/{id}/operator-bindings",
+        "Makes or replaces a binding to a remote operator.",
+        schema_of::<OperatorTransportBindingRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/operator-bindings/{binding}/revoke",
+        "Ends a binding to a remote operator.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<RevokeBindingResponse>),
+    ),
+    act(
+        "/control/agents/{id}/operator-ingress",
+        "Queues a message of a bound remote operator.",
+        schema_of::<OperatorIngressRequest>,
+        Typed(schema_of::<AdmittedResponse>),
     ),
     act_on(
         "/control/runtime/reload",

@@ -82,6 +82,46 @@ impl RequestFault {
             "see the tokens with: holon token list",
         ),
     );
+    pub(crate) const DELIVERY_TARGET: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_delivery_target",
+            "a delivery target cannot be made as it was asked for",
+            "a name has 1 to 48 letters, digits, `.`, `-` and `_`; see: holon delivery add --help",
+        ),
+    );
+    pub(crate) const TARGET_EXISTS: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "delivery_target_exists",
+            "a delivery target of this name exists",
+            "remove it first with: holon delivery remove NAME; or choose another name",
+        ),
+    );
+    pub(crate) const TOO_MANY_TARGETS: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "too_many_delivery_targets",
+            "the host has as many delivery targets as it may",
+            "remove one that is not used: holon delivery list",
+        ),
+    );
+    pub(crate) const NO_SUCH_TARGET: Self = Self::new(
+        StatusCode::NOT_FOUND,
+        RefusalText::with_hint(
+            "delivery_target_not_found",
+            "there is no delivery target of this name",
+            "see the targets with: holon delivery list",
+        ),
+    );
+    pub(crate) const OPERATOR_BINDING: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "invalid_operator_binding",
+            "a binding to a remote operator cannot be made as it was asked for",
+            "the message says what is wrong",
+        ),
+    );
     pub(crate) const IDEMPOTENCY_KEY: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::with_hint(
@@ -288,7 +328,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 33] = [
+    pub(crate) const ALL: [Self; 38] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -297,6 +337,11 @@ impl RequestFault {
         Self::TOKEN_MADE,
         Self::TOO_MANY_TOKENS,
         Self::NO_SUCH_TOKEN,
+        Self::DELIVERY_TARGET,
+        Self::TARGET_EXISTS,
+        Self::TOO_MANY_TARGETS,
+        Self::NO_SUCH_TARGET,
+        Self::OPERATOR_BINDING,
         Self::IDEMPOTENCY_KEY,
         Self::DEFAULT_AGENT,
         Self::NOT_READY,

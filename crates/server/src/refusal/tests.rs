@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 57] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 62] = [
     (
         "agent_stopped",
         409,
@@ -134,6 +134,10 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 57] = [
         None,
         Some("detach one with: holon workspace detach WORKSPACE_ID"),
     ),
+    ("binding_not_found", 404, None, None),
+    ("binding_inactive", 403, None, None),
+    ("operator_mismatch", 403, None, None),
+    ("binding_limit", 409, None, None),
     (
         "attach_forbidden",
         403,
@@ -235,6 +239,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 57] = [
         ),
     ),
     ("task_takes_no_input", 409, None, None),
+    ("secret_not_stored", 409, None, None),
     (
         "idempotency_key_reused",
         422,

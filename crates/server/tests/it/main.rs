@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod archives;
+mod delivery;
 mod gate;
 mod host;
 mod host_status;

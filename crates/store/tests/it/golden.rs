@@ -4,6 +4,7 @@
 use holon_domain::agent::{AgentRecord, AgentRow};
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::brief::BriefRow;
+use holon_domain::delivery::{DeliveryRecord, DeliveryTarget, DeliveryTrigger};
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::intent::{HostAction, Intent, WorkIntent, WorkQuery};
@@ -131,12 +132,13 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::FinishPatch { .. }
+            | Effect::SubmitDelivery { .. }
             | Effect::RemoveHome
             | Effect::Deliver { .. }
             | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 8, "{found:?}");
+    assert_eq!(found.len(), 9, "{found:?}");
 }
 
 #[test]
@@ -163,6 +165,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
         |intent: &Intent| match intent {
             Intent::Sleep { .. } => "sleep",
             Intent::Enqueue { .. } => "enqueue",
+            Intent::NotifyOperator { .. } => "notify_operator",
             Intent::AgentGet => "agent_get",
             Intent::TaskList => "task_list",
             Intent::TaskStatus { .. } => "task_status",
@@ -192,7 +195,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
         },
     );
-    assert_eq!(found.len(), 26, "{found:?}");
+    assert_eq!(found.len(), 27, "{found:?}");
 }
 
 #[test]
@@ -232,9 +235,10 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
             DueAction::WaitOver { .. } => "wait_over",
             DueAction::TimerFire { .. } => "timer_fire",
             DueAction::CatchUp => "unpark",
+            DueAction::DeliveryRetry { .. } => "delivery_retry",
         },
     );
-    assert_eq!(found.len(), 9, "{found:?}");
+    assert_eq!(found.len(), 10, "{found:?}");
 }
 
 #[test]
@@ -405,4 +409,21 @@ fn an_event_of_another_build_is_stored_and_read_as_it_is() {
         (page.events[0].event.clone(), page.events[0].at),
         (event, crate::samples::at(5))
     );
+}
+
+#[test]
+fn every_delivery_and_target_that_was_stored_is_read() {
+    let deliveries = include_str!("../golden/deliveries.json");
+    let found = read_all(deliveries, |record: &DeliveryRecord| match record.trigger {
+        DeliveryTrigger::Notification => "notification",
+        DeliveryTrigger::OperatorInputRequired => "operator_input_required",
+        DeliveryTrigger::WorkItemDone => "work_item_done",
+        DeliveryTrigger::WorkItemBlocked => "work_item_blocked",
+        DeliveryTrigger::TaskResult => "task_result",
+        DeliveryTrigger::TurnResult => "turn_result",
+    });
+    assert_eq!(found.len(), 6, "{found:?}");
+    let targets = include_str!("../golden/delivery_targets.json");
+    let found = read_all(targets, |target: &DeliveryTarget| target.kind.as_str());
+    assert_eq!(found.len(), 3, "{found:?}");
 }

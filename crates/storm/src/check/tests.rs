@@ -55,6 +55,7 @@ fn sound() -> Evidence {
             effects: Vec::new(),
             tasks: vec![task("T=t1.3; x", true)],
             work: WorkRows::default(),
+            deliveries: Vec::new(),
         },
         plans: BTreeMap::new(),
         wakes: BTreeMap::new(),
@@ -76,6 +77,7 @@ fn sound() -> Evidence {
             jobs: [(3, "server_error"), (3, "quota")].into(),
             ..FailureCounts::default()
         },
+        delivered: Vec::new(),
         marks: words("t1.1.b t1.1.e t1.3.b t1.3.i t1.3.e t2.4.b t2.4.e"),
         workspaces: [("a", "t1.2"), ("run-2", "t2.5")]
             .map(|(name, token)| {

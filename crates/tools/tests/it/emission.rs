@@ -42,7 +42,9 @@ fn speaks_for_itself(tool: &str, argument: &str) -> bool {
         ("ExecCommand", "cmd" | "shell" | "tty") | ("UpdateWorkItem", "objective") => true,
         // The tool says that its message holds the summary.
         ("CreateTimer", "after_ms" | "every_ms" | "summary") | (_, "include_todo_list") => true,
-        ("CreateWorkItem", "todo_list") | ("Sleep", "reason") => true,
+        ("CreateWorkItem", "todo_list") | ("Sleep", "reason") | ("NotifyOperator", "message") => {
+            true
+        }
         ("UseWorkspace", "isolation_label") | ("TaskOutput", "stderr_after_byte") => true,
         // As for ExecCommand.
         ("TaskOutput", "max_output_tokens") => true,

@@ -64,6 +64,7 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({}),
             json!({"filter": "waiting_for_operator", "limit": 1, "include_todo_list": true}),
         ],
+        "NotifyOperator" => vec![json!({"message": "the disk fills"})],
         "PickWorkItem" => vec![
             json!({"work_item_id": "work_1"}),
             json!({"work_item_id": "work_1", "reason": "the other one waits"}),
@@ -200,6 +201,12 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"limit": 0}),
             json!({"limit": 101}),
             json!({"offset": 5}),
+        ],
+        "NotifyOperator" => vec![
+            json!({}),
+            json!({"message": ""}),
+            json!({"message": 7}),
+            json!({"message": "x", "priority": "high"}),
         ],
         "PickWorkItem" => vec![
             json!({}),

@@ -123,6 +123,11 @@ fn words(event: &Event) -> Option<String> {
         // The remaining kinds are left to the event log.
         Event::AgentCreated(_)
         | Event::AgentPutAside(_)
+        | Event::OperatorNotificationRequested(_)
+        | Event::OperatorDeliverySubmitted(_)
+        | Event::OperatorNotificationMirrorFailed(_)
+        | Event::OperatorDeliveryCompleted(_)
+        | Event::OperatorTransportBindingUpserted(_)
         | Event::MessageProcessingStarted(_)
         | Event::MessageProcessingAborted(_)
         | Event::OperatorInterjectionAdmitted(_)

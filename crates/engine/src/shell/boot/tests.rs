@@ -43,6 +43,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         guidance: quiet.clone(),
         home: quiet.clone(),
         workspace: quiet.clone(),
+        outbound: Arc::new(crate::ports::NoOutbound),
         clock: quiet.clone(),
         entropy: quiet.clone(),
     };

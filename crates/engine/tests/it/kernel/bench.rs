@@ -7,6 +7,7 @@ use holon_domain::agent::{
 };
 use holon_domain::attempt::TokenUsage;
 use holon_domain::decision::Decision;
+use holon_domain::delivery::DeliveryTarget;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
@@ -19,7 +20,7 @@ use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_engine::SharedConditions;
 use holon_engine::kernel::{HandleResult, HandledInput, Kernel, PostCommitWork};
-use holon_store::{AgentNo, Db, Error, Hook, Ledger, TokenAddition, WriteError};
+use holon_store::{AgentNo, Db, Error, Hook, Ledger, TargetAddition, TokenAddition, WriteError};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -328,6 +329,14 @@ impl Ledger for RecordingLedger<'_> {
 
     fn remove_token(&mut self, name: &str) -> Result<bool, Error> {
         self.inner.remove_token(name)
+    }
+
+    fn add_delivery_target(&mut self, target: &DeliveryTarget) -> Result<TargetAddition, Error> {
+        self.inner.add_delivery_target(target)
+    }
+
+    fn remove_delivery_target(&mut self, name: &str) -> Result<bool, Error> {
+        self.inner.remove_delivery_target(name)
     }
 
     fn after_commit(&mut self, hook: Hook) {

@@ -1,0 +1,162 @@
+//! Delivery targets, trials and bindings in words.
+
+use holon_api::{DeliveryTargetView, OperatorBindingView, TargetState, TestDeliveryResponse};
+use holon_domain::delivery::TargetKind;
+use holon_domain::operator_transport::BindingStatus;
+
+/// Renders the targets, two or three lines each.
+pub(crate) fn targets(targets: &[DeliveryTargetView]) -> String {
+    if targets.is_empty() {
+        return "no delivery targets; add one with: holon delivery add NAME --http URL".to_owned();
+    }
+    let lines: Vec<String> = targets.iter().map(target).collect();
+    lines.join("\n")
+}
+
+fn target(target: &DeliveryTargetView) -> String {
+    let place = match &target.kind {
+        TargetKind::Http { url, .. } | TargetKind::Ntfy { url, .. } => url.clone(),
+        TargetKind::Command { argv } => argv.join(" "),
+    };
+    let head = format!(
+        "{}  {}  {}  {}",
+        target.name,
+        target.kind.as_str(),
+        place,
+        state(target)
+    );
+    let mut lines = vec![head];
+    if let Some(error) = &target.last_error {
+        lines.push(format!("  last error: {error}"));
+    }
+    lines.join("\n")
+}
+
+/// Renders the one state of a target.
+fn state(target: &DeliveryTargetView) -> String {
+    let pending = match target.pending {
+        0 => String::new(),
+        count => format!(", {count} pending"),
+    };
+    let since = target
+        .failing_since
+        .map_or_else(String::new, |since| format!(" since {since}"));
+    let words = match target.state {
+        TargetState::Ok => "ok".to_owned(),
+        TargetState::Retrying => match target.retry_at {
+            Some(at) => format!("failing{since}, retried at {at}"),
+            None => format!("failing{since}, being retried"),
+        },
+        TargetState::Failed => format!("failed{since}"),
+    };
+    format!("{words}{pending}")
+}
+
+/// Renders what a trial sent and what came back.
+pub(crate) fn trial(trial: &TestDeliveryResponse) -> String {
+    let indent = |words: &str| {
+        let lines: Vec<String> = words.lines().map(|line| format!("  {line}")).collect();
+        lines.join("\n")
+    };
+    let verdict = match &trial.error {
+        None => "accepted".to_owned(),
+        Some(error) => format!("not accepted: {error}"),
+    };
+    let received = match trial.received.is_empty() {
+        true => "  nothing".to_owned(),
+        false => indent(&trial.received),
+    };
+    format!(
+        "sent:\n{}\ncame back:\n{received}\n{verdict}",
+        indent(&trial.sent)
+    )
+}
+
+/// Renders the bindings of an agent, one line each.
+pub(crate) fn bindings(bindings: &[OperatorBindingView]) -> String {
+    if bindings.is_empty() {
+        return "no bindings; make one with: holon binding add AGENT --transport NAME --actor ID --route ID --callback URL"
+            .to_owned();
+    }
+    let line = |view: &OperatorBindingView| {
+        let binding = &view.binding;
+        let status = match binding.status {
+            BindingStatus::Active => "active",
+            BindingStatus::Revoked => "revoked",
+            BindingStatus::Expired => "expired",
+        };
+        let trouble = match &view.last_error {
+            Some(error) => format!("  {} pending, last error: {error}", view.pending),
+            None if view.pending > 0 => format!("  {} pending", view.pending),
+            None => String::new(),
+        };
+        format!(
+            "{}  {}  {} by {}{trouble}",
+            binding.binding_id, status, binding.operator_actor_id, binding.transport
+        )
+    };
+    bindings.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::Timestamp;
+    use holon_domain::delivery::{DeliveryTarget, TargetAuth};
+
+    fn view(state: TargetState) -> DeliveryTargetView {
+        let target = DeliveryTarget {
+            name: "phone".to_owned(),
+            kind: TargetKind::Ntfy {
+                url: "https://ntfy.sh/x".to_owned(),
+                auth: TargetAuth::None,
+            },
+            turn_results: false,
+            agents: Vec::new(),
+            created_at: Timestamp::from_millis(0),
+        };
+        DeliveryTargetView {
+            state,
+            ..DeliveryTargetView::new(target)
+        }
+    }
+
+    #[test]
+    fn a_target_has_one_clear_state() {
+        assert_eq!(
+            targets(&[view(TargetState::Ok)]),
+            "phone  ntfy  https://ntfy.sh/x  ok"
+        );
+        let failing = DeliveryTargetView {
+            pending: 3,
+            failing_since: Some(Timestamp::from_millis(0)),
+            retry_at: Some(Timestamp::from_millis(60_000)),
+            last_error: Some("the endpoint answered 500".to_owned()),
+            ..view(TargetState::Retrying)
+        };
+        let since = Timestamp::from_millis(0);
+        let until = Timestamp::from_millis(60_000);
+        assert_eq!(
+            targets(&[failing]),
+            format!(
+                "phone  ntfy  https://ntfy.sh/x  failing since {since}, retried at {until}, 3 pending\n  \
+                 last error: the endpoint answered 500"
+            )
+        );
+    }
+
+    #[test]
+    fn a_trial_shows_what_was_sent_and_what_came_back() {
+        let shown = trial(&TestDeliveryResponse {
+            ok: false,
+            name: "phone".to_owned(),
+            sent: "POST https://x/\n\n{}".to_owned(),
+            received: "500 no".to_owned(),
+            error: Some("the endpoint answered 500 no".to_owned()),
+        });
+        assert_eq!(
+            shown,
+            "sent:\n  POST https://x/\n  \n  {}\ncame back:\n  500 no\nnot accepted: the endpoint answered 500 no"
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! Routes of a delivery: the targets of the host that want it, and at most one bound operator transport.
+//!
+//! The transport is the one that brought the turn's message; else the one that asked for the turn's work item; else the
+//! newest active binding of the agent. Without any route the brief stays where local surfaces show it.
+
+use crate::draft::Draft;
+use holon_domain::Timestamp;
+use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
+use holon_domain::operator_transport::{BindingStatus, OperatorTransportBinding, ReplyRoute};
+use holon_domain::turn::OpenTurn;
+use holon_domain::visibility::Visibility;
+
+/// A route, with the route of the transport that a text takes there.
+pub(crate) struct Routed {
+    pub(crate) route: DeliveryRoute,
+    /// Absent for targets of the host.
+    pub(crate) route_id: Option<String>,
+}
+
+/// Lists the routes of an item of this visibility.
+pub(crate) fn routes(draft: &Draft<'_>, turn: &OpenTurn, visibility: Visibility) -> Vec<Routed> {
+    let agent_id = &draft.agent.identity.agent_id;
+    let targets = draft.host.delivery_targets.iter();
+    let wanted = targets.filter(|target: &&DeliveryTarget| target.wants(agent_id, visibility));
+    let mut routes: Vec<Routed> = wanted
+        .map(|target| Routed {
+            route: DeliveryRoute::Target {
+                name: target.name.clone(),
+            },
+            route_id: None,
+        })
+        .collect();
+    routes.extend(transport_route(draft, turn, visibility));
+    routes
+}
+
+fn transport_route(draft: &Draft<'_>, turn: &OpenTurn, visibility: Visibility) -> Option<Routed> {
+    if draft.agent.operator_bindings.is_empty() || visibility > Visibility::TurnResult {
+        return None;
+    }
+    // A message with a reply route asks for its answer, so the result of its turn is delivered as well.
+    if let Some(reply) = turn.reply_route.as_ref().filter(|it| is_active(draft, it)) {
+        return Some(routed(reply));
+    }
+    let default = default_binding(draft)?;
+    if visibility == Visibility::TurnResult && !default.turn_results {
+        return None;
+    }
+    let item = turn.work_item_id.as_ref();
+    let of_item = item.and_then(|id| draft.work_item(id)?.provenance.reply_route);
+    if let Some(reply) = of_item.filter(|it| is_active(draft, it)) {
+        return Some(routed(&reply));
+    }
+    Some(routed(&ReplyRoute {
+        binding_id: default.binding_id.clone(),
+        route_id: default.default_route_id.clone(),
+    }))
+}
+
+fn routed(reply: &ReplyRoute) -> Routed {
+    Routed {
+        route: DeliveryRoute::Binding {
+            binding_id: reply.binding_id.clone(),
+        },
+        route_id: Some(reply.route_id.clone()),
+    }
+}
+
+fn is_active(draft: &Draft<'_>, reply: &ReplyRoute) -> bool {
+    let mut bindings = draft.agent.operator_bindings.iter();
+    bindings.any(|binding| binding.binding_id == reply.binding_id && is_open(binding, draft.now))
+}
+
+fn is_open(binding: &OperatorTransportBinding, now: Timestamp) -> bool {
+    binding.status_at(now) == BindingStatus::Active
+}
+
+/// Returns the newest active binding, which has the agent's default route.
+fn default_binding<'a>(draft: &'a Draft<'_>) -> Option<&'a OperatorTransportBinding> {
+    let mut newest_first = draft.agent.operator_bindings.iter().rev();
+    newest_first.find(|binding| is_open(binding, draft.now))
+}

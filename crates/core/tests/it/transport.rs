@@ -1,0 +1,280 @@
+//! Tests of remote operators: who is admitted through a binding, and where the answer goes.
+
+use crate::make::{self, ModelAnswer};
+use crate::states;
+use crate::world::World;
+use holon_core::input::OperatorCommand;
+use holon_core::{Ingress, Input, Rejection, Reply};
+use holon_domain::authority::AuthorityClass;
+use holon_domain::delivery::{DeliveryRoute, DeliveryTrigger, TargetAuth};
+use holon_domain::intent::{Intent, NewWait, WakeCondition};
+use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, Priority};
+use holon_domain::operator_transport::{
+    BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportCapabilities, TransportClaim,
+};
+use holon_domain::wait::WaitStatus;
+use holon_domain::{BindingId, Timestamp, limits};
+use serde_json::json;
+
+fn id(name: &str) -> BindingId {
+    BindingId::from_stored(name)
+}
+
+fn binding(name: &str) -> OperatorTransportBinding {
+    OperatorTransportBinding {
+        binding_id: id(name),
+        transport: "bridge".to_owned(),
+        operator_actor_id: "jo".to_owned(),
+        default_route_id: format!("{name}-default"),
+        delivery_callback_url: "http://127.0.0.1:9/".to_owned(),
+        delivery_auth: DeliveryAuth {
+            kind: TargetAuth::Bearer,
+            key_id: None,
+        },
+        capabilities: TransportCapabilities {
+            text: true,
+            markdown: false,
+            attachments: false,
+        },
+        provider: Some("matrix".to_owned()),
+        provider_identity_ref: Some("@jo:example.org".to_owned()),
+        status: BindingStatus::Active,
+        created_at: make::T0,
+        last_seen_at: None,
+        expires_at: None,
+        turn_results: false,
+        metadata: None,
+    }
+}
+
+fn bind(world: &mut World, binding: OperatorTransportBinding) -> Result<Reply, Rejection> {
+    let command = OperatorCommand::Bind(binding);
+    world.send(Input::Operator(Box::new(command))).reply
+}
+
+fn revoke(world: &mut World, name: &str) -> Result<Reply, Rejection> {
+    let command = OperatorCommand::Revoke {
+        binding_id: id(name),
+    };
+    world.send(Input::Operator(Box::new(command))).reply
+}
+
+fn claim(name: &str) -> TransportClaim {
+    TransportClaim {
+        binding_id: id(name),
+        actor_id: "jo".to_owned(),
+        reply_route_id: Some("room-7".to_owned()),
+        provider: Some("matrix".to_owned()),
+        provider_identity_ref: None,
+    }
+}
+
+fn message(claim: TransportClaim) -> Input {
+    let ingress = Ingress {
+        origin: Origin::Operator {
+            actor_id: Some(claim.actor_id.clone()),
+        },
+        metadata: Some(json!({"binding_id": "forged", "reply_route_id": "forged", "x": 1})),
+        ..Ingress::operator_prompt(
+            "how far are you?".to_owned(),
+            Priority::Interject,
+            DeliverySurface::RemoteOperatorTransport,
+            AdmissionContext::OperatorTransportAuthenticated,
+        )
+    };
+    Input::OperatorMessage {
+        claim: Box::new(claim),
+        ingress: Box::new(ingress),
+    }
+}
+
+/// Routes of the deliveries so far, each with the route of the transport.
+fn routes(world: &World) -> Vec<(DeliveryRoute, Option<String>)> {
+    let rows = world.deliveries.values();
+    rows.map(|(record, _)| (record.route.clone(), record.route_id.clone()))
+        .collect()
+}
+
+fn to(name: &str, route: &str) -> (DeliveryRoute, Option<String>) {
+    let binding_id = id(name);
+    (
+        DeliveryRoute::Binding { binding_id },
+        Some(route.to_owned()),
+    )
+}
+
+#[test]
+fn a_bound_operator_is_admitted_as_an_operator_and_the_answer_goes_back_by_the_reply_route() {
+    let mut world = states::idle();
+    assert_eq!(bind(&mut world, binding("one")), Ok(Reply::Done));
+    let admitted = world.send(message(claim("one"))).reply;
+    assert!(
+        matches!(admitted, Ok(Reply::Admitted { .. })),
+        "{admitted:?}"
+    );
+    let envelope = &world.messages[&1].entry.envelope;
+    assert_eq!(
+        envelope.authority_class,
+        AuthorityClass::OperatorInstruction
+    );
+    let surface = DeliverySurface::RemoteOperatorTransport;
+    assert_eq!(envelope.delivery_surface, surface);
+    let context = AdmissionContext::OperatorTransportAuthenticated;
+    assert_eq!(envelope.admission_context, context);
+    let metadata = json!({"binding_id": "one", "reply_route_id": "room-7", "x": 1});
+    assert_eq!(envelope.metadata, Some(metadata));
+    assert_eq!(
+        world.agent.operator_bindings[0].last_seen_at,
+        Some(world.now)
+    );
+    world.send(ModelAnswer::words("half way").to(&world));
+    assert_eq!(routes(&world), [to("one", "room-7")]);
+    let (record, _) = world.deliveries.values().next().expect("a delivery");
+    assert_eq!(record.trigger, DeliveryTrigger::TurnResult);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_message_without_a_route_is_answered_by_the_default_route_of_its_binding() {
+    let mut world = states::idle();
+    bind(&mut world, binding("one")).expect("is bound");
+    bind(&mut world, binding("two")).expect("is bound");
+    let claim = TransportClaim {
+        reply_route_id: None,
+        ..claim("one")
+    };
+    world.send(message(claim));
+    world.send(ModelAnswer::words("half way").to(&world));
+    assert_eq!(routes(&world), [to("one", "one-default")]);
+}
+
+#[test]
+fn a_claim_that_does_not_fit_the_binding_is_refused_and_nothing_changes() {
+    let forged = [
+        (
+            TransportClaim {
+                actor_id: "eve".to_owned(),
+                ..claim("one")
+            },
+            Rejection::OperatorMismatch,
+        ),
+        (
+            TransportClaim {
+                provider: Some("irc".to_owned()),
+                ..claim("one")
+            },
+            Rejection::OperatorMismatch,
+        ),
+        (
+            TransportClaim {
+                provider_identity_ref: Some("@eve:example.org".to_owned()),
+                ..claim("one")
+            },
+            Rejection::OperatorMismatch,
+        ),
+        (claim("another"), Rejection::NoSuchBinding),
+    ];
+    for (claim, rejection) in forged {
+        let mut world = states::idle();
+        bind(&mut world, binding("one")).expect("is bound");
+        let before = world.agent.clone();
+        let refused = world.send(message(claim)).reply;
+        assert_eq!(refused, Err(rejection));
+        assert_eq!(world.agent, before);
+        assert!(world.messages.is_empty());
+    }
+}
+
+#[test]
+fn a_revoked_or_expired_binding_admits_nothing_and_receives_nothing() {
+    let expired = OperatorTransportBinding {
+        expires_at: Some(Timestamp::from_millis(make::T0.as_millis())),
+        ..binding("one")
+    };
+    for (made, is_revoked) in [(binding("one"), true), (expired, false)] {
+        let mut world = states::idle();
+        bind(&mut world, made).expect("is bound");
+        if is_revoked {
+            assert_eq!(revoke(&mut world, "one"), Ok(Reply::Done));
+            assert_eq!(revoke(&mut world, "one"), Ok(Reply::Unchanged));
+        }
+        let refused = world.send(message(claim("one"))).reply;
+        assert_eq!(refused, Err(Rejection::BindingInactive));
+        let ask = make::prompt(Priority::Normal);
+        world.send(make::admit(ask));
+        world.send(ModelAnswer::words("done").to(&world));
+        assert_eq!(routes(&world), []);
+    }
+}
+
+#[test]
+fn a_result_that_answers_nobody_remote_is_delivered_only_where_it_is_asked_for() {
+    for (turn_results, expected) in [(false, vec![]), (true, vec![to("two", "two-default")])] {
+        let mut world = states::idle();
+        for name in ["one", "two"] {
+            let made = OperatorTransportBinding {
+                turn_results,
+                ..binding(name)
+            };
+            bind(&mut world, made).expect("is bound");
+        }
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        world.send(ModelAnswer::words("done").to(&world));
+        assert_eq!(routes(&world), expected);
+    }
+}
+
+#[test]
+fn bindings_are_few_and_an_ended_one_gives_way() {
+    let mut world = states::idle();
+    for count in 0..limits::OPERATOR_BINDINGS {
+        bind(&mut world, binding(&format!("b{count}"))).expect("is bound");
+    }
+    let refused = bind(&mut world, binding("more"));
+    assert_eq!(refused, Err(Rejection::TooManyBindings));
+    bind(&mut world, binding("b3")).expect("a known one is replaced");
+    revoke(&mut world, "b2").expect("is revoked");
+    bind(&mut world, binding("more")).expect("there is room");
+    assert_eq!(
+        world.agent.operator_bindings.len(),
+        limits::OPERATOR_BINDINGS
+    );
+    assert_eq!(revoke(&mut world, "b2"), Err(Rejection::NoSuchBinding));
+}
+
+#[test]
+fn a_stopped_agent_refuses_a_remote_operator_with_the_way_to_start_it() {
+    let mut world = states::idle();
+    bind(&mut world, binding("one")).expect("is bound");
+    world.send(Input::Stop);
+    let refused = world.send(message(claim("one"))).reply;
+    assert!(
+        matches!(refused, Err(Rejection::Stopped { .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_remote_operator_ends_a_wait_for_the_operator() {
+    let mut world = states::idle();
+    bind(&mut world, binding("one")).expect("is bound");
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let wait = NewWait {
+        reason: "the answer".to_owned(),
+        wake_on: vec![WakeCondition::Operator],
+        work_item_id: None,
+        external_ref: None,
+        recheck_after_ms: None,
+    };
+    let call = ("WaitFor", Ok(Intent::WaitFor(wait)));
+    world.send(ModelAnswer::calls(vec![call]).to(&world));
+    assert_eq!(world.waits[0].status, WaitStatus::Active);
+    // The question itself is delivered by the default route.
+    assert_eq!(routes(&world), [to("one", "one-default")]);
+    let (asked, _) = world.deliveries.values().next().expect("a delivery");
+    assert_eq!(asked.trigger, DeliveryTrigger::OperatorInputRequired);
+    world.send(message(claim("one")));
+    assert_eq!(world.waits[0].status, WaitStatus::Resolved);
+    assert!(world.agent.open_turn.is_some(), "the agent goes on");
+    assert_eq!(world.violations(), []);
+}

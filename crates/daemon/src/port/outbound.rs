@@ -1,0 +1,250 @@
+//! Brings deliveries to operators: posts them to an address, or runs a program with them.
+//!
+//! Secrets are read from the credential store for every attempt, so a new one is used at once. Neither a report nor an
+//! error shows one.
+
+mod content;
+mod program;
+
+use self::content::{Content, content_of};
+use super::wall_clock;
+use async_trait::async_trait;
+use holon_config::credentials;
+use holon_domain::delivery::{DeliveryTarget, Submission, SubmitResult, TargetAuth, TargetKind};
+use holon_domain::limits::{DELIVERY_ANSWER_BYTES, DELIVERY_ATTEMPT_MS};
+use holon_domain::operator_transport::OperatorTransportBinding;
+use holon_domain::provider::AuthKind;
+use holon_domain::text;
+use holon_engine::ports::{Destination, OutboundHost, SubmitReport};
+use holon_web::{Origin, Request, Response, WebClient, WebError};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Most bytes of an answer that a report or an error shows.
+const SHOWN_BYTES: usize = 400;
+
+/// The outbound host of a home.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    home: PathBuf,
+    web: WebClient,
+}
+
+impl Outbound {
+    pub(crate) fn new(home: PathBuf) -> Self {
+        Self {
+            home,
+            web: WebClient::default(),
+        }
+    }
+
+    /// Reads a secret from the credential store. It reads a file, so it runs off the async threads.
+    async fn secret(&self, profile: String) -> Result<SecretString, String> {
+        let home = self.home.clone();
+        let shown = profile.clone();
+        let read = move || credentials::stored_secret(&home, &profile);
+        match tokio::task::spawn_blocking(read).await {
+            Ok(Ok(Some(secret))) => Ok(secret),
+            Ok(Ok(None)) => Err(format!("the credential store has no secret {shown}")),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(stopped) => Err(format!("the credential store was not read: {stopped}")),
+        }
+    }
+
+    async fn post(
+        &self,
+        url: &str,
+        auth: TargetAuth,
+        profile: String,
+        content: Content,
+    ) -> SubmitReport {
+        let mut headers = content.headers;
+        let (mut shown, host) = (headers.clone(), site_of(url));
+        let secret = match auth {
+            TargetAuth::None => None,
+            TargetAuth::Bearer | TargetAuth::Hmac => match self.secret(profile).await {
+                Ok(secret) => Some(secret),
+                Err(error) => return unsent(error),
+            },
+        };
+        if let Some(secret) = &secret {
+            let secret = secret.expose_secret();
+            let seconds = wall_clock().as_millis() / 1_000;
+            let added = authentication(auth, secret, &content.id, seconds, &content.body);
+            shown.extend(added.iter().map(|(name, _)| (name.clone(), "…".to_owned())));
+            headers.extend(added);
+        }
+        let request = Request {
+            method: holon_web::Method::POST,
+            url: url.to_owned(),
+            origin: Origin::Configured,
+            headers,
+            body: content.body,
+            timeout: Duration::from_millis(DELIVERY_ATTEMPT_MS),
+            max_bytes: DELIVERY_ANSWER_BYTES,
+        };
+        let sent = describe_request(&host, &shown, &request.body);
+        match self.web.send(&request).await {
+            Ok(response) => SubmitReport {
+                received: describe_answer(&response),
+                result: judge(&response),
+                sent,
+            },
+            Err(error) => SubmitReport {
+                received: error.to_string(),
+                result: judge_error(&error),
+                sent,
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl OutboundHost for Outbound {
+    async fn submit(&self, destination: &Destination, delivery: &Submission) -> SubmitReport {
+        let content = content_of(destination, delivery);
+        match destination {
+            Destination::Target(DeliveryTarget { name, kind, .. }) => match kind {
+                TargetKind::Http { url, auth } | TargetKind::Ntfy { url, auth } => {
+                    let profile = DeliveryTarget::secret_profile(name);
+                    self.post(url, *auth, profile, content).await
+                }
+                TargetKind::Command { argv } => program::run(argv, delivery).await,
+            },
+            Destination::Binding(binding) => {
+                let profile = OperatorTransportBinding::secret_profile(&binding.binding_id);
+                let auth = binding.delivery_auth.kind;
+                self.post(&binding.delivery_callback_url, auth, profile, content)
+                    .await
+            }
+        }
+    }
+
+    async fn keep_secret(&self, profile: &str, secret: &str) -> Result<(), String> {
+        let (home, profile) = (self.home.clone(), profile.to_owned());
+        let secret = SecretString::from(secret.trim());
+        let keep = move || credentials::set(&home, &profile, AuthKind::BearerToken, &secret);
+        match tokio::task::spawn_blocking(keep).await {
+            Ok(kept) => kept.map(drop).map_err(|error| error.to_string()),
+            Err(stopped) => Err(stopped.to_string()),
+        }
+    }
+
+    async fn forget_secret(&self, profile: &str) -> Result<(), String> {
+        let (home, profile) = (self.home.clone(), profile.to_owned());
+        let forget = move || credentials::remove(&home, &profile);
+        match tokio::task::spawn_blocking(forget).await {
+            Ok(forgotten) => forgotten.map(drop).map_err(|error| error.to_string()),
+            Err(stopped) => Err(stopped.to_string()),
+        }
+    }
+}
+
+/// Returns the headers that authenticate a delivery.
+fn authentication(
+    auth: TargetAuth,
+    secret: &str,
+    id: &str,
+    seconds: i64,
+    body: &[u8],
+) -> Vec<(String, String)> {
+    match auth {
+        TargetAuth::None => Vec::new(),
+        TargetAuth::Bearer => vec![("authorization".to_owned(), format!("Bearer {secret}"))],
+        TargetAuth::Hmac => vec![
+            ("webhook-id".to_owned(), id.to_owned()),
+            ("webhook-timestamp".to_owned(), seconds.to_string()),
+            (
+                "webhook-signature".to_owned(),
+                holon_web::sign_delivery(secret, id, seconds, body),
+            ),
+        ],
+    }
+}
+
+/// An attempt that sent nothing and may succeed later.
+fn unsent(error: String) -> SubmitReport {
+    SubmitReport {
+        result: SubmitResult::Retry {
+            error,
+            retry_after_ms: None,
+        },
+        sent: String::new(),
+        received: String::new(),
+    }
+}
+
+/// Returns an address without its query, which may hold a token.
+fn site_of(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    text::prefix(url, end).to_owned()
+}
+
+fn describe_request(url: &str, headers: &[(String, String)], body: &[u8]) -> String {
+    let mut lines = vec![format!("POST {url}")];
+    lines.extend(
+        headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}")),
+    );
+    lines.push(String::new());
+    lines.push(String::from_utf8_lossy(body).into_owned());
+    lines.join("\n")
+}
+
+fn describe_answer(response: &Response) -> String {
+    let body = String::from_utf8_lossy(&response.body);
+    let body = text::preview(body.trim(), SHOWN_BYTES);
+    format!("{} {body}", response.status).trim_end().to_owned()
+}
+
+/// Judges an answer. Most failures may pass; some say that this text will never be taken.
+fn judge(response: &Response) -> SubmitResult {
+    let error = || format!("the endpoint answered {}", describe_answer(response));
+    match response.status {
+        200..=299 => SubmitResult::Accepted {
+            transport_delivery_id: transport_id(&response.body),
+        },
+        400 | 405 | 406 | 410 | 411 | 413 | 414 | 415 | 422 | 431 | 451 => {
+            SubmitResult::Refused { error: error() }
+        }
+        _ => SubmitResult::Retry {
+            error: error(),
+            retry_after_ms: retry_after(response),
+        },
+    }
+}
+
+fn judge_error(error: &WebError) -> SubmitResult {
+    let words = error.to_string();
+    match error {
+        WebError::Address { .. } => SubmitResult::Refused { error: words },
+        WebError::Forbidden { .. }
+        | WebError::TooManyRedirects(_)
+        | WebError::DropsBody { .. }
+        | WebError::TimedOut(_)
+        | WebError::Connection(_) => SubmitResult::Retry {
+            error: words,
+            retry_after_ms: None,
+        },
+    }
+}
+
+/// Reads the id that a receiver gave the delivery.
+fn transport_id(body: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    let id = answer.get("transport_delivery_id")?.as_str()?;
+    Some(id.to_owned())
+}
+
+/// Reads the pause in seconds that a receiver asks for. Dates are not read.
+fn retry_after(response: &Response) -> Option<u64> {
+    let seconds = response.headers.get("retry-after")?.to_str().ok()?;
+    let seconds: u64 = seconds.trim().parse().ok()?;
+    Some(seconds.saturating_mul(1_000))
+}
+
+#[cfg(test)]
+mod tests;

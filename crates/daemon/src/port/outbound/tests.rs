@@ -1,0 +1,207 @@
+//! Judgement of answers, the content of deliveries, and programs.
+
+use super::*;
+use holon_domain::delivery::{DeliveryContent, DeliveryRecord, DeliveryRoute, DeliveryTrigger};
+use holon_domain::operator_transport::{BindingStatus, DeliveryAuth, TransportCapabilities};
+use holon_domain::visibility::Visibility;
+use holon_domain::{AgentId, BindingId, DeliveryId, Timestamp};
+
+fn delivery() -> Submission {
+    Submission {
+        agent_id: AgentId::parse("ada").unwrap(),
+        text: "Which branch?".to_owned(),
+        attempt: 2,
+        record: DeliveryRecord {
+            id: DeliveryId::from_stored("dlv_1"),
+            route: DeliveryRoute::Target {
+                name: "phone".to_owned(),
+            },
+            seq: 1,
+            trigger: DeliveryTrigger::OperatorInputRequired,
+            visibility: Visibility::ActionRequired,
+            content: DeliveryContent::Brief(3),
+            created_at: Timestamp::from_millis(0),
+            route_id: Some("room-7".to_owned()),
+            next_step: Some("answer the agent".to_owned()),
+            work_item_id: None,
+            notification_id: None,
+            correlation_id: Some("c-1".to_owned()),
+            causation_id: Some("msg_1".to_owned()),
+        },
+    }
+}
+
+fn target(kind: TargetKind) -> Destination {
+    Destination::Target(DeliveryTarget {
+        name: "phone".to_owned(),
+        kind,
+        turn_results: false,
+        agents: Vec::new(),
+        created_at: Timestamp::from_millis(0),
+    })
+}
+
+fn binding() -> Destination {
+    Destination::Binding(Box::new(OperatorTransportBinding {
+        binding_id: BindingId::from_stored("opb_1"),
+        transport: "bridge".to_owned(),
+        operator_actor_id: "jo".to_owned(),
+        default_route_id: "room-1".to_owned(),
+        delivery_callback_url: "http://127.0.0.1:9/".to_owned(),
+        delivery_auth: DeliveryAuth {
+            kind: TargetAuth::Bearer,
+            key_id: Some("k1".to_owned()),
+        },
+        capabilities: TransportCapabilities {
+            text: true,
+            markdown: false,
+            attachments: false,
+        },
+        provider: None,
+        provider_identity_ref: None,
+        status: BindingStatus::Active,
+        created_at: Timestamp::from_millis(0),
+        last_seen_at: None,
+        expires_at: None,
+        turn_results: false,
+        metadata: None,
+    }))
+}
+
+#[test]
+fn a_transport_gets_the_fields_of_its_contract_and_the_id_as_key() {
+    let content = content_of(&binding(), &delivery());
+    let key = ("idempotency-key".to_owned(), "dlv_1".to_owned());
+    assert!(content.headers.contains(&key), "{:?}", content.headers);
+    let body: Value = serde_json::from_slice(&content.body).unwrap();
+    for (name, value) in [
+        ("delivery_intent_id", "dlv_1"),
+        ("binding_id", "opb_1"),
+        ("route_id", "room-7"),
+        ("target_agent_id", "ada"),
+        ("kind", "operator_output"),
+        ("text", "Which branch?"),
+        ("correlation_id", "c-1"),
+        ("causation_id", "msg_1"),
+    ] {
+        assert_eq!(body[name], value, "{name}");
+    }
+    assert!(body.get("created_at").is_some());
+    assert!(
+        body.get("work_item_id").is_none(),
+        "absent fields are left out"
+    );
+}
+
+#[test]
+fn a_topic_gets_the_text_with_title_and_priority() {
+    let topic = target(TargetKind::Ntfy {
+        url: "https://ntfy.example/x".to_owned(),
+        auth: TargetAuth::None,
+    });
+    let content = content_of(&topic, &delivery());
+    assert_eq!(content.body, b"Which branch?");
+    let title = ("title".to_owned(), "ada needs you".to_owned());
+    let priority = ("priority".to_owned(), "high".to_owned());
+    assert!(content.headers.contains(&title), "{:?}", content.headers);
+    assert!(content.headers.contains(&priority));
+}
+
+#[test]
+fn failures_that_may_pass_are_retried_and_a_text_that_is_never_taken_is_not() {
+    let answer = |status: u16| {
+        judge(&Response {
+            status,
+            headers: Default::default(),
+            body: br#"{"transport_delivery_id": "t-9"}"#.to_vec(),
+            cut: false,
+            url: String::new(),
+        })
+    };
+    for status in [200, 202, 204] {
+        let accepted = SubmitResult::Accepted {
+            transport_delivery_id: Some("t-9".to_owned()),
+        };
+        assert_eq!(answer(status), accepted, "{status}");
+    }
+    for status in [401, 403, 404, 408, 425, 429, 500, 502, 503, 504, 302] {
+        let result = answer(status);
+        assert!(matches!(result, SubmitResult::Retry { .. }), "{status}");
+    }
+    for status in [400, 410, 413, 422] {
+        let result = answer(status);
+        assert!(matches!(result, SubmitResult::Refused { .. }), "{status}");
+    }
+}
+
+#[test]
+fn a_description_hides_query_and_secret() {
+    assert_eq!(
+        site_of("https://x.example/a?token=s#f"),
+        "https://x.example/a"
+    );
+    let added = authentication(TargetAuth::Hmac, "whsec_c2VjcmV0", "dlv_1", 7, b"{}");
+    assert!(added.iter().all(|(_, value)| !value.contains("whsec_")));
+}
+
+#[tokio::test]
+async fn a_program_gets_the_text_on_its_input_and_in_its_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let script = format!(
+        "cat > '{}'; echo \"$HOLON_DELIVERY_TITLE/$HOLON_DELIVERY_ID/$HOLON_DELIVERY_TEXT\"",
+        out.display()
+    );
+    let host = Outbound::new(dir.path().to_owned());
+    let argv = ["sh", "-c", script.as_str()].map(str::to_owned).to_vec();
+    let program = target(TargetKind::Command { argv });
+    let report = host.submit(&program, &delivery()).await;
+    let accepted = SubmitResult::Accepted {
+        transport_delivery_id: None,
+    };
+    assert_eq!(report.result, accepted, "{report:?}");
+    assert_eq!(std::fs::read_to_string(out).unwrap(), "Which branch?\n");
+    assert_eq!(
+        report.received,
+        "exit status 0 ada needs you/dlv_1/Which branch?"
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_fails_is_retried_with_its_words() {
+    let host = Outbound::new(PathBuf::from("/nowhere"));
+    let argv = ["sh", "-c", "echo no route >&2; exit 3"]
+        .map(str::to_owned)
+        .to_vec();
+    let report = host
+        .submit(&target(TargetKind::Command { argv }), &delivery())
+        .await;
+    let expected = SubmitResult::Retry {
+        error: "the program ended with exit status 3: no route".to_owned(),
+        retry_after_ms: None,
+    };
+    assert_eq!(report.result, expected);
+}
+
+#[tokio::test]
+async fn a_missing_secret_sends_nothing_and_is_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = Outbound::new(dir.path().to_owned());
+    let kind = TargetKind::Http {
+        url: "http://127.0.0.1:9/".to_owned(),
+        auth: TargetAuth::Bearer,
+    };
+    let report = host.submit(&target(kind.clone()), &delivery()).await;
+    assert!(report.sent.is_empty());
+    assert!(
+        matches!(report.result, SubmitResult::Retry { .. }),
+        "{report:?}"
+    );
+    host.keep_secret("delivery.phone", "tok-canary")
+        .await
+        .unwrap();
+    let report = host.submit(&target(kind), &delivery()).await;
+    assert!(report.sent.contains("authorization: …"), "{}", report.sent);
+    assert!(!format!("{report:?}").contains("tok-canary"));
+    host.forget_secret("delivery.phone").await.unwrap();
+}

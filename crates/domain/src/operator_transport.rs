@@ -1,0 +1,109 @@
+//! Remote operator transport: bindings of one agent to one operator on a messaging system.
+//!
+//! A binding admits messages as an operator's and receives what the agent delivers. It belongs to exactly one agent and
+//! is part of that agent's settings. The credential store holds its secret.
+
+use crate::delivery::TargetAuth;
+use crate::id::BindingId;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// An operator of one agent who is reached through a messaging system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorTransportBinding {
+    pub binding_id: BindingId,
+    /// Name of the program that connects the messaging system, such as `bridge`.
+    pub transport: String,
+    /// Operator as the transport names them. Only messages of this actor are admitted.
+    pub operator_actor_id: String,
+    /// Route for deliveries that answer no message.
+    pub default_route_id: String,
+    pub delivery_callback_url: String,
+    pub delivery_auth: DeliveryAuth,
+    pub capabilities: TransportCapabilities,
+    /// Messaging system, such as `matrix`. Absent if it is not told apart from the transport.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Identity of the operator in that system. Absent if only the actor is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_identity_ref: Option<String>,
+    pub status: BindingStatus,
+    pub created_at: Timestamp,
+    /// Time of the last message that was admitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen_at: Option<Timestamp>,
+    /// From this time on the binding admits nothing. Absent if it has no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// True if results of turns that answer no message of the binding are delivered too.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub turn_results: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+}
+
+impl OperatorTransportBinding {
+    /// Returns the status at a time: an active binding expires without a decision.
+    #[must_use]
+    pub fn status_at(&self, now: Timestamp) -> BindingStatus {
+        match (self.status, self.expires_at) {
+            (BindingStatus::Active, Some(end)) if end <= now => BindingStatus::Expired,
+            (status, _) => status,
+        }
+    }
+
+    /// Returns the name under which the credential store holds the secret of a binding.
+    #[must_use]
+    pub fn secret_profile(binding_id: &BindingId) -> String {
+        format!("binding.{binding_id}")
+    }
+}
+
+/// Authentication of deliveries to a transport.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryAuth {
+    pub kind: TargetAuth,
+    /// Name of the key, for the receiver. Absent if it has one key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
+}
+
+/// Forms of content that a transport can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransportCapabilities {
+    pub text: bool,
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub markdown: bool,
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub attachments: bool,
+}
+
+/// Stage of a binding. Only an active one admits and receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BindingStatus {
+    Active,
+    /// An operator ended it.
+    Revoked,
+    /// Its time is over.
+    Expired,
+}
+
+/// Route by which an answer goes back to the operator who asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyRoute {
+    pub binding_id: BindingId,
+    pub route_id: String,
+}
+
+/// What a transport says about a message that it brings. The decision checks it against the binding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransportClaim {
+    pub binding_id: BindingId,
+    pub actor_id: String,
+    pub reply_route_id: Option<String>,
+    pub provider: Option<String>,
+    /// Identity of the writer in the messaging system. Absent if the transport does not tell it.
+    pub provider_identity_ref: Option<String>,
+}

@@ -1,0 +1,160 @@
+//! Deliveries to operators through a running host: in the commit of the brief, repeated after a restart, with backoff.
+
+use crate::house::{House, agent, briefs, prompt};
+use holon_domain::Timestamp;
+use holon_domain::delivery::{DeliveryTarget, SubmitResult, TargetAuth, TargetKind};
+use holon_domain::limits;
+use holon_engine::{Host, TargetAddition};
+use holon_testkit::ports::{calls, says};
+use serde_json::json;
+
+fn target(name: &str, turn_results: bool) -> DeliveryTarget {
+    DeliveryTarget {
+        name: name.to_owned(),
+        kind: TargetKind::Http {
+            url: "http://127.0.0.1:9/".to_owned(),
+            auth: TargetAuth::Bearer,
+        },
+        turn_results,
+        agents: Vec::new(),
+        created_at: Timestamp::from_millis(0),
+    }
+}
+
+async fn with_target(house: &House, turn_results: bool) -> Host {
+    let host = house.with_main().await;
+    let made = host
+        .control()
+        .add_delivery_target(target("phone", turn_results), Some("tok"))
+        .await;
+    assert_eq!(made.expect("is added"), TargetAddition::Added);
+    host
+}
+
+fn retry() -> SubmitResult {
+    SubmitResult::Retry {
+        error: "the endpoint answered 500".to_owned(),
+        retry_after_ms: None,
+    }
+}
+
+#[tokio::test]
+async fn an_answer_reaches_a_target_that_asks_for_results() {
+    let house = House::new();
+    let host = with_target(&house, true).await;
+    prompt(&host, "main", "do it").await;
+    house.model.next().await.answer(says("it is done"));
+    let attempts = house.outbound.attempts(1).await;
+    let (_, sent) = &attempts[0];
+    assert_eq!(sent.text, "it is done");
+    assert_eq!(sent.agent_id, agent("main"));
+    assert_eq!(
+        house.outbound.secret("delivery.phone").as_deref(),
+        Some("tok")
+    );
+    house.has_no_effects("main").await;
+    briefs(&host, "main", 1).await;
+    let targets = host.reads().delivery_targets().await.expect("targets");
+    assert_eq!((targets.len(), targets[0].1.pending), (1, 0));
+}
+
+#[tokio::test]
+async fn a_notification_reaches_every_target_while_the_turn_goes_on() {
+    let house = House::new();
+    let host = with_target(&house, false).await;
+    prompt(&host, "main", "look after the disk").await;
+    let call = ("NotifyOperator", json!({"message": "the disk fills"}));
+    house.model.next().await.answer(calls(&[call]));
+    let attempts = house.outbound.attempts(1).await;
+    assert_eq!(attempts[0].1.text, "the disk fills");
+    house.model.next().await.answer(says("I told you"));
+    briefs(&host, "main", 1).await;
+    assert_eq!(house.outbound.count(), 1, "a result of a turn stays here");
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_tried_again_by_its_due_entry_under_the_same_id() {
+    let house = House::new();
+    let host = with_target(&house, true).await;
+    house.outbound.script([retry(), retry()]);
+    prompt(&host, "main", "do it").await;
+    house.model.next().await.answer(says("done"));
+    house.outbound.attempts(1).await;
+    for (count, pause) in [(2, 1), (3, 2)] {
+        house.has_no_effects("main").await;
+        house.clock.advance(limits::DELIVERY_PAUSE_MS * pause);
+        house.outbound.attempts(count).await;
+    }
+    house.has_no_effects("main").await;
+    let attempts = house.outbound.attempts(3).await;
+    let ids: Vec<_> = attempts.iter().map(|(_, sent)| &sent.record.id).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    let numbers: Vec<u32> = attempts.iter().map(|(_, sent)| sent.attempt).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    let agent = house.record(&agent("main")).await.expect("an agent");
+    assert_eq!(agent.outbox.lanes[0].pending(), 0);
+    drop(host);
+}
+
+#[tokio::test]
+async fn a_pause_and_its_target_outlive_the_host() {
+    let house = House::new();
+    let host = with_target(&house, true).await;
+    house.outbound.script([retry()]);
+    prompt(&host, "main", "do it").await;
+    house.model.next().await.answer(says("done"));
+    house.outbound.attempts(1).await;
+    house.has_no_effects("main").await;
+    host.shut_down().await.expect("goes down");
+    let host = house.start().await;
+    assert_eq!(
+        house.outbound.count(),
+        1,
+        "the pause lasts over the restart"
+    );
+    house.clock.advance(limits::DELIVERY_PAUSE_MS * 2);
+    let attempts = house.outbound.attempts(2).await;
+    assert_eq!(attempts[0].1.record.id, attempts[1].1.record.id);
+    house.has_no_effects("main").await;
+    drop(host);
+}
+
+#[tokio::test]
+async fn a_removed_target_gives_its_deliveries_up_and_the_outcome_of_the_turn_stays() {
+    let house = House::new();
+    let host = with_target(&house, true).await;
+    house.outbound.script([retry()]);
+    prompt(&host, "main", "do it").await;
+    house.model.next().await.answer(says("done"));
+    house.outbound.attempts(1).await;
+    house.has_no_effects("main").await;
+    let removed = host.control().remove_delivery_target("phone").await;
+    assert!(removed.expect("is removed"));
+    assert_eq!(house.outbound.secret("delivery.phone"), None);
+    house.clock.advance(limits::DELIVERY_PAUSE_MS * 2);
+    loop {
+        let agent = house.record(&agent("main")).await.expect("an agent");
+        let lane = &agent.outbox.lanes[0];
+        if lane.given_up == 1 {
+            let error = lane.last_error.clone().unwrap_or_default();
+            assert_eq!(error, "the target phone was removed");
+            break;
+        }
+    }
+    assert_eq!(house.outbound.count(), 1);
+    let told = briefs(&host, "main", 1).await;
+    assert_eq!(told[0].text, "done");
+}
+
+#[tokio::test]
+async fn a_trial_shows_what_would_be_sent_and_writes_nothing() {
+    let house = House::new();
+    let host = with_target(&house, true).await;
+    let tried = host.control().try_delivery_target("phone").await;
+    let tried = tried.expect("is tried").expect("there is one");
+    assert!(tried.sent.contains("trial"), "{}", tried.sent);
+    let missing = host.control().try_delivery_target("nowhere").await;
+    assert_eq!(missing.expect("is looked for"), None);
+    let agent = house.record(&agent("main")).await.expect("an agent");
+    assert!(agent.outbox.lanes.is_empty());
+}

@@ -1,0 +1,388 @@
+//! Routes about delivery targets of the host, bindings to remote operators, and the messages that these bring.
+
+use crate::body::{JsonBody, OptionalJson};
+use crate::extract::{AgentPath, NoParams, Params};
+use crate::refusal::{Refusal, RequestFault};
+use crate::state::{Act, ReadState};
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use holon_api::{
+    AdmittedResponse, CreateDeliveryTargetRequest, DeliveryTargetResponse, DeliveryTargetView,
+    DeliveryTargetsResponse, EmptyRequest, OperatorBindingResponse, OperatorBindingView,
+    OperatorBindingsResponse, OperatorIngressRequest, OperatorTransportBindingRequest,
+    RemoveDeliveryTargetResponse, RevokeBindingResponse, TargetKindName, TargetState,
+    TestDeliveryResponse,
+};
+use holon_domain::delivery::{
+    DeliveryTarget, LaneState, OutboxLane, SubmitResult, TargetAuth, TargetKind,
+};
+use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, Priority};
+use holon_domain::operator_transport::{
+    BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportClaim,
+};
+use holon_domain::{AgentId, BindingId};
+use holon_engine::request::Ingress;
+use holon_engine::{LaneView, TargetAddition};
+use serde_json::{Map, Value};
+
+/// Longest name of a target, in bytes. The name is part of the name of its secret.
+const NAME_BYTES: usize = 48;
+/// Longest id or name in a binding, in bytes.
+const FIELD_BYTES: usize = 512;
+
+/// `GET /delivery/targets`: lists the delivery targets with their state.
+pub(crate) async fn targets(
+    State(state): State<ReadState>,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<DeliveryTargetsResponse>, Refusal> {
+    let targets = state.reads.delivery_targets().await?;
+    let targets = targets
+        .into_iter()
+        .map(|(target, lanes)| view(target, lanes));
+    Ok(Json(DeliveryTargetsResponse {
+        targets: targets.collect(),
+    }))
+}
+
+/// `POST /control/delivery/targets`: adds a target. Briefs that are written from now on go there.
+pub(crate) async fn add_target(
+    Act(state): Act,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<CreateDeliveryTargetRequest>,
+) -> Result<Json<DeliveryTargetResponse>, Refusal> {
+    let secret = request.secret.clone();
+    let kind = kind_of(&request)?;
+    if (kind.auth() == TargetAuth::None) != secret.is_none() {
+        return Err(RequestFault::DELIVERY_TARGET
+            .refuse("a secret is needed exactly when auth is bearer or hmac"));
+    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    let name = request.name;
+    if !(1..=NAME_BYTES).contains(&name.len()) || !name.bytes().all(is_plain) {
+        return Err(RequestFault::DELIVERY_TARGET.refuse("the name cannot be used for a target"));
+    }
+    let agents: Result<Vec<AgentId>, _> =
+        request.agents.iter().map(|id| AgentId::parse(id)).collect();
+    let agents = agents.map_err(holon_engine::Error::from)?;
+    let target = DeliveryTarget {
+        name,
+        kind,
+        turn_results: request.turn_results,
+        agents,
+        created_at: state.control.now(),
+    };
+    let added = target.clone();
+    let added = state
+        .control
+        .add_delivery_target(added, secret.as_deref())
+        .await?;
+    match added {
+        TargetAddition::Added => Ok(Json(DeliveryTargetResponse {
+            ok: true,
+            target: DeliveryTargetView::new(target),
+        })),
+        TargetAddition::NameTaken => {
+            let message = format!("there is a target {:?} already", target.name);
+            Err(RequestFault::TARGET_EXISTS.refuse(message))
+        }
+        TargetAddition::TooMany => {
+            Err(RequestFault::TOO_MANY_TARGETS.refuse("no more targets can be added"))
+        }
+    }
+}
+
+fn kind_of(request: &CreateDeliveryTargetRequest) -> Result<TargetKind, Refusal> {
+    let refuse = |message: &str| RequestFault::DELIVERY_TARGET.refuse(message);
+    let auth = request.auth.unwrap_or_default();
+    let url = || {
+        let url = request.url.as_deref();
+        let url = url.ok_or_else(|| refuse("the target needs a url"))?;
+        check_url(url).map(|()| url.to_owned())
+    };
+    let (has_url, has_command) = (request.url.is_some(), !request.command.is_empty());
+    match request.kind {
+        TargetKindName::Http if !has_command => Ok(TargetKind::Http { url: url()?, auth }),
+        TargetKindName::Ntfy if !has_command => Ok(TargetKind::Ntfy { url: url()?, auth }),
+        TargetKindName::Command if has_command && !has_url => Ok(TargetKind::Command {
+            argv: request.command.clone(),
+        }),
+        TargetKindName::Http | TargetKindName::Ntfy | TargetKindName::Command => Err(refuse(
+            "an http or ntfy target has a url, a command target has a command",
+        )),
+    }
+}
+
+/// Refuses an address that no request can be sent to. It may be on this machine or in a private network.
+fn check_url(url: &str) -> Result<(), Refusal> {
+    let uri: Option<Uri> = url.parse().ok();
+    let is_http = |uri: &Uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.host().is_some_and(|host| !host.is_empty())
+            && !uri.authority().is_some_and(|it| it.as_str().contains('@'))
+    };
+    if uri.as_ref().is_some_and(is_http) && url.len() <= 2_048 {
+        return Ok(());
+    }
+    Err(RequestFault::DELIVERY_TARGET.refuse(
+        "the address is not of the form http://HOST/PATH or https://HOST/PATH, without a password in it",
+    ))
+}
+
+/// `POST /control/delivery/targets/{name}/test`: makes one attempt with a trial text.
+pub(crate) async fn test_target(
+    Act(state): Act,
+    name: Result<Path<String>, PathRejection>,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<TestDeliveryResponse>, Refusal> {
+    let name = name_of(name);
+    let Some(report) = state.control.try_delivery_target(&name).await? else {
+        return Err(RequestFault::NO_SUCH_TARGET.refuse("there is no such target"));
+    };
+    let error = match report.result {
+        SubmitResult::Accepted { .. } => None,
+        SubmitResult::Retry { error, .. } | SubmitResult::Refused { error } => Some(error),
+    };
+    Ok(Json(TestDeliveryResponse {
+        ok: error.is_none(),
+        name,
+        sent: report.sent,
+        received: report.received,
+        error,
+    }))
+}
+
+/// `POST /control/delivery/targets/{name}/remove`: removes a target and its secret.
+pub(crate) async fn remove_target(
+    Act(state): Act,
+    name: Result<Path<String>, PathRejection>,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<RemoveDeliveryTargetResponse>, Refusal> {
+    let name = name_of(name);
+    if !state.control.remove_delivery_target(&name).await? {
+        return Err(RequestFault::NO_SUCH_TARGET.refuse("there is no such target"));
+    }
+    Ok(Json(RemoveDeliveryTargetResponse { ok: true, name }))
+}
+
+fn name_of(name: Result<Path<String>, PathRejection>) -> String {
+    name.map_or_else(|_| String::new(), |Path(name)| name)
+}
+
+/// Derives the one state of a target from the lanes of all agents.
+fn view(target: DeliveryTarget, lanes: LaneView) -> DeliveryTargetView {
+    let mut view = DeliveryTargetView {
+        pending: lanes.pending,
+        ..DeliveryTargetView::new(target)
+    };
+    let failing: Vec<&OutboxLane> = lanes
+        .lanes
+        .iter()
+        .map(|(_, lane)| lane)
+        .filter(|lane| lane.failing_since.is_some())
+        .collect();
+    if !failing.is_empty() {
+        view.state = TargetState::Retrying;
+        view.failing_since = failing.iter().filter_map(|lane| lane.failing_since).min();
+        view.last_error = failing.iter().find_map(|lane| lane.last_error.clone());
+        let until = |lane: &&OutboxLane| match lane.state {
+            LaneState::Paused { until, .. } => Some(until),
+            LaneState::Idle | LaneState::Sending { .. } => None,
+        };
+        view.retry_at = failing.iter().filter_map(until).min();
+    } else if let Some(outcome) = lanes.given_up {
+        view.state = TargetState::Failed;
+        view.failing_since = Some(outcome.at);
+        view.last_error = outcome.error;
+    }
+    view
+}
+
+/// `GET /agents/{id}/operator-bindings`: lists the bindings of an agent.
+pub(crate) async fn bindings(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<OperatorBindingsResponse>, Refusal> {
+    let bindings = state.reads.operator_bindings(&agent_id).await?;
+    let now = state.reads.now();
+    let view = |(binding, lane): (OperatorTransportBinding, Option<OutboxLane>)| {
+        let lane = lane.as_ref();
+        OperatorBindingView {
+            pending: lane.map_or(0, OutboxLane::pending),
+            last_error: lane.and_then(|lane| lane.last_error.clone()),
+            ..OperatorBindingView::new(agent_id.clone(), binding, now)
+        }
+    };
+    Ok(Json(OperatorBindingsResponse {
+        bindings: bindings.into_iter().map(view).collect(),
+        agent_id,
+    }))
+}
+
+/// `POST /control/agents/{id}/operator-bindings`: makes or replaces a binding.
+pub(crate) async fn bind(
+    Act(state): Act,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<OperatorTransportBindingRequest>,
+) -> Result<Json<OperatorBindingResponse>, Refusal> {
+    check_binding(&agent_id, &request)?;
+    let secret = request.delivery_auth.secret.clone();
+    let binding_id = match request.binding_id {
+        Some(id) => BindingId::from_stored(id),
+        None => state.control.mint_binding_id(),
+    };
+    let now = state.control.now();
+    let binding = OperatorTransportBinding {
+        binding_id,
+        transport: request.transport,
+        operator_actor_id: request.operator_actor_id,
+        default_route_id: request.default_route_id,
+        delivery_callback_url: request.delivery_callback_url,
+        delivery_auth: DeliveryAuth {
+            kind: request.delivery_auth.kind,
+            key_id: request.delivery_auth.key_id,
+        },
+        capabilities: request.capabilities,
+        provider: request.provider,
+        provider_identity_ref: request.provider_identity_ref,
+        status: BindingStatus::Active,
+        created_at: now,
+        last_seen_at: None,
+        expires_at: request.expires_at,
+        turn_results: request.turn_results,
+        metadata: request.metadata,
+    };
+    let made = binding.clone();
+    state
+        .control
+        .bind_operator(&agent_id, made, secret.as_deref())
+        .await?;
+    Ok(Json(OperatorBindingResponse {
+        ok: true,
+        binding: OperatorBindingView::new(agent_id.clone(), binding, now),
+        agent_id,
+    }))
+}
+
+fn check_binding(
+    agent_id: &AgentId,
+    request: &OperatorTransportBindingRequest,
+) -> Result<(), Refusal> {
+    let refuse = |message: String| Err(RequestFault::OPERATOR_BINDING.refuse(message));
+    if let Some(target) = &request.target_agent_id
+        && target != agent_id.as_str()
+    {
+        return refuse(format!(
+            "target_agent_id is {target:?}, and the path names {agent_id}"
+        ));
+    }
+    let fields = [
+        ("transport", Some(&request.transport)),
+        ("operator_actor_id", Some(&request.operator_actor_id)),
+        ("default_route_id", Some(&request.default_route_id)),
+        ("binding_id", request.binding_id.as_ref()),
+        ("provider", request.provider.as_ref()),
+        (
+            "provider_identity_ref",
+            request.provider_identity_ref.as_ref(),
+        ),
+    ];
+    for (name, value) in fields {
+        let Some(value) = value else { continue };
+        if value.trim().is_empty() || value.len() > FIELD_BYTES {
+            return refuse(format!("{name} has 1 to {FIELD_BYTES} bytes"));
+        }
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    let id = request.binding_id.as_deref().unwrap_or("x");
+    if id.len() > 48 || !id.bytes().all(plain) {
+        return refuse("binding_id has up to 48 letters, digits, '.', '-' and '_'".to_owned());
+    }
+    if !request.capabilities.text {
+        return refuse("a transport must be able to show text".to_owned());
+    }
+    let needs_secret = request.delivery_auth.kind != TargetAuth::None;
+    // A binding that is replaced may keep its secret.
+    if needs_secret && request.delivery_auth.secret.is_none() && request.binding_id.is_none() {
+        return refuse("delivery_auth needs a secret".to_owned());
+    }
+    check_url(&request.delivery_callback_url)
+}
+
+/// `POST /control/agents/{id}/operator-bindings/{binding}/revoke`: ends a binding at once.
+pub(crate) async fn revoke(
+    Act(state): Act,
+    path: Result<Path<(String, String)>, PathRejection>,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<RevokeBindingResponse>, Refusal> {
+    let (agent, binding_id) = path.map_or_else(|_| Default::default(), |Path(path)| path);
+    let agent_id = AgentId::parse(&agent).map_err(holon_engine::Error::from)?;
+    let id = BindingId::from_stored(binding_id.clone());
+    state.control.revoke_binding(&agent_id, id).await?;
+    Ok(Json(RevokeBindingResponse {
+        ok: true,
+        binding_id,
+    }))
+}
+
+/// `POST /control/agents/{id}/operator-ingress`: queues a message of a bound remote operator.
+pub(crate) async fn ingress(
+    Act(state): Act,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<OperatorIngressRequest>,
+) -> Result<Json<AdmittedResponse>, Refusal> {
+    let claim = TransportClaim {
+        binding_id: BindingId::from_stored(request.binding_id),
+        actor_id: request.actor_id.clone(),
+        reply_route_id: request.reply_route_id,
+        provider: request.provider.clone(),
+        provider_identity_ref: request.provider_identity_ref,
+    };
+    let mut metadata = match request.metadata {
+        None => Map::new(),
+        Some(Value::Object(metadata)) => metadata,
+        Some(_) => {
+            return Err(RequestFault::REQUEST.refuse("metadata is not an object"));
+        }
+    };
+    let named = [
+        ("provider", request.provider),
+        ("upstream_provider", request.upstream_provider),
+        ("provider_message_ref", request.provider_message_ref),
+    ];
+    for (name, value) in named {
+        if let Some(value) = value {
+            metadata.insert(name.to_owned(), value.into());
+        }
+    }
+    let ingress = Ingress {
+        origin: Origin::Operator {
+            actor_id: Some(request.actor_id),
+        },
+        metadata: Some(Value::Object(metadata)),
+        correlation_id: request.correlation_id,
+        causation_id: request.causation_id,
+        ..Ingress::operator_prompt(
+            request.text,
+            Priority::Interject,
+            DeliverySurface::RemoteOperatorTransport,
+            AdmissionContext::OperatorTransportAuthenticated,
+        )
+    };
+    let admitted = state
+        .control
+        .admit_from_transport(&agent_id, claim, ingress)
+        .await?;
+    Ok(Json(AdmittedResponse {
+        ok: true,
+        agent_id: admitted.agent_id,
+        message_id: admitted.message_id,
+    }))
+}

@@ -1,0 +1,85 @@
+//! An outbound host that records what it is given and answers as told.
+
+use async_trait::async_trait;
+use holon_domain::delivery::{Submission, SubmitResult};
+use holon_engine::ports::{Destination, OutboundHost, SubmitReport};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Records attempts. Each takes the next scripted result; without one it is accepted.
+#[derive(Debug)]
+pub struct ScriptedOutbound {
+    results: Mutex<VecDeque<SubmitResult>>,
+    attempts: watch::Sender<Vec<(Destination, Submission)>>,
+    secrets: Mutex<BTreeMap<String, String>>,
+}
+
+impl Default for ScriptedOutbound {
+    fn default() -> Self {
+        Self {
+            results: Mutex::default(),
+            attempts: watch::Sender::new(Vec::new()),
+            secrets: Mutex::default(),
+        }
+    }
+}
+
+impl ScriptedOutbound {
+    /// Adds results of the next attempts.
+    pub fn script(&self, results: impl IntoIterator<Item = SubmitResult>) {
+        let mut queue = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.extend(results);
+    }
+
+    /// Waits until this many attempts were made, and returns them.
+    pub async fn attempts(&self, count: usize) -> Vec<(Destination, Submission)> {
+        let mut made = self.attempts.subscribe();
+        let enough = made.wait_for(|made| made.len() >= count).await;
+        enough.map(|made| made.clone()).unwrap_or_default()
+    }
+
+    /// Returns the number of attempts so far.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.attempts.borrow().len()
+    }
+
+    /// Returns the stored secret of a destination.
+    #[must_use]
+    pub fn secret(&self, profile: &str) -> Option<String> {
+        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.get(profile).cloned()
+    }
+}
+
+#[async_trait]
+impl OutboundHost for ScriptedOutbound {
+    async fn submit(&self, destination: &Destination, delivery: &Submission) -> SubmitReport {
+        let accepted = SubmitResult::Accepted {
+            transport_delivery_id: None,
+        };
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = results.pop_front().unwrap_or(accepted);
+        drop(results);
+        let made = (destination.clone(), delivery.clone());
+        self.attempts.send_modify(|attempts| attempts.push(made));
+        SubmitReport {
+            result,
+            sent: delivery.text.clone(),
+            received: String::new(),
+        }
+    }
+
+    async fn keep_secret(&self, profile: &str, secret: &str) -> Result<(), String> {
+        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.insert(profile.to_owned(), secret.to_owned());
+        Ok(())
+    }
+
+    async fn forget_secret(&self, profile: &str) -> Result<(), String> {
+        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.remove(profile);
+        Ok(())
+    }
+}

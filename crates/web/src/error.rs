@@ -1,0 +1,27 @@
+//! Failures of an outgoing request.
+
+use std::time::Duration;
+
+/// The reason for which a request has no response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WebError {
+    #[error("the address {url:?} cannot be used: {reason}")]
+    Address { url: String, reason: String },
+    /// The address is not public, and no operator configured it.
+    #[error("{what} leads to {address}, which is not a public address")]
+    Forbidden {
+        /// The address or redirect that was not followed.
+        what: String,
+        address: String,
+    },
+    #[error("more than {0} redirects")]
+    TooManyRedirects(usize),
+    /// A redirect that would turn a request with a body into one without.
+    #[error("the answer {status} redirects to {location:?} and would drop the body")]
+    DropsBody { status: u16, location: String },
+    #[error("no answer within {} s", .0.as_secs())]
+    TimedOut(Duration),
+    /// The name could not be resolved, or the connection failed.
+    #[error("{0}")]
+    Connection(String),
+}
