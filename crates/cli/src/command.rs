@@ -20,6 +20,7 @@ mod task;
 mod template;
 mod text;
 mod token;
+mod trigger;
 mod view;
 mod waiting;
 mod work;
@@ -61,6 +62,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Agent { command } => block_on(agent::run(home, command, output)),
         Command::Template { command } => template::run(home, command, output),
         Command::Skills { command } => block_on(skills::run(home, command, output)),
+        Command::Trigger { command } => block_on(trigger::run(home, command, output)),
+        Command::Webhook { command } => block_on(trigger::webhook(home, command, output)),
         Command::Token { command } => block_on(token::run(home, command, output)),
         Command::Config { command } => block_on(config::run(home, command, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),

@@ -16,7 +16,7 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{AfterAbort, AgentView, HostConditions, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{detached, occupancy, rest, task, turn, work, workspace};
+use crate::{detached, occupancy, rest, task, trigger, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -52,6 +52,7 @@ pub fn create(
     draft.event(Event::AgentCreated(created));
     let given = AttachedWorkspace::of(&draft.agent.workspace);
     workspace::register(&mut draft, &given);
+    trigger::provision(&mut draft);
     home::prepare(&mut draft);
     occupancy::settle(&mut draft);
     draft.decide_alone()
@@ -78,6 +79,7 @@ pub(crate) fn new_view(new: NewAgent, newest_generation: u64, now: Timestamp) ->
         reasoning_effort: None,
         thinking_tokens: None,
         fallback_models: None,
+        unsigned_webhooks: false,
     };
     let agent = AgentRecord {
         settings,

@@ -12,7 +12,7 @@ use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::task::TaskRecord;
 use crate::time::Timestamp;
 use crate::timer::{DueAction, DueId, DueTime, TimerRecord};
-use crate::trigger::WakeHint;
+use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::LogSeq;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemRecord;
@@ -103,6 +103,8 @@ pub enum Fact {
     TimerWritten(Box<TimerRecord>),
     /// A wake hint arrived. It replaces the pending hint of the same key.
     HintWritten(Box<WakeHint>),
+    /// An external trigger capability was made, used, rotated or revoked.
+    TriggerWritten(Box<TriggerRecord>),
     /// All pending wake hints became one tick.
     HintsCleared,
     /// The agent was given a workspace. There is one row per workspace for the host; a later one replaces an earlier

@@ -67,6 +67,7 @@ impl Host {
             reserved: config.conduct.reserved.clone(),
             execution: ExecutionProfile::default(),
             default_agent: Some(config.default_agent.clone()),
+            callback_base: config.conduct.callback_base.clone(),
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -6,7 +6,9 @@
 
 use async_trait::async_trait;
 use holon_api::{ModelsResponse, ReloadResponse};
+use holon_domain::AgentId;
 use holon_engine::{ControlHandle, ReadHandle};
+use secrecy::SecretString;
 use std::sync::Arc;
 
 /// Reads the host's configuration.
@@ -14,6 +16,14 @@ use std::sync::Arc;
 pub trait SetupReader: Send + Sync + 'static {
     /// Returns the model catalog and the current availability of its models. Uses no network.
     async fn models(&self) -> ModelsResponse;
+
+    /// Returns true if a secret for webhooks of this agent is stored.
+    ///
+    /// # Errors
+    /// A message for the operator if the credentials cannot be read.
+    async fn has_webhook_secret(&self, _agent_id: &AgentId) -> Result<bool, String> {
+        Ok(false)
+    }
 }
 
 /// Changes the host's configuration.
@@ -24,6 +34,26 @@ pub trait SetupManager: Send + Sync + 'static {
     /// # Errors
     /// A message for the operator if the files are invalid. The host keeps its old settings.
     async fn reload(&self) -> Result<ReloadResponse, String>;
+
+    /// Reads the secret for webhooks of an agent; `None` if there is none.
+    ///
+    /// # Errors
+    /// A message for the operator if the credentials cannot be read.
+    async fn webhook_secret(&self, _agent_id: &AgentId) -> Result<Option<SecretString>, String> {
+        Ok(None)
+    }
+
+    /// Stores the secret for webhooks of an agent; `None` removes it. It counts from the next webhook on.
+    ///
+    /// # Errors
+    /// A message for the operator if it cannot be stored.
+    async fn set_webhook_secret(
+        &self,
+        _agent_id: &AgentId,
+        _secret: Option<SecretString>,
+    ) -> Result<(), String> {
+        Err("this host stores no credentials".to_owned())
+    }
 }
 
 /// Handles that the routes of one host call.

@@ -144,6 +144,8 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::NoSuchWorkItem { .. }
         | Rejection::NoSuchWait { .. }
         | Rejection::NoSuchTimer { .. }
+        | Rejection::NoSuchTrigger { .. }
+        | Rejection::UnknownToken
         | Rejection::WorkspaceNotAttached => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
@@ -157,6 +159,8 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::PriorityNotPublic
         | Rejection::BodyNotPublic
         | Rejection::AttachForbidden
+        | Rejection::TriggerModeNotAllowed { .. }
+        | Rejection::TriggerModeMismatch
         | Rejection::PolicyDenied { .. } => StatusCode::FORBIDDEN,
     }
 }

@@ -3,6 +3,7 @@
 //! Commits go through the real store in memory. Effects of a commit are started only if its process lives to see them,
 //! and performances in progress are lost with the process. The oracle observes every commit.
 
+use crate::callbacks::{DeliveryName, TakenDelivery};
 use crate::damage::Damage;
 use crate::flight::{Flight, Stage};
 use crate::keys::home_of;
@@ -80,6 +81,8 @@ pub(crate) struct World {
     pub(crate) draining: bool,
     /// Agents with damaged rows.
     pub(crate) damage: BTreeMap<AgentId, Damage>,
+    /// Deliveries from outside that took effect, by capability and id.
+    pub(crate) deliveries: BTreeMap<DeliveryName, TakenDelivery>,
 }
 
 impl World {
@@ -108,6 +111,7 @@ impl World {
             doubtful: BTreeSet::new(),
             draining: false,
             damage: BTreeMap::new(),
+            deliveries: BTreeMap::new(),
             plan,
         })
     }

@@ -59,6 +59,7 @@ mod timers;
 mod tokens;
 mod tombstones;
 mod transcript;
+mod triggers;
 mod turn_rows;
 mod tx;
 mod waits;

@@ -22,6 +22,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0012_due_of_agent.sql"),
     include_str!("migrations/0013_token_ratio.sql"),
     include_str!("migrations/0014_control.sql"),
+    include_str!("migrations/0017_external_triggers.sql"),
 ];
 
 /// Newest schema version that this build knows.

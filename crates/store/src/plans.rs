@@ -4,7 +4,7 @@ use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, delete, effects, events, generations, hints,
     interjections, item_trace, kept_replies, log, mark, model_limits, queue, retention, tasks,
-    timers, tokens, transcript, waits, work_items, workspaces,
+    timers, tokens, transcript, triggers, waits, work_items, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -89,6 +89,9 @@ const HOT: &[(&str, Option<&str>)] = &[
     (timers::FORGET, Some("timers_begun")),
     (hints::PENDING, None),
     (hints::CLEAR, None),
+    (triggers::ONE, Some("external_triggers_by_id")),
+    (triggers::OF_AGENT, Some("external_triggers_of_agent")),
+    (triggers::FORGET, Some("external_triggers_of_agent")),
     (workspaces::RELEASE, None),
     (workspaces::OF_AGENT, None),
     (workspaces::OF_ROOT, Some("occupancies_of_root")),

@@ -11,7 +11,7 @@ use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{
     aside, attempts, blobs, briefs, delete, effects, events, generations, hints, interjections,
-    log, model_limits, queue, retention, tasks, timers, waits, work_items, workspaces,
+    log, model_limits, queue, retention, tasks, timers, triggers, waits, work_items, workspaces,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -177,6 +177,7 @@ impl<'a> Tx<'a> {
             Fact::TimerWritten(timer) => timers::write(conn, no, timer),
             Fact::HintWritten(hint) => hints::write(conn, no, hint),
             Fact::HintsCleared => hints::clear(conn, no),
+            Fact::TriggerWritten(trigger) => triggers::write(conn, no, trigger),
             Fact::LimitLearned {
                 model_ref,
                 server,
@@ -301,6 +302,7 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::TimerWritten(_)
             | Fact::HintWritten(_)
             | Fact::HintsCleared
+            | Fact::TriggerWritten(_)
             | Fact::LimitLearned { .. }
             | Fact::WorkspaceRegistered { .. }
             | Fact::OccupancyTaken(_)

@@ -185,6 +185,13 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::WaitWritten(wait) => format!("wait {} {}", spelled(wait.kind), spelled(wait.status)),
         Fact::TimerWritten(timer) => format!("timer {}", spelled(timer.status)),
         Fact::HintWritten(hint) => format!("hint {} x{}", hint.key, hint.count),
+        Fact::TriggerWritten(trigger) => {
+            format!(
+                "trigger {} {}",
+                spelled(trigger.delivery_mode),
+                spelled(trigger.status)
+            )
+        }
         Fact::HintsCleared => "hints cleared".to_owned(),
         Fact::WorkspaceRegistered { workspace, .. } => {
             format!("registers {}", workspace.workspace_id)

@@ -28,7 +28,7 @@ use holon_domain::queue::{QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{DueAction, DueTime, PlannedDue, TimerRecord};
-use holon_domain::trigger::WakeHint;
+use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::turn::{CallPlace, TerminalReason};
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
@@ -93,6 +93,8 @@ pub(crate) struct World {
     /// Active and ended timers in the order they were created.
     pub(crate) timers: Vec<TimerRecord>,
     pub(crate) hints: BTreeMap<String, WakeHint>,
+    /// External triggers, oldest first.
+    pub(crate) triggers: Vec<TriggerRecord>,
     /// Stored occupancy of the agent.
     pub(crate) occupancy: Option<Occupancy>,
     /// Newest generation that the host has given out.
@@ -138,6 +140,7 @@ impl World {
             waits: Vec::new(),
             timers: Vec::new(),
             hints: BTreeMap::new(),
+            triggers: Vec::new(),
             occupancy: None,
             newest_generation: 0,
             now: make::T0,

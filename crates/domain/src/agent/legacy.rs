@@ -96,6 +96,7 @@ impl OldRow {
             reasoning_effort: self.reasoning_effort,
             thinking_tokens: None,
             fallback_models: None,
+            unsigned_webhooks: false,
         };
         let (open_turn, attempts) = self.open_turn.map(OldTurn::split).unzip();
         let state = HotState {

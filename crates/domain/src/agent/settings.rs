@@ -40,6 +40,9 @@ pub struct AgentSettings {
     /// the fallbacks of the host are used, and in rows of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_models: Option<Vec<ModelRef>>,
+    /// True if an operator allowed webhooks without a signature. Their content is evidence of unknown origin.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub unsigned_webhooks: bool,
 }
 
 impl AgentSettings {

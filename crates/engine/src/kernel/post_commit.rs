@@ -69,6 +69,7 @@ impl PostCommitWork {
                 | Fact::TimerWritten(_)
                 | Fact::HintWritten(_)
                 | Fact::HintsCleared
+                | Fact::TriggerWritten(_)
                 | Fact::LimitLearned { .. }
                 | Fact::WorkspaceRegistered { .. }
                 | Fact::OccupancyTaken(_)

@@ -2,17 +2,19 @@
 
 use super::operation::Response::{List, Object, Stream, Text, Typed};
 use super::operation::{
-    Operation, ParamKind, QueryParam, RequestBody, act, act_on, number, read, schema_of, truth,
-    words,
+    Operation, ParamKind, QueryParam, RequestBody, RequestContent, act, act_on, deliver, number,
+    read, schema_of, truth, words,
 };
 use holon_api::{
-    AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, ClearModelRequest,
-    CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest, CreateTimerRequest,
-    CreateTokenRequest, CreateTokenResponse, CreateWorkItemRequest, DeleteAgentResponse,
-    DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, Health,
-    InstallSkillRequest, PromptRequest, Readiness, RevokeTokenResponse, Root, RunRequest,
-    SetModelRequest, SkillChangeResponse, TaskInputRequest, TokensResponse, UninstallSkillRequest,
-    UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WorktreesRequest,
+    AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, CallbackResponse,
+    ClearModelRequest, CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest,
+    CreateTimerRequest, CreateTokenRequest, CreateTokenResponse, CreateTriggerRequest,
+    CreateWorkItemRequest, DeleteAgentResponse, DetachWorkspaceRequest, EmptyRequest,
+    EnqueueRequest, ExportAgentRequest, Health, InstallSkillRequest, PromptRequest, Readiness,
+    RevealTriggerResponse, RevokeTokenResponse, Root, RunRequest, SetModelRequest,
+    SetWebhookRequest, SkillChangeResponse, TaskInputRequest, TokensResponse,
+    UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse,
+    WebhookResponse, WorktreesRequest,
 };
 use holon_domain::limits::{
     EVENT_PAGE_MAX, LIST_PAGE_MAX, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
@@ -25,6 +27,21 @@ const LIMIT: QueryParam = number("limit", 1, LIST_PAGE_MAX);
 const EVENT_LIMIT: QueryParam = number("limit", 1, EVENT_PAGE_MAX);
 const AFTER_SEQ: QueryParam = number("after_seq", 0, FAR);
 const PROJECTION: QueryParam = words("projection", &["operator", "local_debug"]);
+const SOURCE: QueryParam = QueryParam {
+    name: "source",
+    kind: ParamKind::Text,
+};
+const CALLBACK_QUERY: &[QueryParam] = &[
+    SOURCE,
+    QueryParam {
+        name: "correlation_id",
+        kind: ParamKind::Text,
+    },
+    QueryParam {
+        name: "causation_id",
+        kind: ParamKind::Text,
+    },
+];
 const FILTER: QueryParam = words("filter", &["active", "all"]);
 const ITEM_FILTER: QueryParam = words(
     "filter",
@@ -191,6 +208,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Object,
     ),
     read(
+        "/agents/{id}/external-triggers",
+        "Lists the external triggers of an agent, without their URLs.",
+        &[],
+        List,
+    ),
+    read(
+        "/agents/{id}/webhook",
+        "Says which webhooks an agent accepts.",
+        &[],
+        Typed(schema_of::<WebhookResponse>),
+    ),
+    read(
         "/agents/{id}/skills",
         "Lists the skills of an agent.",
         &[],
@@ -268,7 +297,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         query: &[truth("dry_run")],
         body: Some(RequestBody {
             required: true,
-            schema: None,
+            content: RequestContent::Archive,
         }),
         response: Object,
     },
@@ -374,6 +403,60 @@ pub(super) const OPERATIONS: &[Operation] = &[
         schema_of::<EmptyRequest>,
         Object,
     ),
+    deliver(
+        "/callbacks/enqueue/{token}",
+        "Enqueues content of any type for the agent of a capability.",
+        CALLBACK_QUERY,
+        Typed(schema_of::<CallbackResponse>),
+    ),
+    deliver(
+        "/callbacks/wake/{token}",
+        "Wakes the agent of a capability; the content of any type is a hint.",
+        CALLBACK_QUERY,
+        Typed(schema_of::<CallbackResponse>),
+    ),
+    deliver(
+        "/webhooks/generic/{id}",
+        "Enqueues a signed webhook of any type for an agent.",
+        &[SOURCE],
+        Typed(schema_of::<AdmittedResponse>),
+    ),
+    act(
+        "/control/agents/{id}/external-triggers",
+        "Makes an external trigger, or returns the active one of this mode.",
+        schema_of::<CreateTriggerRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/external-triggers/{trigger}/rotate",
+        "Gives an external trigger another URL.",
+        schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/external-triggers/{trigger}/revoke",
+        "Makes the URL of an external trigger useless.",
+        schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/external-triggers/{trigger}/reveal",
+        "Shows the secret URL of an external trigger.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<RevealTriggerResponse>),
+    ),
+    act(
+        "/control/agents/{id}/webhook",
+        "Sets the secret of an agent's webhooks, and whether a signature is needed.",
+        schema_of::<SetWebhookRequest>,
+        Typed(schema_of::<WebhookResponse>),
+    ),
+    act_on(
+        "/control/agents/{id}/webhook/remove",
+        "Forgets the secret of an agent's webhooks and accepts none.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<WebhookResponse>),
+    ),
     act(
         "/control/agents/{id}/workspace/attach",
         "Attaches a directory to an agent.",
@@ -422,7 +505,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         query: &[truth("deltas")],
         body: Some(RequestBody {
             required: true,
-            schema: Some(schema_of::<RunRequest>),
+            content: RequestContent::Json(schema_of::<RunRequest>),
         }),
         response: Object,
     },

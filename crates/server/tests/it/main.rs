@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod archives;
+mod callbacks;
 mod gate;
 mod host;
 mod keys;
@@ -14,6 +15,7 @@ mod streams;
 mod tasks;
 mod tokens;
 mod typed;
+mod webhooks;
 mod work;
 mod workspaces;
 mod world;
