@@ -165,10 +165,10 @@ async fn webhook_block(
     let mut tasks = Vec::new();
     for (n, mut wire) in wires.into_iter().enumerate() {
         tasks.push(tokio::spawn(async move {
-            let mut sample = Sample::default();
+            let (mut sample, name) = (Sample::default(), format!("sender-{n}"));
             for time in 0..each {
                 let began = Instant::now();
-                let sent = send_webhook(&mut wire, &format!("sender-{n}"), block * each + time);
+                let sent = send_webhook(&mut wire, &name, block * each + time);
                 expect_ok(sent.await?)?;
                 sample.add(began.elapsed());
             }

@@ -27,7 +27,7 @@ pub enum DeliveryMode {
 }
 
 impl DeliveryMode {
-    /// Every mode.
+    /// Every mode, the one that every agent has first.
     pub const ALL: [Self; 2] = [Self::WakeHint, Self::EnqueueMessage];
 
     /// Returns the published spelling.

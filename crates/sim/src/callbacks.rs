@@ -56,7 +56,8 @@ impl World {
 
     /// Reads the capabilities of an agent. Empty if its rows cannot be read.
     fn triggers_of(&self, id: &AgentId) -> Vec<TriggerRecord> {
-        let reader = self.store.db().reader();
+        let db = self.store.db();
+        let reader = db.reader();
         match reader.agent(id) {
             Ok(Some((no, _))) => reader.triggers(no).unwrap_or_default(),
             Ok(None) | Err(_) => Vec::new(),

@@ -13,7 +13,7 @@ pub(crate) enum TriggerCommand {
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Show the secret URL of an external trigger; whoever has it can wake the agent.
+    /// Show the secret URL of an external trigger; a caller that has it needs nothing else.
     Show {
         /// Id of the trigger [default: the active one that wakes the agent].
         #[arg(value_parser = NonEmptyStringValueParser::new())]

@@ -32,7 +32,7 @@ pub(super) async fn run(
             let shown = host.check_answer(host.client().reveal_trigger(&agent_id, &id).await)?;
             output.answer(&shown, |shown| shown.trigger_url.clone());
             output.aside(
-                "keep it secret: whoever has it can use it; `holon trigger rotate` replaces it",
+                "keep it secret: a caller that has it needs nothing else; `holon trigger rotate` replaces it",
             );
         }
         TriggerCommand::Create { mode, agent } => {

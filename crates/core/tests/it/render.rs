@@ -65,6 +65,8 @@ fn reply_text(reply: &Reply) -> String {
         Reply::RowsMayGo => "rows may go".to_owned(),
         Reply::Woken { coalesced: false } => "woken".to_owned(),
         Reply::Woken { coalesced: true } => "woken again".to_owned(),
+        Reply::Delivered(receipt) => format!("delivered, {}", spelled(receipt.disposition)),
+        Reply::Trigger(trigger) => format!("trigger {}", spelled(trigger.status)),
         Reply::WorkItem(item) => format!("work item at revision {}", item.revision),
         Reply::Wait(wait) => format!("wait {}", spelled(wait.status)),
         Reply::Timer(timer) => format!("timer {}", spelled(timer.status)),

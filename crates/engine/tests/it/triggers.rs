@@ -1,6 +1,7 @@
 //! External triggers in a host: tokens are derived, concealed in everything stored, and work across restarts.
 
 use crate::house::{House, agent, at_rest, briefs, create, prompt};
+use crate::runs::{request, run};
 use crate::talk::results;
 use holon_domain::limits::KEPT_REPLY_MS;
 use holon_domain::trigger::{
@@ -256,4 +257,34 @@ async fn an_agent_that_takes_the_name_of_another_does_not_answer_to_its_token() 
     let unknown = Err(Error::from(Rejection::UnknownToken));
     assert_eq!(deliver(&host, &old, None, "x").await, unknown);
     assert_ne!(token(&host, DeliveryMode::WakeHint).await, old);
+}
+
+#[tokio::test]
+async fn a_private_agent_is_reached_by_its_own_token_and_by_nothing_else() {
+    let house = House::new();
+    let host = house.start_as(conduct()).await;
+    let control = host.control();
+    let outcome = run(&host, request("go"), async {
+        let asked = house.model.next().await;
+        let read = house.readers().read(|reader| {
+            let recovered = reader.agents_to_recover(None, 10)?;
+            let id = recovered.into_iter().next().expect("a temporary agent");
+            let (no, _) = reader.agent(&id)?.expect("an agent");
+            Ok((id, reader.triggers(no)?.remove(0)))
+        });
+        let (id, trigger) = read.await.expect("its rows");
+        let hidden = Err(Error::AgentNotFound {
+            agent_id: id.clone(),
+        });
+        let revealed = control.reveal_trigger(&id, &trigger.id).await;
+        assert_eq!(revealed.map(drop), hidden);
+        let listed = host.reads().triggers(&id).await;
+        assert_eq!(listed.map(drop), hidden);
+        assert_eq!(control.webhook_terms(&id).await, Ok(None));
+        let token = conduct().capability_key.token(&trigger.id, 1);
+        let receipt = deliver(&host, &token, None, "news").await.unwrap();
+        assert_eq!(receipt.target_agent_id, id);
+        asked.answer(says("done"));
+    });
+    assert!(outcome.await.is_ok());
 }

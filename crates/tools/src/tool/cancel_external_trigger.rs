@@ -21,9 +21,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description:
-            "Make a leaked URL of yours useless for good. The end of a wait needs no such call."
-                .into(),
+        description: "Revoke a URL of yours that leaked.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::ExternalTrigger,
     }

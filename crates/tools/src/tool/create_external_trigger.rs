@@ -29,8 +29,7 @@ enum Mode {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Get your secret URL, always the same one: a POST to it wakes you. Waits need none of their own."
-            .into(),
+        description: "Get your secret URL, always the same one: a POST to it wakes you.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::ExternalTrigger,
     }
