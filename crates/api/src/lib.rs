@@ -21,6 +21,7 @@ pub mod state;
 pub mod status;
 pub mod task;
 pub mod token;
+pub mod trigger;
 pub mod work;
 pub mod workspace;
 
@@ -66,6 +67,10 @@ pub use task::{TaskInputRequest, TaskInputResponse, TaskStopResponse};
 pub use token::{
     CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER, RevokeTokenResponse,
     TokenView, TokensResponse,
+};
+pub use trigger::{
+    CallbackResponse, CreateTriggerRequest, RevealTriggerResponse, SetWebhookRequest,
+    WebhookResponse,
 };
 pub use work::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,

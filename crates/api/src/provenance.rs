@@ -243,6 +243,14 @@ impl Provenance {
                 authority_class: Some(e.authority_class),
                 ..Self::run(Some(&e.run_id))
             },
+            Event::CallbackDelivered(e) => Self {
+                trust: Some(e.authority_class.into()),
+                authority_class: Some(e.authority_class),
+                source: e.source.clone(),
+                delivery_surface: Some(e.delivery_surface),
+                admission_context: Some(e.admission_context),
+                ..Self::message(e.message_id.as_ref())
+            },
             Event::SessionStateChanged(e) => Self::run(e.current_run_id.as_ref()),
             Event::TurnResumed(e) => Self::run(Some(&e.run_id)),
             Event::TurnSuspended(e) => Self::run(Some(&e.run_id)),
@@ -285,6 +293,10 @@ impl Provenance {
             | Event::TimerCreated(_)
             | Event::TimerCancelled(_)
             | Event::WakeHintTriggered(_)
+            | Event::ExternalTriggerCreated(_)
+            | Event::ExternalTriggerRotated(_)
+            | Event::ExternalTriggerRevoked(_)
+            | Event::WebhookConfigured(_)
             | Event::WakeHintCoalesced(_)
             | Event::WakeHintIgnored(_)
             | Event::TimerFireFailed(_)

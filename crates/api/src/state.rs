@@ -5,6 +5,7 @@ use holon_domain::RunId;
 use holon_domain::summary::{AgentSummary, ExecutionSnapshot};
 use holon_domain::task::TaskListEntry;
 use holon_domain::timer::TimerView;
+use holon_domain::trigger::TriggerRecord;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemListEntry;
 use serde::Serialize;
@@ -23,8 +24,8 @@ pub struct StateResponse {
     pub work_items: Vec<WorkItemListEntry>,
     /// Waits that nothing has ended yet.
     pub waiting_intents: Vec<WaitRecord>,
-    /// Always empty: this build has no callbacks yet.
-    pub external_triggers: Vec<Value>,
+    /// Active capabilities, without their URLs.
+    pub external_triggers: Vec<TriggerRecord>,
     /// Always empty: this build sends no notices beside the briefs.
     pub operator_notifications: Vec<Value>,
     pub workspace: WorkspaceState,
@@ -73,7 +74,7 @@ impl StateResponse {
             timers: summary.work.timers.clone(),
             work_items: summary.work.work_items.clone(),
             waiting_intents: summary.work.waiting_intents.clone(),
-            external_triggers: Vec::new(),
+            external_triggers: summary.work.external_triggers.clone(),
             operator_notifications: Vec::new(),
             workspace: WorkspaceState {
                 attached_workspaces: part("attached_workspaces"),

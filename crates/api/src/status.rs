@@ -2,6 +2,7 @@
 
 use holon_domain::guidance::{ActiveSkillView, LoadedAgentsMd, SkillEntry, SkillNote, SkillRoot};
 use holon_domain::summary::AgentSummary;
+use holon_domain::trigger::TriggerRecord;
 use holon_domain::wait::WaitRecord;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -38,16 +39,16 @@ fn write_summary<S: Serializer>(summary: &AgentSummary, serializer: S) -> Result
     fields.serialize(serializer)
 }
 
-/// Lists and tables of the contract whose features this build does not have. They are always empty, so that a client
-/// can iterate over them.
+/// Lists of the contract. Those whose features this build does not have are always empty, so that a client can iterate
+/// over them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Planes {
     /// Agents that this agent created and supervises.
     pub active_children: Vec<Value>,
     /// Conditions the children wait for.
     pub active_wait_conditions: Vec<Value>,
-    /// Callback addresses that wake the agent.
-    pub active_external_triggers: Vec<Value>,
+    /// Active capabilities of the agent, without their URLs.
+    pub active_external_triggers: Vec<TriggerRecord>,
     /// Notices sent to the operator beside the briefs.
     pub recent_operator_notifications: Vec<Value>,
 }
@@ -82,8 +83,11 @@ impl From<AgentSummary> for StatusResponse {
                 notes: catalog.notes,
                 ..Skills::default()
             },
+            planes: Planes {
+                active_external_triggers: summary.work.external_triggers.clone(),
+                ..Planes::default()
+            },
             summary,
-            planes: Planes::default(),
         }
     }
 }

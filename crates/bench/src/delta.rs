@@ -120,7 +120,7 @@ async fn serve(
 }
 
 /// Reads a request and answers its first line.
-async fn read_request(stream: &mut BufReader<TcpStream>) -> Fallible<String> {
+pub(crate) async fn read_request(stream: &mut BufReader<TcpStream>) -> Fallible<String> {
     let (mut first, mut length) = (String::new(), 0);
     stream.read_line(&mut first).await?;
     loop {
@@ -141,14 +141,14 @@ async fn read_request(stream: &mut BufReader<TcpStream>) -> Fallible<String> {
 }
 
 /// The head of an answer and its first words.
-fn opening() -> String {
+pub(crate) fn opening() -> String {
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     format!("{head}{}", piece("Hello there. ", None))
 }
 
 /// The rest of an answer.
-fn rest() -> String {
+pub(crate) fn rest() -> String {
     let done = "data: [DONE]\n\n";
     let last = piece("Done.", Some("stop"));
     format!("{last}{:x}\r\n{done}\r\n0\r\n\r\n", done.len())

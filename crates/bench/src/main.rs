@@ -18,6 +18,7 @@
 mod admission;
 mod backlog;
 mod bare;
+mod callbacks;
 mod command;
 mod delta;
 mod disk;
@@ -109,6 +110,10 @@ const ROWS: &[&str] = &[
     "timers_10000",
     "timer_lateness",
     "wake_to_first_byte",
+    "callback_to_first_byte",
+    "wakes_10000_of_100_agents",
+    "signed_webhooks_64_senders",
+    "callback_guesses",
 ];
 
 async fn measure(
@@ -158,6 +163,10 @@ async fn measure(
         "timers_10000" => timers::pending(holon, 10_000).await,
         "timer_lateness" => timers::lateness(holon).await,
         "wake_to_first_byte" => plain(wake::to_first_byte().await),
+        "callback_to_first_byte" => callbacks::to_first_byte(holon, 200).await,
+        "wakes_10000_of_100_agents" => callbacks::wakes(holon, 100, 100).await,
+        "signed_webhooks_64_senders" => callbacks::webhooks(holon, 64, 640).await,
+        "callback_guesses" => callbacks::guesses(holon, 120).await,
         other => Err(format!("no such row: {other}").into()),
     }
 }

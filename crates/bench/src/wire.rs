@@ -31,12 +31,12 @@ impl Wire {
         })
     }
 
-    fn head(&self, method: &str, path: &str, body: &str) -> String {
+    fn head(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let Self { host, token, .. } = self;
         let length = body.len();
         format!(
             "{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\
-             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+             content-type: application/json\r\n{headers}content-length: {length}\r\n\r\n{body}"
         )
     }
 
@@ -47,7 +47,18 @@ impl Wire {
         path: &str,
         body: &str,
     ) -> Result<(u16, String), Box<dyn Error + Send + Sync>> {
-        let request = self.head(method, path, body);
+        self.request_with(method, path, "", body).await
+    }
+
+    /// Sends a request with further headers and reads its whole answer.
+    pub(crate) async fn request_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Result<(u16, String), Box<dyn Error + Send + Sync>> {
+        let request = self.head(method, path, headers, body);
         self.write.write_all(request.as_bytes()).await?;
         let status = self.status().await?;
         let mut length = 0;
@@ -67,7 +78,7 @@ impl Wire {
 
     /// Opens an event stream; its lines follow.
     pub(crate) async fn stream(&mut self, path: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let request = self.head("GET", path, "");
+        let request = self.head("GET", path, "", "");
         self.write.write_all(request.as_bytes()).await?;
         match self.status().await? {
             200 => Ok(()),

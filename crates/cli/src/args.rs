@@ -7,6 +7,7 @@ mod solve;
 mod task;
 mod template;
 mod token;
+mod trigger;
 mod view;
 mod work;
 mod workspace;
@@ -26,6 +27,7 @@ pub(crate) use solve::SolveArgs;
 pub(crate) use task::{OutputArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
+pub(crate) use trigger::{TriggerCommand, WebhookCommand};
 pub(crate) use view::{EventsArgs, TailArgs, TranscriptArgs};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
@@ -164,6 +166,16 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: BindingCommand,
     },
+    /// List, show, make, rotate and revoke the secret URLs by which outside systems wake an agent.
+    Trigger {
+        #[command(subcommand)]
+        command: TriggerCommand,
+    },
+    /// Set, show and remove the webhooks that an agent accepts.
+    Webhook {
+        #[command(subcommand)]
+        command: WebhookCommand,
+    },
     /// Make, list and revoke named tokens for programs that call the host.
     Token {
         #[command(subcommand)]
@@ -246,6 +258,8 @@ impl Command {
             | Self::Skills { .. }
             | Self::Delivery { .. }
             | Self::Binding { .. }
+            | Self::Trigger { .. }
+            | Self::Webhook { .. }
             | Self::Token { .. } => return None,
         })
     }

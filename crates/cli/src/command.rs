@@ -25,6 +25,7 @@ mod task;
 mod template;
 mod text;
 mod token;
+mod trigger;
 mod view;
 mod waiting;
 mod work;
@@ -83,6 +84,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Skills { command } => block_on(skills::run(target, command, output)),
         Command::Delivery { command } => block_on(delivery::run(target, command, output)),
         Command::Binding { command } => block_on(delivery::binding(target, command, output)),
+        Command::Trigger { command } => block_on(trigger::run(target, command, output)),
+        Command::Webhook { command } => block_on(trigger::webhook(target, command, output)),
         Command::Token { command } => block_on(token::run(target, command, output)),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -401,6 +401,23 @@ impl Client {
         send_request(&self.endpoint, request).await
     }
 
+    /// Sends a request with this key once, and decodes its response.
+    pub(crate) async fn send_keyed<T: DeserializeOwned>(
+        &self,
+        target: String,
+        key: String,
+        body: String,
+    ) -> Result<T, Error> {
+        let request = HttpRequest {
+            method: Method::POST,
+            target,
+            body: RequestBody::Json(body),
+            key: Some(key),
+            timeout: default_timeout(),
+        };
+        send_request(&self.endpoint, request).await?.json().await
+    }
+
     /// Sends a request with a JSON body and waits for the head of its response. If the connection is lost after the
     /// request was sent, it is sent again with the same key, so that it takes effect once.
     pub(crate) async fn respond(

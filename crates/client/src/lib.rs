@@ -22,6 +22,7 @@ mod skill;
 mod stream;
 mod task;
 mod token;
+mod trigger;
 mod upload;
 pub mod view;
 mod work;

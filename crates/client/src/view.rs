@@ -4,12 +4,14 @@
 mod activity;
 mod prompt;
 mod task;
+mod trigger;
 mod work;
 mod workspace;
 
 pub use activity::{HostActivity, HostFailure, HostReport};
 pub use prompt::{ExecutionRules, Prompt, PromptBlock, RoundCache, ShownPrompt, TurnPart};
 pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
+pub use trigger::{Delivered, RevealedTrigger, Trigger, Webhook};
 pub use work::{
     Closure, ExplainedDecision, Explanation, PlanFile, PlannedWake, Report, Todo, UnservedInput,
     Wake, WorkItem, WorkItemsPage,

@@ -181,6 +181,17 @@ pub(crate) fn get(home: &Path, id: &str) -> Result<Option<Held>, CredentialError
     }))
 }
 
+/// Reads the secret of a profile that is stored in the file, as text.
+///
+/// # Errors
+/// When the file cannot be used.
+pub fn stored(home: &Path, id: &str) -> Result<Option<SecretString>, CredentialError> {
+    Ok(match get(home, id)? {
+        Some(Held::Here(_, secret)) => Some(secret),
+        Some(Held::InKeyring(_)) | None => None,
+    })
+}
+
 /// The secret of a profile, or the keyring entry that holds it.
 #[derive(Debug)]
 pub(crate) enum Held {

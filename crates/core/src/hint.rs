@@ -1,14 +1,13 @@
 //! Wake hints: an external source or an operator asks the agent to look. Hints of one source coalesce.
 
 use crate::draft::Draft;
-use crate::input::Reply;
 use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
 use crate::{wait, work};
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, WakeHintTriggered};
 use holon_domain::trigger::{EarlierDelivery, WakeHint};
-use holon_domain::{limits, text};
+use holon_domain::{WaitId, limits, text};
 
 /// Source name that hints share once the agent has pending hints from the maximum number of sources.
 const OTHERS: &str = "others";
@@ -61,10 +60,19 @@ pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
     Ok(())
 }
 
+/// A hint that was stored.
+pub(crate) struct AcceptedHint {
+    /// True if it joined a pending one.
+    pub(crate) coalesced: bool,
+    /// Waits that it ended.
+    pub(crate) ended: Vec<WaitId>,
+}
+
 /// Stores a hint until the next tick and ends the waits that it names.
-pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
+pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> AcceptedHint {
     let ended = wait::end_by_hint(draft, &hint);
-    hint.wait_ids = ended.into_iter().map(|wait| wait.id).collect();
+    let ended: Vec<WaitId> = ended.into_iter().map(|wait| wait.id).collect();
+    hint.wait_ids.clone_from(&ended);
     work::wake(draft);
     let mut hints = draft.hints();
     // The last slot is shared by all further sources.
@@ -92,7 +100,7 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
     }));
     let coalesced = hint.count > 1;
     draft.fact(Fact::HintWritten(Box::new(hint)));
-    Reply::Woken { coalesced }
+    AcceptedHint { coalesced, ended }
 }
 
 /// Adds a pending hint to a newer one of the same key. The newest body stays the hint's own; bodies before it are kept

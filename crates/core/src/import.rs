@@ -8,7 +8,7 @@ use crate::draft::Draft;
 use crate::input::{HostConditions, NewAgent};
 use crate::lifecycle::GivenNumbers;
 use crate::work::check;
-use crate::{lifecycle, timer, work, workspace};
+use crate::{lifecycle, timer, trigger, work, workspace};
 use holon_domain::agent::{Lifecycle, ProfilePreset};
 use holon_domain::archive::{ArchiveRecord, ArchivedWorkItem, ImportOrigin};
 use holon_domain::decision::Decision;
@@ -175,6 +175,7 @@ pub fn import(
     for attached in &record.workspaces {
         workspace::register(&mut draft, attached);
     }
+    trigger::provision(&mut draft);
     restore_work(&mut draft, &record);
     draft.decide_alone()
 }

@@ -23,13 +23,15 @@ use holon_domain::summary::ExecutionProfile;
 use holon_domain::task::{TaskReport, TaskStatusSnapshot};
 use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
 use holon_domain::tool::ToolEnvelope;
-use holon_domain::trigger::WakeHint;
+use holon_domain::trigger::{
+    CallbackDelivery, CallbackReceipt, DeliveryMode, TriggerRecord, WakeHint,
+};
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::{AttachedWorkspace, ReservedDirs, SelectedWorkspace, WorkspaceEntry};
 use holon_domain::{
-    AgentId, BindingId, MessageId, RunId, TaskId, TimerId, Timestamp, WaitId, WorkItemId,
-    WorkspaceId, limits,
+    AgentId, BindingId, MessageId, RunId, TaskId, TimerId, Timestamp, TriggerId, WaitId,
+    WorkItemId, WorkspaceId, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -51,6 +53,8 @@ pub struct HostConditions {
     pub default_agent: Option<AgentId>,
     /// Delivery targets of the host, by name.
     pub delivery_targets: Arc<[DeliveryTarget]>,
+    /// Address under which external systems reach the host, without a slash at its end. Capability URLs begin with it.
+    pub callback_base: String,
 }
 
 impl HostConditions {
@@ -78,6 +82,7 @@ impl HostConditions {
             reserved: ReservedDirs::none(),
             default_agent: None,
             delivery_targets: Arc::new([]),
+            callback_base: "http://127.0.0.1:7878".to_owned(),
         }
     }
 }
@@ -284,6 +289,10 @@ pub enum Input {
     },
     /// An external source or an operator asks the agent to look.
     WakeHint(Box<WakeHint>),
+    /// An operator changes external triggers or webhooks of the agent.
+    Trigger(TriggerCommand),
+    /// An external system used a capability of the agent, and proved it with its token.
+    Callback(Box<CallbackDelivery>),
     /// An operator changes work items, waits or timers of the agent.
     Work(Box<WorkCommand>),
     /// An operator changes the workspaces of the agent.
@@ -322,6 +331,26 @@ pub enum TaskCommand {
     Stop { task_id: TaskId },
     /// Numbers an input, which the shell writes after the commit.
     Input { task_id: TaskId },
+}
+
+/// A command of an operator about the ways into an agent from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TriggerCommand {
+    /// Makes a capability of this mode, unless there is one.
+    Create {
+        delivery_mode: DeliveryMode,
+    },
+    /// Gives a capability another URL.
+    Rotate {
+        trigger_id: TriggerId,
+    },
+    Revoke {
+        trigger_id: TriggerId,
+    },
+    /// Says whether webhooks without a signature are accepted.
+    ConfigureWebhook {
+        allow_unsigned: bool,
+    },
 }
 
 /// A change of an agent's skills. They are files of its home, and the shell has changed them.
@@ -395,6 +424,10 @@ pub enum Reply {
     Woken {
         coalesced: bool,
     },
+    /// The delivery was accepted.
+    Delivered(Box<CallbackReceipt>),
+    /// The capability after the command.
+    Trigger(Box<TriggerRecord>),
     /// The work item after the command.
     WorkItem(Box<WorkItemRecord>),
     /// The wait after the command.

@@ -7,9 +7,10 @@
 //! Modules by task: `admission` accepts messages, `schedule` picks the next one, `turn` runs it to its end, `attempt`
 //! decides retries of a failed request and `patience` those of a failed chain of models. `rest` sets pauses and ends
 //! them, `work` changes work items, `workspace` changes the active workspace, `wait` declares and ends waits, `tick` sends the agent back to its work, `timer`
-//! fires slots and `hint` collects wake hints. `lifecycle` creates, starts, stops and removes agents, `import` makes one from an archive, `home` checks and
-//! removes their homes, `delivery` passes messages between agents, `outbox` and `routing` bring briefs to operators and
-//! `transport` admits remote ones, `task` supervises commands that outlive their call,
+//! fires slots, `hint` collects wake hints and `trigger` accepts deliveries from outside. `lifecycle` creates, starts,
+//! stops and removes agents, `import` makes one from an archive, `home` checks and removes their homes, `delivery` passes
+//! messages between agents, `outbox` and `routing` bring briefs to operators and `transport` admits remote ones, `task`
+//! supervises commands that outlive their call,
 //! and `recovery` resumes open effects after a crash. Only `assess` computes the state of an agent, `explain` describes
 //! it for people, and `invariant` checks the rows.
 
@@ -52,6 +53,7 @@ mod task;
 mod tick;
 mod timer;
 mod transport;
+mod trigger;
 mod turn;
 mod wait;
 mod work;

@@ -20,7 +20,7 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{AfterAbort, AgentView, HostConditions, Input, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{detached, occupancy, outbox, rest, task, turn, work, workspace};
+use crate::{detached, occupancy, outbox, rest, task, trigger, turn, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -64,6 +64,7 @@ pub fn create(
     draft.event(Event::AgentCreated(created));
     let given = AttachedWorkspace::of(&draft.agent.workspace);
     workspace::register(&mut draft, &given);
+    trigger::provision(&mut draft);
     home::prepare(&mut draft);
     occupancy::settle(&mut draft);
     draft.decide_alone()
@@ -91,6 +92,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         thinking_tokens: None,
         fallback_models: None,
         operator_bindings: Vec::new(),
+        unsigned_webhooks: false,
     };
     let agent = AgentRecord {
         settings,
@@ -280,6 +282,8 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         Input::Admit(_)
         | Input::OperatorMessage { .. }
         | Input::Operator(_)
+        | Input::Trigger(_)
+        | Input::Callback(_)
         | Input::FromCommand { .. }
         | Input::Configure { .. }
         | Input::Start

@@ -33,6 +33,12 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             needs.active_waits = agent.work.active_waits > 0;
             needs.hints = agent.work.hints > 0;
         }
+        Input::Trigger(_) => needs.triggers = true,
+        Input::Callback(_) => {
+            needs.triggers = true;
+            needs.active_waits = agent.work.active_waits > 0;
+            needs.hints = agent.work.hints > 0;
+        }
         Input::Work(command) => name_work(command, agent, &mut needs),
         Input::Task(TaskCommand::Stop { task_id } | TaskCommand::Input { task_id }) => {
             needs.tasks.insert(task_id.clone());
@@ -150,6 +156,7 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
                     | WakeCondition::After { .. } => None,
                 }));
         }
+        Intent::Trigger(_) => needs.triggers = true,
         Intent::Sleep { .. }
         | Intent::Enqueue { .. }
         | Intent::NotifyOperator { .. }

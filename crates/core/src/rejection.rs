@@ -82,6 +82,18 @@ pub enum Rejection {
     /// No timer with this id is active.
     #[error("the agent has no such timer that is active")]
     NoSuchTimer { agent_id: AgentId },
+    /// The agent has no active external trigger with this id.
+    #[error("the agent has no such external trigger that is active")]
+    NoSuchTrigger { agent_id: AgentId },
+    /// An agent asked for a capability that enqueues, and no operator has made one.
+    #[error("no operator has allowed external systems to enqueue messages for this agent")]
+    TriggerModeNotAllowed { agent_id: AgentId },
+    /// A token that leads nowhere: it never was one, its capability was revoked or rotated, or its agent is gone.
+    #[error("there is no such capability")]
+    UnknownToken,
+    /// A valid token on the path of the other mode.
+    #[error("the capability has another delivery mode than this path")]
+    TriggerModeMismatch,
     /// A work item, wait, timer or wake that cannot be made as it was asked for.
     #[error("{reason}")]
     InvalidWork {
@@ -252,6 +264,26 @@ const NO_SUCH_TIMER: RefusalText = RefusalText::with_hint(
     "the agent has no active timer with this id",
     "see its timers with: holon timer list --agent {agent_id}",
 );
+const NO_SUCH_TRIGGER: RefusalText = RefusalText::with_hint(
+    "external_trigger_not_found",
+    "the agent has no active external trigger with this id",
+    "see its triggers with: holon trigger list --agent {agent_id}",
+);
+const TRIGGER_MODE_NOT_ALLOWED: RefusalText = RefusalText::with_hint(
+    "external_trigger_mode_not_allowed",
+    "content from outside becomes messages of an agent only after an operator made a trigger for it",
+    "an operator allows it with: holon trigger create --agent {agent_id} --mode enqueue_message",
+);
+const UNKNOWN_TOKEN: RefusalText = RefusalText::with_hint(
+    "callback_not_found",
+    "the token of the URL is unknown, revoked or rotated; all of them get this one answer",
+    "ask the owner of the agent for its current URL",
+);
+const TRIGGER_MODE_MISMATCH: RefusalText = RefusalText::with_hint(
+    "callback_mode_mismatch",
+    "the token belongs to the other of the two paths /callbacks/wake and /callbacks/enqueue",
+    "use the URL as it was given",
+);
 const INVALID_WORK: RefusalText = RefusalText::without_hint(
     "invalid_work",
     "a work item, wait, timer or wake cannot be made or changed as it was asked for",
@@ -397,6 +429,10 @@ impl Rejection {
             Self::WorkItemCompleted { .. } => WORK_ITEM_COMPLETED,
             Self::NoSuchWait { .. } => NO_SUCH_WAIT,
             Self::NoSuchTimer { .. } => NO_SUCH_TIMER,
+            Self::NoSuchTrigger { .. } => NO_SUCH_TRIGGER,
+            Self::TriggerModeNotAllowed { .. } => TRIGGER_MODE_NOT_ALLOWED,
+            Self::UnknownToken => UNKNOWN_TOKEN,
+            Self::TriggerModeMismatch => TRIGGER_MODE_MISMATCH,
             Self::InvalidWork { .. } => INVALID_WORK,
             Self::WorkspaceNotAttached => WORKSPACE_NOT_ATTACHED,
             Self::WorkspaceActive => WORKSPACE_ACTIVE,
@@ -451,12 +487,16 @@ impl Rejection {
             | Self::NoSuchWait { agent_id }
             | Self::NoSuchTimer { agent_id }
             | Self::NoSuchTurn { agent_id }
+            | Self::NoSuchTrigger { agent_id }
+            | Self::TriggerModeNotAllowed { agent_id }
             | Self::NoCurrentRun { agent_id }
             | Self::StaleRun { agent_id, .. } => Some(agent_id),
             Self::NoModel
             | Self::ModelUnavailable { .. }
             | Self::NoSuchTask
             | Self::TaskOver
+            | Self::UnknownToken
+            | Self::TriggerModeMismatch
             | Self::InvalidWork { .. }
             | Self::WorkspaceNotAttached
             | Self::WorkspaceActive
@@ -537,6 +577,14 @@ impl Rejection {
             Self::NoSuchTimer {
                 agent_id: agent_id(),
             },
+            Self::NoSuchTrigger {
+                agent_id: agent_id(),
+            },
+            Self::TriggerModeNotAllowed {
+                agent_id: agent_id(),
+            },
+            Self::UnknownToken,
+            Self::TriggerModeMismatch,
             Self::InvalidWork {
                 reason: "interval_ms must be at least 1".to_owned(),
             },

@@ -10,7 +10,7 @@ use crate::input::{AgentView, HostConditions, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
     admission, clock, delivery, detached, hint, home, invariant, lifecycle, outbox, recovery, rest,
-    schedule, skill, task, tick, timer, transport, turn, wait, work, workspace,
+    schedule, skill, task, tick, timer, transport, trigger, turn, wait, work, workspace,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::{Event, SuspensionEnd, WakeHintCoalesced, WakeRequested};
@@ -145,6 +145,8 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             Ok(lifecycle::handle_credential_renewed(draft, provider))
         }
         Input::WakeHint(hint) => accept_hint(draft, hint),
+        Input::Trigger(command) => trigger::handle(draft, command),
+        Input::Callback(delivery) => trigger::deliver(draft, delivery),
         Input::Workspace(command) => workspace::handle(draft, command),
         Input::Skill(command) => skill::handle(draft, command),
         Input::Task(command) => task::handle_command(draft, command),
@@ -178,13 +180,13 @@ fn accept_hint(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejectio
             source: hint.source.as_ref().map(shown),
         }));
     }
-    let reply = hint::handle_hint(draft, hint.clone());
-    if reply == (Reply::Woken { coalesced: true }) {
+    let coalesced = hint::handle_hint(draft, hint.clone()).coalesced;
+    if coalesced {
         draft.event(Event::WakeHintCoalesced(WakeHintCoalesced {
             key: shown(&hint.key),
         }));
     }
-    Ok(reply)
+    Ok(Reply::Woken { coalesced })
 }
 
 /// Handles what the decision of another agent sent.

@@ -5,8 +5,9 @@
 //! is stale: it is recorded and dropped.
 //!
 //! `open` begins a turn and `ask` asks a model. `round` handles answers, `failure` handles failures and `tries` records
-//! them. `notification` answers `NotifyOperator`. `suspension` waits out an outage and `notice` tells the operator about it. `calls` runs tools and `command_events`
-//! records their commands; `immediate_calls` and `work_calls` answer the calls that the kernel decides, and
+//! them. `notification` answers `NotifyOperator`. `suspension` waits out an outage and `notice` tells the operator about
+//! it. `calls` runs tools and `command_events` records their commands; `immediate_calls`, `trigger_calls` and `work_calls`
+//! answer the calls that the kernel decides, and
 //! `call_results` records results. `invalid_rounds` stops a model that repeats invalid calls. `end` closes the turn with exactly one outcome, which `ending` describes.
 
 mod ask;
@@ -24,6 +25,7 @@ mod open;
 mod round;
 mod suspension;
 mod tries;
+mod trigger_calls;
 mod work_calls;
 
 pub(crate) use call_results::{close_unfinished, error_result, take_over};

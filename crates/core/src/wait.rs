@@ -29,7 +29,7 @@ use holon_domain::timer::DueId;
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeEvent};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
-use holon_domain::{TaskId, Timestamp, WaitId, limits, text};
+use holon_domain::{TaskId, Timestamp, TriggerId, WaitId, limits, text};
 use serde_json::json;
 
 /// Ends the waits that name a message about to be admitted. An operator's prompt also makes stalled work runnable
@@ -70,6 +70,14 @@ fn end_by_sender(draft: &mut Draft<'_>, sender: &Sender<'_>) -> Vec<WaitRecord> 
             };
             wake_matching(draft, wake, &format!("an event from {source}"))
         }
+        Sender::Trigger { id, source } => {
+            let wake = WakeEvent::Outside {
+                source: *source,
+                external_trigger_id: Some(id),
+            };
+            let by = format!("an event from {}", source.unwrap_or(id.as_str()));
+            wake_matching(draft, wake, &by)
+        }
     }
 }
 
@@ -96,6 +104,11 @@ enum Sender<'a> {
     Operator,
     /// Something outside of the agent, by the name that a wait gives it.
     Outside(&'a str),
+    /// A holder of a capability, with the name that it gave itself.
+    Trigger {
+        id: TriggerId,
+        source: Option<&'a str>,
+    },
 }
 
 impl<'a> Sender<'a> {
@@ -108,7 +121,10 @@ impl<'a> Sender<'a> {
             Origin::Callback {
                 descriptor_id,
                 source,
-            } => Some(Self::Outside(source.as_deref().unwrap_or(descriptor_id))),
+            } => Some(Self::Trigger {
+                id: TriggerId::from_stored(descriptor_id.as_str()),
+                source: source.as_deref(),
+            }),
             // A message of another agent. The tick of a wake hint is from outside too, and its hints end the waits.
             Origin::System { subsystem }
                 if cause == Cause::Outside && kind != MessageKind::SystemTick =>

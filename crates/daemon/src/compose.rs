@@ -6,8 +6,9 @@ use crate::port::{
     ReloadableAdapters, SystemClock, Workspaces,
 };
 use crate::setup;
-use holon_config::{Settings, Source};
+use holon_config::{Settings, Source, Token};
 use holon_domain::tool::ToolOutputBudget;
+use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
 use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
@@ -29,6 +30,7 @@ pub(crate) fn open(
     home: &Home,
     db: Db,
     scope: Scope,
+    callback_base: String,
 ) -> Result<Host, Error> {
     let config = HostConfig {
         db_path: home.db_path(),
@@ -50,9 +52,23 @@ pub(crate) fn open(
             },
             scope,
             reserved: reserved(home),
+            capability_key: capability_key(home),
+            callback_base,
         },
     };
     Ok(Host::open(config, ports(settings, live, home), db)?)
+}
+
+/// Loads or creates the key from which the tokens of capability URLs are derived. Without one the host runs, and no
+/// delivery is accepted until the next start.
+fn capability_key(home: &Home) -> CapabilityKey {
+    match Token::load_or_create(&home.state_path().join(CAPABILITY_KEY)) {
+        Ok(token) => CapabilityKey::new(token.expose()),
+        Err(error) => {
+            tracing::error!(%error, "the key of capability URLs cannot be used, so none of them works");
+            CapabilityKey::default()
+        }
+    }
 }
 
 /// Checks the default model before anything is opened. A model from a flag must be usable. A model from the
@@ -78,6 +94,9 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
         }
     }
 }
+
+/// File of the key of capability URLs, among the host's state.
+const CAPABILITY_KEY: &str = "capability.key";
 
 /// Directory of the execution roots that the runtime makes, in the host's home.
 const EXECUTION_ROOTS: &str = "execution-roots";

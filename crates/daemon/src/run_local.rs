@@ -78,7 +78,9 @@ fn open(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, 
     }
     let scope = Scope::Run(request.agent_id.clone());
     let store = open::open_store(home, Occupant::Run(request.agent_id.clone()))?;
-    compose::open(settings, &live, home, store, scope)
+    // Nothing is served here, so a URL of the agent works once a host serves the home.
+    let callback_base = format!("http://{}", settings.http_addr.value);
+    compose::open(settings, &live, home, store, scope, callback_base)
 }
 
 async fn come_up(settings: &Settings, host: &Host, request: &RunRequest) -> Result<(), Error> {

@@ -118,7 +118,9 @@ async fn serve_home(
     };
     let full = db.disk_full();
     host_files.keep_if_lost(db.lost());
-    let host = Arc::new(compose::open(settings, &live, &home, db, Scope::All)?);
+    let callback_base = callback_base(start, &bound.endpoints);
+    let host = compose::open(settings, &live, &home, db, Scope::All, callback_base)?;
+    let host = Arc::new(host);
     let shutdown = CancellationToken::new();
     let setup = HostSetup::new(settings.clone(), reread, Arc::clone(&host), live);
     let setup = Arc::new(setup);
@@ -165,6 +167,13 @@ async fn serve_home(
         never = socket.keep(&shutdown) => match never {},
         never = report_to_manager(manager.as_ref(), &shutdown) => match never {},
     }
+}
+
+/// Returns the address at which external systems reach the host, without a slash at its end.
+fn callback_base(start: &HostStart, endpoints: &Endpoints) -> String {
+    let own = || format!("http://{}", endpoints.http_addr);
+    let base = start.access.advertise_url.clone().unwrap_or_else(own);
+    base.trim_end_matches('/').to_owned()
 }
 
 /// Reports to the service manager: signs of life, and the end.

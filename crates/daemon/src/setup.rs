@@ -10,14 +10,21 @@ use holon_api::{
     ModelCapabilities, ModelMetadata, ModelsResponse, ProviderSurface, ReloadResponse,
     RuntimeSurface,
 };
-use holon_config::{CatalogModel, Env, ModelCapability, ProviderEntry, Settings};
+use holon_config::{
+    CatalogModel, CredentialError, Env, ModelCapability, ProviderEntry, Settings, credentials,
+};
+use holon_domain::AgentId;
+use holon_domain::hmac;
 use holon_domain::model::ModelChain;
-use holon_domain::provider::{CredentialRenewal, PolicySource};
+use holon_domain::provider::{AuthKind, CredentialRenewal, PolicySource};
+use holon_domain::text;
 use holon_engine::Host;
 use holon_server::HostFacts;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio::sync::Mutex;
 
@@ -235,8 +242,49 @@ fn to_wire<T: DeserializeOwned>(row: &impl Serialize) -> Option<T> {
     made.ok()
 }
 
+/// Returns the id of the credential profile that holds the secret of an agent's webhooks.
+fn webhook_profile(agent_id: &AgentId) -> String {
+    let id = format!("webhook:{agent_id}");
+    match credentials::check_id(&id) {
+        Ok(()) => id,
+        // The longest names leave no room for the prefix.
+        Err(_) => {
+            let digest = text::sha256_hex(agent_id.as_str());
+            format!("webhook:{}", text::prefix(&digest, 40))
+        }
+    }
+}
+
+/// Decodes a stored secret. It is kept in hexadecimal, because a profile has no spaces and a secret may.
+fn decode_secret(stored: &SecretString) -> Option<SecretString> {
+    let bytes = hmac::from_hex(stored.expose_secret())?;
+    String::from_utf8(bytes).ok().map(SecretString::from)
+}
+
+impl HostSetup {
+    /// Runs a look at the credentials off the async threads.
+    async fn with_credentials<T: Send + 'static>(
+        &self,
+        agent_id: &AgentId,
+        act: impl FnOnce(&Path, &str) -> Result<T, CredentialError> + Send + 'static,
+    ) -> Result<T, String> {
+        let (home, id) = (
+            self.settings().home.value.clone(),
+            webhook_profile(agent_id),
+        );
+        let done = tokio::task::spawn_blocking(move || act(&home, &id)).await;
+        done.map_err(|ended| ended.to_string())?
+            .map_err(|error| error.to_string())
+    }
+}
+
 #[async_trait]
 impl holon_server::SetupReader for HostSetup {
+    async fn has_webhook_secret(&self, agent_id: &AgentId) -> Result<bool, String> {
+        let stored = self.with_credentials(agent_id, credentials::stored).await?;
+        Ok(stored.is_some())
+    }
+
     async fn models(&self) -> ModelsResponse {
         let settings = self.settings();
         // Looks at files for credentials, so it happens off the async threads.
@@ -265,6 +313,35 @@ impl holon_server::SetupManager for HostSetup {
     async fn reload(&self) -> Result<ReloadResponse, String> {
         self.reload().await
     }
+
+    async fn webhook_secret(&self, agent_id: &AgentId) -> Result<Option<SecretString>, String> {
+        let stored = self.with_credentials(agent_id, credentials::stored).await?;
+        match stored {
+            None => Ok(None),
+            Some(stored) => match decode_secret(&stored) {
+                Some(secret) => Ok(Some(secret)),
+                None => {
+                    Err("the stored secret of the webhook cannot be read; set it again".to_owned())
+                }
+            },
+        }
+    }
+
+    async fn set_webhook_secret(
+        &self,
+        agent_id: &AgentId,
+        secret: Option<SecretString>,
+    ) -> Result<(), String> {
+        let act = move |home: &Path, id: &str| match secret {
+            Some(secret) => {
+                let encoded = hmac::hex(secret.expose_secret().as_bytes());
+                let encoded = SecretString::from(encoded);
+                credentials::set(home, id, AuthKind::BearerToken, &encoded).map(drop)
+            }
+            None => credentials::remove(home, id).map(drop),
+        };
+        self.with_credentials(agent_id, act).await
+    }
 }
 
 #[cfg(test)]
@@ -272,7 +349,6 @@ mod tests {
     use super::*;
     use holon_config::{FileSettings, Flags, resolve};
     use holon_domain::model::ModelRef;
-    use std::path::Path;
 
     fn settings(text: &str) -> Settings {
         let file = FileSettings::parse(text, Path::new("/h/config.toml")).unwrap();

@@ -13,7 +13,7 @@ use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::task::TaskRecord;
 use crate::time::Timestamp;
 use crate::timer::{DueAction, DueId, DueTime, TimerRecord};
-use crate::trigger::WakeHint;
+use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::LogSeq;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemRecord;
@@ -117,6 +117,8 @@ pub enum Fact {
         route: DeliveryRoute,
         through: DeliverySeq,
     },
+    /// An external trigger capability was made, used, rotated or revoked.
+    TriggerWritten(Box<TriggerRecord>),
     /// All pending wake hints became one tick.
     HintsCleared,
     /// The agent was given a workspace. There is one row per workspace for the host; a later one replaces an earlier

@@ -11,6 +11,7 @@ mod skill;
 mod state;
 mod subject;
 mod task;
+mod trigger;
 mod turn;
 mod work;
 mod workspace;
@@ -43,6 +44,10 @@ pub use turn::{
     TurnResumed, TurnStarted, TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 
+pub use trigger::{
+    CallbackDelivered, ExternalTriggerCreated, ExternalTriggerRevoked, ExternalTriggerRotated,
+    WebhookConfigured,
+};
 pub use work::{
     SystemTickEmitted, SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFireFailed,
     TimerFired, WaitingIntentCreated, WaitingIntentEnded, WakeHintTriggered,
@@ -331,6 +336,16 @@ events! {
     WakeHintIgnored = "wake_hint_ignored", v 1;
     /// An operator asked the agent to look. Recorded before the hint that the request becomes.
     WakeRequested = "wake_requested", v 1;
+    /// The agent or an operator made an external trigger. The one that every agent has from its creation is not recorded.
+    ExternalTriggerCreated = "external_trigger_created", v 1;
+    /// The agent or an operator gave an external trigger another URL. The old URL is useless from then on.
+    ExternalTriggerRotated = "external_trigger_rotated", v 1;
+    /// The agent or an operator revoked an external trigger. Its URL is useless from then on.
+    ExternalTriggerRevoked = "external_trigger_revoked", v 1;
+    /// A delivery to an external trigger was accepted. Recorded once for each delivery, also if the sender repeats it.
+    CallbackDelivered = "callback_delivered", v 1;
+    /// An operator changed which webhooks the agent accepts.
+    WebhookConfigured = "webhook_configured", v 1;
     /// An agent with work went to rest after a turn. Recorded with the `scheduler_decision` that says what it waits for.
     SchedulerPostureDecision = "scheduler_posture_decision", v 1;
     /// The scheduler let an agent rest in a state that deserves attention.

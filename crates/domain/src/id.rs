@@ -117,6 +117,20 @@ impl WorkItemId {
     }
 }
 
+impl TriggerId {
+    /// Derives the id of the capability that an agent has from its creation. A host gives out a generation once, so no
+    /// two agents of it share an id.
+    #[must_use]
+    pub fn of_agent(agent: &AgentId, generation: u64) -> Self {
+        let digest = crate::text::sha256_hex(format!("trigger\0{agent}\0{generation}"));
+        let digest = crate::text::prefix(&digest, 32);
+        Self(spell(
+            "trig_",
+            u128::from_str_radix(digest, 16).unwrap_or_default(),
+        ))
+    }
+}
+
 /// Name of an agent. It is also the name of its directory, so it is one safe path component.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -9,10 +9,11 @@ pub use work::{
     WorkItemFilter, WorkQuery,
 };
 
-use crate::id::{AgentId, TaskId};
+use crate::id::{AgentId, TaskId, TriggerId};
 use crate::limits::CALLS_PER_ROUND;
 use crate::message::Priority;
 use crate::tool::ToolError;
+use crate::trigger::DeliveryMode;
 use crate::turn::CallPlace;
 use crate::workspace::UseWorkspace;
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,21 @@ pub enum Intent {
     /// Change work. The kernel decides it in the commit of the round.
     Work(WorkIntent),
     WorkQuery(WorkQuery),
+    /// Ask for an external trigger or revoke one. The kernel decides it in the commit of the round.
+    Trigger(TriggerIntent),
+}
+
+/// A call about the external triggers of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "trigger", rename_all = "snake_case")]
+pub enum TriggerIntent {
+    /// Return the capability of a mode, made if there is none.
+    Create {
+        delivery_mode: DeliveryMode,
+    },
+    Cancel {
+        external_trigger_id: TriggerId,
+    },
 }
 
 impl Intent {
@@ -105,6 +121,7 @@ impl Intent {
             | Self::TaskStop { .. }
             | Self::Message { .. }
             | Self::WaitFor(_)
+            | Self::Trigger(_)
             | Self::Work(_) => None,
         }
     }

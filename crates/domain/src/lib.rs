@@ -25,6 +25,7 @@ pub mod failure;
 pub mod feed;
 pub mod file_change;
 pub mod guidance;
+pub mod hmac;
 pub mod id;
 pub mod intent;
 pub mod limits;

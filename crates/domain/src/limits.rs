@@ -271,6 +271,31 @@ pub const HINT_BODY_BYTES: usize = 8 << 10;
 pub const HINT_EARLIER: usize = 8;
 /// Bytes of the bodies of all earlier deliveries of one wake hint; beyond that the oldest are only counted.
 pub const HINT_EARLIER_BYTES: usize = 8 << 10;
+/// External triggers of one agent that are kept, active and revoked ones together. The oldest revoked ones are removed.
+pub const TRIGGERS_KEPT: u64 = 32;
+/// Largest payload of a delivery to a capability URL, in bytes. A larger one is refused.
+pub const CALLBACK_BODY_BYTES: usize = 256 << 10;
+/// Largest payload of a webhook, in bytes. A larger one is refused.
+pub const WEBHOOK_BODY_BYTES: usize = 1 << 20;
+/// Longest delivery id of a sender, in bytes. A longer one is refused.
+pub const DELIVERY_ID_BYTES: usize = 255;
+/// Deliveries that one capability or one agent's webhook may receive at once. Beyond it they are refused with 429 until
+/// the allowance has grown again.
+pub const DELIVERY_BURST: u32 = 128;
+/// Deliveries per second by which that allowance grows again.
+pub const DELIVERIES_PER_SECOND: u32 = 16;
+/// Senders whose allowance is remembered; the ones that are full again are forgotten first.
+pub const DELIVERY_BUCKETS: usize = 4_096;
+/// Unknown tokens and wrong signatures that are answered at once, for all senders together. Beyond it they are refused
+/// with 429 until the allowance has grown again. Valid deliveries are not affected.
+pub const GUESS_BURST: u32 = 256;
+/// Unknown tokens and wrong signatures per second by which that allowance grows again.
+pub const GUESSES_PER_SECOND: u32 = 16;
+/// Largest difference between the time that a signed webhook names and the host's clock, in milliseconds. Beyond it the
+/// webhook is refused as a replay.
+pub const WEBHOOK_WINDOW_MS: u64 = 5 * 60_000;
+/// Largest secret of a webhook, in bytes.
+pub const WEBHOOK_SECRET_BYTES: usize = 1_024;
 /// Most active timers of one agent. `CreateTimer` refuses more.
 pub const ACTIVE_TIMERS: u32 = 10_000;
 /// Active timers that a status and `AgentGet` show. `ListTimers` and the list of timers show the rest.

@@ -10,7 +10,7 @@ use crate::log::LogEntry;
 use crate::queue::{QueueView, QueuedPrompt};
 use crate::task::TaskRecord;
 use crate::timer::TimerRecord;
-use crate::trigger::WakeHint;
+use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::LogSeq;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemRecord;
@@ -51,6 +51,8 @@ pub struct Needs {
     pub timers: BTreeSet<TimerId>,
     /// All pending wake hints. Their number is bounded.
     pub hints: bool,
+    /// The external triggers of the agent: the active ones and the newest revoked ones. Their number is bounded.
+    pub triggers: bool,
     /// A page of the timers whose slot came while the agent was stopped.
     pub deferred_timers: bool,
     /// The first active timers, as many as a status shows.
@@ -77,6 +79,7 @@ impl Needs {
         self.active_waits |= more.active_waits;
         self.timers.extend(more.timers);
         self.hints |= more.hints;
+        self.triggers |= more.triggers;
         self.deferred_timers |= more.deferred_timers;
         self.active_timers |= more.active_timers;
         self.soonest_due |= more.soonest_due;
@@ -135,6 +138,8 @@ pub struct LoadedRows {
     pub active_waits: Part<Vec<WaitRecord>>,
     pub timers: BTreeMap<TimerId, Option<TimerRecord>>,
     pub hints: Part<Vec<WakeHint>>,
+    /// External triggers, newest first, at most [`crate::limits::TRIGGERS_KEPT`].
+    pub triggers: Part<Vec<TriggerRecord>>,
     pub deferred_timers: Part<Vec<TimerRecord>>,
     /// Active timers, oldest first, at most [`crate::limits::STATUS_TIMERS`].
     pub active_timers: Part<Vec<TimerRecord>>,

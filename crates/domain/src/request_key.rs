@@ -37,6 +37,22 @@ impl RequestKey {
     }
 }
 
+impl RequestKey {
+    /// Builds the key of a delivery from outside. `scope` names the capability or the agent that receives it, and `mark`
+    /// is the sender's id or another mark by which a repetition is known. A repetition counts as the same also if its
+    /// content differs.
+    #[must_use]
+    pub fn of_delivery(scope: &str, kind: &str, mark: &str) -> Self {
+        let scope = KeyScope {
+            caller: "@outside",
+            route: "delivery",
+            agent: scope,
+            kind,
+        };
+        Self::new(scope, mark, String::new())
+    }
+}
+
 /// A reply that is kept for repetitions of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptReply {

@@ -17,7 +17,7 @@ use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
 use crate::time::Timestamp;
 use crate::timer::TimerView;
-use crate::trigger::WakeHint;
+use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::TerminalRecord;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemListEntry;
@@ -309,6 +309,9 @@ pub struct WorkSummary {
     /// Active timers, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerView>,
+    /// Active external triggers. A status shows them under their own name.
+    #[serde(skip)]
+    pub external_triggers: Vec<TriggerRecord>,
 }
 
 /// One agent in a list of agents.

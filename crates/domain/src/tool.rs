@@ -150,6 +150,10 @@ pub enum ToolErrorKind {
     UnknownWait,
     /// The agent has no such active timer.
     UnknownTimer,
+    /// The agent has no such active external trigger.
+    UnknownExternalTrigger,
+    /// No operator has allowed external systems to enqueue messages for the agent.
+    ExternalTriggerModeNotAllowed,
     /// An argument that a command of a batch does not accept.
     UnsupportedBatchCommandField,
     /// The command could not be started.

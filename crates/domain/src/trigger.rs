@@ -1,6 +1,16 @@
-//! External trigger capabilities and wake hints.
+//! External trigger capabilities, their deliveries, and wake hints.
 //!
-//! The capability URL is derived and never stored, so no field here holds a secret.
+//! The capability URL is derived (`capability`) and never stored, so no field here holds a secret.
+
+mod capability;
+mod delivery;
+
+pub use capability::{
+    CapabilityKey, TOKEN_PREFIX, TokenClaim, may_hold_placeholder, may_hold_token,
+};
+pub use delivery::{
+    CallbackDelivery, CallbackDisposition, CallbackReceipt, DeliveryContent, LastDelivery,
+};
 
 use crate::id::{AgentId, TriggerId, WaitId};
 use crate::time::Timestamp;
@@ -16,6 +26,29 @@ pub enum DeliveryMode {
     WakeHint,
 }
 
+impl DeliveryMode {
+    /// Every mode, the one that every agent has first.
+    pub const ALL: [Self; 2] = [Self::WakeHint, Self::EnqueueMessage];
+
+    /// Returns the published spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EnqueueMessage => "enqueue_message",
+            Self::WakeHint => "wake_hint",
+        }
+    }
+
+    /// Returns the part of a capability URL that names the mode.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::EnqueueMessage => "enqueue",
+            Self::WakeHint => "wake",
+        }
+    }
+}
+
 /// Validity of a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,21 +57,104 @@ pub enum TriggerStatus {
     Revoked,
 }
 
-/// One external trigger capability of one agent.
+/// Reach of a capability. Identity is the agent and the mode, so there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TriggerScope {
+    #[default]
+    Agent,
+}
+
+/// One external trigger capability of one agent. An agent has at most one active one of each mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TriggerRecord {
     pub id: TriggerId,
     pub target_agent_id: AgentId,
     pub delivery_mode: DeliveryMode,
+    #[serde(default)]
+    pub scope: TriggerScope,
     pub status: TriggerStatus,
-    /// Number of rotations. The token is derived from it, so a rotation revokes the old URL.
+    /// Number of the URL, counted from 1. The token is derived from it, so a rotation makes the old URL useless.
     pub generation: u64,
     pub created_at: Timestamp,
+    /// Time of the last rotation. Absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotated_at: Option<Timestamp>,
+    /// Time of the revocation. Absent while the capability is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
     /// Number of deliveries so far.
     pub trigger_count: u64,
     /// Time of the last delivery. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_triggered_at: Option<Timestamp>,
+    /// The last delivery. Absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_delivery: Option<LastDelivery>,
+    /// Part of the placeholder that text from outside cannot know. Absent until the agent asked for its URL in this
+    /// generation; without it no placeholder stands for the token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder_key: Option<String>,
+}
+
+impl TriggerRecord {
+    /// Creates an active capability without deliveries.
+    #[must_use]
+    pub const fn new(
+        id: TriggerId,
+        target_agent_id: AgentId,
+        delivery_mode: DeliveryMode,
+        created_at: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            target_agent_id,
+            delivery_mode,
+            scope: TriggerScope::Agent,
+            status: TriggerStatus::Active,
+            generation: 1,
+            created_at,
+            rotated_at: None,
+            revoked_at: None,
+            trigger_count: 0,
+            last_triggered_at: None,
+            last_delivery: None,
+            placeholder_key: None,
+        }
+    }
+
+    /// Returns true if deliveries are accepted.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.status == TriggerStatus::Active
+    }
+
+    /// Returns the text that stands for the token in everything stored. `None` if the agent has not asked for the URL.
+    #[must_use]
+    pub fn placeholder(&self) -> Option<String> {
+        let nonce = self.placeholder_key.as_deref()?;
+        Some(capability::spell_placeholder(
+            &self.id,
+            self.generation,
+            nonce,
+        ))
+    }
+
+    /// Returns the URL with this text in place of the token. `base` is the address of the host without a slash at its
+    /// end.
+    #[must_use]
+    pub fn url(&self, base: &str, token: &str) -> String {
+        format!("{base}/callbacks/{}/{token}", self.delivery_mode.path())
+    }
+
+    /// Returns the record without the part that only its agent may know.
+    #[must_use]
+    pub fn view(&self) -> Self {
+        Self {
+            placeholder_key: None,
+            ..self.clone()
+        }
+    }
 }
 
 /// A delivery before the newest one of a wake hint.

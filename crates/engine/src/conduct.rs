@@ -2,6 +2,7 @@
 
 use crate::model_request::ReminderTerms;
 use holon_domain::tool::ToolOutputBudget;
+use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
 use holon_domain::{AgentId, limits};
 
@@ -19,6 +20,10 @@ pub struct Conduct {
     pub scope: Scope,
     /// Directories of the host that a new agent's workspace may neither contain nor lie in.
     pub reserved: ReservedDirs,
+    /// Key from which the tokens of capability URLs are derived. Without one no delivery is accepted.
+    pub capability_key: CapabilityKey,
+    /// Address under which external systems reach the host, without a slash at its end.
+    pub callback_base: String,
 }
 
 impl Default for Conduct {
@@ -34,6 +39,8 @@ impl Default for Conduct {
             },
             scope: Scope::All,
             reserved: ReservedDirs::none(),
+            capability_key: CapabilityKey::default(),
+            callback_base: "http://127.0.0.1:7878".to_owned(),
         }
     }
 }

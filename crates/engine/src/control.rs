@@ -5,10 +5,12 @@ mod delivery;
 mod skills;
 mod task;
 mod token;
+mod trigger;
 mod work;
 mod workspace;
 
 pub use token::TokenMaking;
+pub use trigger::WebhookTerms;
 
 use crate::error::Error;
 use crate::kernel::read_reply;
@@ -268,8 +270,9 @@ impl ControlHandle {
         &self,
         sender: Sender,
         agent_id: &AgentId,
-        ingress: Ingress,
+        mut ingress: Ingress,
     ) -> Result<AdmittedMessage, Error> {
+        self.shell.conceal(agent_id, &mut ingress).await;
         let input = Input::Admit(Box::new(ingress));
         let key = match sender {
             Sender::Client => self.request.as_ref(),

@@ -68,6 +68,7 @@ impl Host {
             execution: ExecutionProfile::default(),
             default_agent: Some(config.default_agent.clone()),
             delivery_targets: db.reader().delivery_targets()?.into(),
+            callback_base: config.conduct.callback_base.clone(),
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -59,6 +59,24 @@ pub struct KeyedInput<'a> {
     pub input: &'a Input,
 }
 
+/// A delivery from outside, with the keys under which it is known.
+#[derive(Debug, Clone, Copy)]
+pub struct DeliveredInput<'a> {
+    /// Keys of the delivery. If the reply under any of them is kept, the delivery is a repetition.
+    pub keys: &'a [RequestKey],
+    pub input: &'a Input,
+    pub reach: Reach,
+}
+
+/// The agents that a delivery can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Any agent: the sender proved a capability of it.
+    Any,
+    /// Public agents only.
+    Public,
+}
+
 impl Kernel {
     /// Creates the kernel of a host.
     #[must_use]
@@ -197,6 +215,44 @@ impl Kernel {
                 reason: error.to_string(),
             })?;
             ledger.keep_reply(key, &reply, now)?;
+        }
+        Ok(handled)
+    }
+
+    /// Handles a delivery from outside. Its reply is kept under its keys in the commit of the decision, so that a
+    /// delivery takes effect at most once, no matter how often its sender repeats it. A refusal is not kept.
+    ///
+    /// # Errors
+    /// When storage fails; a refusal is not an error.
+    pub fn handle_delivery(
+        &self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        delivered: DeliveredInput<'_>,
+        now: Timestamp,
+        entropy: &mut dyn Entropy,
+    ) -> HandleResult {
+        let DeliveredInput { keys, input, reach } = delivered;
+        for key in keys {
+            if let Some(kept) = ledger.kept_reply(&key.id, now)? {
+                // A reply that cannot be read is no reason to decide again.
+                let reply = read_reply(&kept.reply).ok_or(Refusal::KeyReused);
+                let work = PostCommitWork::default();
+                return Ok(reply.map(|reply| HandledInput { reply, work }));
+            }
+        }
+        let handled = match reach {
+            Reach::Any => self.handle(ledger, agent_id, input, now, entropy)?,
+            Reach::Public => self.handle_for_client(ledger, agent_id, input, now, entropy)?,
+        };
+        if let Ok(done) = &handled {
+            let reply = serde_json::to_string(&done.reply);
+            let reply = reply.map_err(|error| Error::Encode {
+                reason: error.to_string(),
+            })?;
+            for key in keys {
+                ledger.keep_reply(key, &reply, now)?;
+            }
         }
         Ok(handled)
     }

@@ -6,6 +6,7 @@
 //! - `ports` holds the traits the engine needs. The engine uses no network, terminal or HTTP crate itself.
 
 pub mod archive;
+mod concealment;
 pub mod conditions;
 pub mod conduct;
 pub mod control;
@@ -30,7 +31,7 @@ pub mod work_answer;
 
 pub use conditions::SharedConditions;
 pub use conduct::{Conduct, Scope};
-pub use control::{ControlHandle, TokenMaking};
+pub use control::{ControlHandle, TokenMaking, WebhookTerms};
 pub use error::Error;
 /// The reason for which the core refuses an input; see [`Error::Rejected`].
 pub use holon_core::Rejection;

@@ -7,6 +7,7 @@ mod aside;
 mod boot;
 mod clock;
 mod command;
+mod conceal;
 mod dispatch;
 mod due;
 mod effect;

@@ -100,23 +100,40 @@ fn parse_integral<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     }
 }
 
+/// Size limit of a body, with its name in the refusal.
+#[derive(Clone, Copy)]
+pub(crate) struct BodyLimit {
+    pub(crate) what: &'static str,
+    pub(crate) max: usize,
+}
+
+const JSON_BODY: BodyLimit = BodyLimit {
+    what: "request body",
+    max: REQUEST_BODY_BYTES,
+};
+
 pub(crate) async fn read_body(request: Request) -> Result<BytesMut, Refusal> {
+    read_within(request, JSON_BODY).await
+}
+
+/// Reads a body of any kind, bounded in size and time.
+pub(crate) async fn read_within(request: Request, limit: BodyLimit) -> Result<BytesMut, Refusal> {
     let announced = request
         .headers()
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if let Some(bytes) = announced.filter(|bytes| *bytes > DISCARDED_BYTES) {
-        return Err(refuse_large_body(bytes));
+        return Err(refuse_large_body(bytes, limit));
     }
     tokio::time::timeout(
         Duration::from_millis(REQUEST_READ_MS),
-        collect(request.into_body()),
+        collect(request.into_body(), limit),
     )
     .await
     .unwrap_or_else(|_| Err(refuse_slow_body()))
 }
 
-async fn collect(body: Body) -> Result<BytesMut, Refusal> {
+async fn collect(body: Body, limit: BodyLimit) -> Result<BytesMut, Refusal> {
     let mut stream = body.into_data_stream();
     let mut kept = BytesMut::new();
     let mut seen: usize = 0;
@@ -126,27 +143,27 @@ async fn collect(body: Body) -> Result<BytesMut, Refusal> {
         })?;
         seen = seen.saturating_add(chunk.len());
         if seen > DISCARDED_BYTES {
-            return Err(refuse_large_body(seen));
+            return Err(refuse_large_body(seen, limit));
         }
-        if seen > REQUEST_BODY_BYTES {
+        if seen > limit.max {
             kept = BytesMut::new();
         } else {
             kept.extend_from_slice(&chunk);
         }
     }
-    if seen > REQUEST_BODY_BYTES {
-        Err(refuse_large_body(seen))
+    if seen > limit.max {
+        Err(refuse_large_body(seen, limit))
     } else {
         Ok(kept)
     }
 }
 
 /// Refuses with the code of an oversized message, for the whole request.
-fn refuse_large_body(bytes: usize) -> Refusal {
+fn refuse_large_body(bytes: usize, limit: BodyLimit) -> Refusal {
     let rejection = Rejection::TooLarge {
-        what: "request body",
+        what: limit.what,
         bytes,
-        max: REQUEST_BODY_BYTES,
+        max: limit.max,
     };
     Refusal::from(Error::from(rejection))
 }

@@ -22,8 +22,34 @@ use holon_domain::request_key::TokenScope;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Routes open to anonymous callers. All others need the token or the socket.
-pub const PUBLIC: [&str; 2] = ["/healthz", "/handshake"];
+/// Routes open to anonymous callers, as patterns. All others need the token or the socket.
+pub const PUBLIC: [&str; 5] = [
+    "/healthz",
+    "/handshake",
+    "/callbacks/enqueue/{token}",
+    "/callbacks/wake/{token}",
+    "/webhooks/generic/{id}",
+];
+
+/// Returns true if a path is open to anonymous callers.
+fn is_public(path: &str) -> bool {
+    PUBLIC.iter().any(|pattern| match pattern.split_once('{') {
+        Some(_) => is_delivery_to(path, pattern),
+        None => *pattern == path,
+    })
+}
+
+/// Returns true if deliveries of any content are accepted at this path.
+fn takes_deliveries(path: &str) -> bool {
+    PUBLIC.iter().any(|pattern| is_delivery_to(path, pattern))
+}
+
+/// Returns true if a path has one segment in place of the pattern's last one.
+fn is_delivery_to(path: &str, pattern: &str) -> bool {
+    let prefix = pattern.split_once('{').map(|(prefix, _)| prefix);
+    let last = prefix.and_then(|prefix| path.strip_prefix(prefix));
+    last.is_some_and(|last| !last.is_empty() && !last.contains('/'))
+}
 
 /// Identity of the caller of a request.
 #[derive(Debug, Clone)]
@@ -163,8 +189,11 @@ impl Gate {
                 self.authenticate(headers)
             }
         };
-        if caller.scope().is_none() && !PUBLIC.contains(&request.uri().path()) {
+        if caller.scope().is_none() && !is_public(request.uri().path()) {
             return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
+        }
+        if takes_deliveries(request.uri().path()) {
+            return Ok(caller);
         }
         check_content_type(request.method(), headers, payload_of(request))
             .or_else(|refusal| accept_archive(request).then_some(()).ok_or(refusal))?;

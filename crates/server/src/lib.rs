@@ -7,6 +7,7 @@
 //! denies by default.
 
 mod body;
+mod delivery_limits;
 mod error;
 mod extract;
 mod frame;
@@ -23,6 +24,7 @@ mod route_table;
 mod router;
 mod run_stream;
 mod serve;
+mod signature;
 mod source;
 mod sse;
 mod state;

@@ -11,7 +11,7 @@ use crate::gate::Access;
 use crate::router::route_access;
 use holon_api::{ErrorBody, IDEMPOTENCY_KEY_HEADER};
 use holon_domain::limits::REQUEST_KEY_BYTES;
-use operation::{Operation, ParamKind, QueryParam, Response};
+use operation::{Operation, ParamKind, QueryParam, RequestContent, Response};
 use operations::OPERATIONS;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -78,9 +78,12 @@ fn describe(
         Access::Scope(scope) => described["x-holon-scope"] = json!(scope),
     }
     if let Some(body) = &operation.body {
-        let content = match body.schema {
-            Some(schema) => json!({ "application/json": { "schema": schema(schemas) } }),
-            None => json!({ holon_api::ARCHIVE_MEDIA_TYPE: {} }),
+        let content = match body.content {
+            RequestContent::Json(schema) => {
+                json!({ "application/json": { "schema": schema(schemas) } })
+            }
+            RequestContent::Archive => json!({ holon_api::ARCHIVE_MEDIA_TYPE: {} }),
+            RequestContent::Opaque => json!({ "*/*": {} }),
         };
         described["requestBody"] = json!({ "required": body.required, "content": content });
     }

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use holon_api::{ModelsResponse, ReloadResponse, RuntimeSurface};
 use holon_domain::{AgentId, TaskId, Timestamp};
 use holon_engine::{ControlHandle, ReadHandle};
+use secrecy::SecretString;
 use std::sync::Arc;
 
 /// Reads the host's configuration.
@@ -20,6 +21,14 @@ pub trait SetupReader: Send + Sync + 'static {
     /// credentials, and uses no network.
     async fn facts(&self) -> HostFacts {
         HostFacts::default()
+    }
+
+    /// Returns true if a secret for webhooks of this agent is stored.
+    ///
+    /// # Errors
+    /// A message for the operator if the credentials cannot be read.
+    async fn has_webhook_secret(&self, _agent_id: &AgentId) -> Result<bool, String> {
+        Ok(false)
     }
 }
 
@@ -43,6 +52,26 @@ pub trait SetupManager: Send + Sync + 'static {
     /// # Errors
     /// A message for the operator if the files are invalid. The host keeps its old settings.
     async fn reload(&self) -> Result<ReloadResponse, String>;
+
+    /// Reads the secret for webhooks of an agent; `None` if there is none.
+    ///
+    /// # Errors
+    /// A message for the operator if the credentials cannot be read.
+    async fn webhook_secret(&self, _agent_id: &AgentId) -> Result<Option<SecretString>, String> {
+        Ok(None)
+    }
+
+    /// Stores the secret for webhooks of an agent; `None` removes it. It counts from the next webhook on.
+    ///
+    /// # Errors
+    /// A message for the operator if it cannot be stored.
+    async fn set_webhook_secret(
+        &self,
+        _agent_id: &AgentId,
+        _secret: Option<SecretString>,
+    ) -> Result<(), String> {
+        Err("this host stores no credentials".to_owned())
+    }
 }
 
 /// The command of an agent that a caller belongs to.

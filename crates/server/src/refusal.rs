@@ -155,6 +155,8 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::NoSuchWait { .. }
         | Rejection::NoSuchTimer { .. }
         | Rejection::NoSuchBinding
+        | Rejection::NoSuchTrigger { .. }
+        | Rejection::UnknownToken
         | Rejection::WorkspaceNotAttached => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
@@ -168,6 +170,8 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::PriorityNotPublic
         | Rejection::BodyNotPublic
         | Rejection::AttachForbidden
+        | Rejection::TriggerModeNotAllowed { .. }
+        | Rejection::TriggerModeMismatch
         | Rejection::PolicyDenied { .. } => StatusCode::FORBIDDEN,
     }
 }

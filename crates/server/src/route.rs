@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod archive;
+pub(crate) mod callback;
 pub(crate) mod debug;
 pub(crate) mod delivery;
 pub(crate) mod events;
@@ -15,6 +16,8 @@ pub(crate) mod runtime;
 pub(crate) mod skill;
 pub(crate) mod task;
 pub(crate) mod token;
+pub(crate) mod trigger;
 pub(crate) mod waiting;
+pub(crate) mod webhook;
 pub(crate) mod work;
 pub(crate) mod workspace;

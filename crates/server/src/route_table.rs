@@ -3,8 +3,8 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, debug, delivery, events, host_status, message, model, observe, read, run,
-    runtime, skill, task, token, waiting, work, workspace,
+    agent, archive, callback, debug, delivery, events, host_status, message, model, observe, read,
+    run, runtime, skill, task, token, trigger, waiting, webhook, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -90,6 +90,8 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(READ, "/agents/{id}/tasks", get(task::list)),
         get_route(READ, "/agents/{id}/tasks/{task}", get(task::show)),
         get_route(READ, "/agents/{id}/tasks/{task}/output", get(task::output)),
+        get_route(READ, "/agents/{id}/external-triggers", get(trigger::list)),
+        get_route(READ, "/agents/{id}/webhook", get(webhook::show)),
         get_route(READ, "/agents/{id}/skills", get(skill::list)),
         get_route(
             READ,
@@ -260,6 +262,60 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             Keep::Decision,
             "/control/agents/{id}/timers/{timer}/cancel",
             post(waiting::cancel_timer),
+        ),
+        post_route(
+            Access::Public,
+            Keep::Nothing,
+            "/callbacks/enqueue/{token}",
+            post(callback::enqueue),
+        ),
+        post_route(
+            Access::Public,
+            Keep::Nothing,
+            "/callbacks/wake/{token}",
+            post(callback::wake),
+        ),
+        post_route(
+            Access::Public,
+            Keep::Nothing,
+            "/webhooks/generic/{id}",
+            post(webhook::deliver),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/external-triggers",
+            post(trigger::create),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/external-triggers/{trigger}/rotate",
+            post(trigger::rotate),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/external-triggers/{trigger}/revoke",
+            post(trigger::revoke),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/external-triggers/{trigger}/reveal",
+            post(trigger::reveal),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/webhook",
+            post(webhook::set),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/webhook/remove",
+            post(webhook::remove),
         ),
         post_route(
             CONTROL,

@@ -9,7 +9,7 @@ use crate::state::{ActState, ReadState};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
-use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
@@ -125,5 +125,7 @@ async fn wrap_response(request: Request, next: Next) -> Response {
         HeaderName::from_static("x-content-type-options"),
         HeaderValue::from_static("nosniff"),
     );
+    // The path may hold a capability, which no other site may learn.
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
 }

@@ -80,6 +80,7 @@ pub async fn serve(
         listen: bound.map(|addr| addr.to_string()),
         named_tokens: Arc::clone(&named_tokens),
         served_keys: Arc::default(),
+        deliveries: Default::default(),
         advertise_url: config.advertise_url,
         streams: Arc::new(Semaphore::new(STREAMS)),
         shutdown: shutdown.clone(),

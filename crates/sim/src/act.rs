@@ -39,10 +39,11 @@ enum Act {
     Work,
     Timer,
     Hint,
+    Callback,
     Down,
 }
 
-const ACTS: [(Act, u64); 26] = [
+const ACTS: [(Act, u64); 27] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -68,6 +69,7 @@ const ACTS: [(Act, u64); 26] = [
     (Act::Work, 5),
     (Act::Timer, 4),
     (Act::Hint, 6),
+    (Act::Callback, 6),
     (Act::Down, 2),
 ];
 
@@ -118,6 +120,7 @@ impl World {
             Act::Work if self.plan.has(Fault::Work) => self.command_work(),
             Act::Timer if self.plan.has(Fault::Timers) => self.command_timer(),
             Act::Hint if self.plan.has(Fault::Hints) => self.hint_any(),
+            Act::Callback if self.plan.has(Fault::Hints) => self.callback_any(),
             Act::Down if self.plan.has(Fault::Downtime) => self.go_down(),
             Act::StopStart
             | Act::Damage
@@ -133,6 +136,7 @@ impl World {
             | Act::Work
             | Act::Timer
             | Act::Hint
+            | Act::Callback
             | Act::Down => self.perform_any(),
         }
     }
@@ -402,6 +406,8 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Trigger(_)
+        | Input::Callback(_)
         | Input::Task(_)
         | Input::Abort { .. }
         | Input::Continue => false,
@@ -416,6 +422,8 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Configure { .. } => "configure",
         Input::Workspace(_) => "workspace",
         Input::Skill(_) => "skill",
+        Input::Trigger(_) => "trigger",
+        Input::Callback(_) => "callback",
         Input::Task(_) => "task",
         Input::Abort { .. } => "abort",
         Input::HomePrepared { .. } => "home prepared",

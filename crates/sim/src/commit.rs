@@ -1,5 +1,6 @@
 //! Sends one input in one commit: draws its faults, checks the result and dispatches its effects.
 
+use crate::callbacks;
 use crate::plan::Fault;
 use crate::post::Delivery;
 use crate::receiver::{Failure, FaultPoint, FaultyLedger, ReceiverFault};
@@ -10,7 +11,7 @@ use crate::world::{InputResult, World};
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
 use holon_domain::previous_exit::PreviousExit;
-use holon_engine::kernel::{HandledInput, PostCommitWork, Refusal};
+use holon_engine::kernel::{DeliveredInput, HandledInput, PostCommitWork, Reach, Refusal};
 use holon_store::{Error, WriteError};
 use std::collections::BTreeSet;
 
@@ -88,6 +89,14 @@ impl World {
             let handled = match &input {
                 // A start of an agent that is aside recovers it first, as in the shell.
                 Input::Start => kernel.take_back(&mut ledger, &id, &recovery, now, &mut entropy)?,
+                Input::Callback(delivery) => {
+                    let delivered = DeliveredInput {
+                        keys: &callbacks::keys_of(delivery),
+                        input: &input,
+                        reach: Reach::Any,
+                    };
+                    kernel.handle_delivery(&mut ledger, &id, delivered, now, &mut entropy)?
+                }
                 input => kernel.handle(&mut ledger, &id, input, now, &mut entropy)?,
             };
             if panics {
@@ -226,6 +235,8 @@ pub(crate) fn describe(reply: &Reply, work: &PostCommitWork) -> String {
         Reply::Done => "done".to_owned(),
         Reply::Unchanged => "unchanged".to_owned(),
         Reply::RowsMayGo => "rows may go".to_owned(),
+        Reply::Delivered(receipt) => format!("delivered {:?}", receipt.disposition),
+        Reply::Trigger(trigger) => format!("{} {:?}", trigger.id, trigger.status),
         Reply::Woken { coalesced } => format!("woken, coalesced: {coalesced}"),
         Reply::WorkItem(item) => format!("{} at revision {}", item.id, item.revision),
         Reply::Wait(wait) => format!("{} {:?}", wait.id, wait.status),

@@ -7,6 +7,7 @@
 mod act;
 mod agents;
 mod boot;
+mod callbacks;
 mod calls;
 mod check;
 mod clock;

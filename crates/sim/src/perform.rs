@@ -39,6 +39,8 @@ impl World {
                 | Reply::Unchanged
                 | Reply::RowsMayGo
                 | Reply::Woken { .. }
+                | Reply::Delivered(_)
+                | Reply::Trigger(_)
                 | Reply::WorkItem(_)
                 | Reply::Wait(_)
                 | Reply::Timer(_)

@@ -3,6 +3,7 @@
 //! Commits go through the real store in memory. Effects of a commit are started only if its process lives to see them,
 //! and performances in progress are lost with the process. The oracle observes every commit.
 
+use crate::callbacks::{DeliveryName, TakenDelivery};
 use crate::damage::Damage;
 use crate::delivery::Endpoints;
 use crate::flight::{Flight, Stage};
@@ -82,6 +83,8 @@ pub(crate) struct World {
     /// Agents with damaged rows.
     pub(crate) damage: BTreeMap<AgentId, Damage>,
     pub(crate) endpoints: Endpoints,
+    /// Deliveries from outside that took effect, by capability and id.
+    pub(crate) deliveries: BTreeMap<DeliveryName, TakenDelivery>,
 }
 
 impl World {
@@ -111,6 +114,7 @@ impl World {
             draining: false,
             damage: BTreeMap::new(),
             endpoints: Endpoints::default(),
+            deliveries: BTreeMap::new(),
             plan,
         })
     }

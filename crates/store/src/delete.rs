@@ -73,6 +73,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT lane, seq FROM deliveries WHERE agent_no = ?1 ORDER BY lane, seq LIMIT ?2)",
     ),
     (
+        "external_triggers",
+        "DELETE FROM external_triggers WHERE trigger_no IN \
+         (SELECT trigger_no FROM external_triggers WHERE agent_no = ?1 ORDER BY trigger_no LIMIT ?2)",
+    ),
+    (
         "messages",
         "DELETE FROM messages WHERE message_no IN \
          (SELECT message_no FROM messages WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",

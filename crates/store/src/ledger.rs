@@ -11,7 +11,7 @@ use crate::tokens::TokenAddition;
 use crate::tx::{Hook, Tx};
 use crate::{
     agents, aside, attempts, effects, generations, hints, kept_replies, log, queue, tasks, timers,
-    tokens, tombstones, waits, work_items,
+    tokens, tombstones, triggers, waits, work_items,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
@@ -176,6 +176,7 @@ impl Ledger for Tx<'_> {
             due_rechecks: part(needs.due_rechecks, || work_items::due_rechecks(conn, no))?,
             active_waits: part(needs.active_waits, || waits::active(conn, no))?,
             hints: part(needs.hints, || hints::pending(conn, no))?,
+            triggers: part(needs.triggers, || triggers::of_agent(conn, no))?,
             deferred_timers: part(needs.deferred_timers, || timers::deferred(conn, no))?,
             active_timers: part(needs.active_timers, || {
                 timers::active(conn, no, limits::STATUS_TIMERS)

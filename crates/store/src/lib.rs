@@ -64,6 +64,7 @@ mod timers;
 mod tokens;
 mod tombstones;
 mod transcript;
+mod triggers;
 mod turn_rows;
 mod tx;
 mod waits;

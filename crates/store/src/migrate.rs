@@ -23,7 +23,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0013_token_ratio.sql"),
     include_str!("migrations/0014_control.sql"),
     include_str!("migrations/0015_host_feed.sql"),
-    include_str!("migrations/0018_deliveries.sql"),
+    include_str!("migrations/0016_external_triggers.sql"),
+    include_str!("migrations/0017_deliveries.sql"),
 ];
 
 /// Newest schema version that this build knows.

@@ -4,7 +4,7 @@ use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, delete, deliveries, delivery_targets, effects, events,
     generations, hints, host_events, interjections, item_trace, kept_replies, log, mark,
-    model_limits, queue, retention, tasks, timers, tokens, tombstones, transcript, waits,
+    model_limits, queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, waits,
     work_items, workspaces,
 };
 
@@ -106,6 +106,9 @@ const HOT: &[(&str, Option<&str>)] = &[
     (timers::FORGET, Some("timers_begun")),
     (hints::PENDING, None),
     (hints::CLEAR, None),
+    (triggers::ONE, Some("external_triggers_by_id")),
+    (triggers::OF_AGENT, Some("external_triggers_of_agent")),
+    (triggers::FORGET, Some("external_triggers_of_agent")),
     (workspaces::RELEASE, None),
     (workspaces::OF_AGENT, None),
     (workspaces::OF_ROOT, Some("occupancies_of_root")),

@@ -19,6 +19,7 @@ use holon_domain::feed::FeedNotice;
 use holon_domain::intent::WorkQuery;
 use holon_domain::log::LogEntry;
 use holon_domain::task::TaskRecord;
+use holon_domain::trigger::TriggerRecord;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use tokio::sync::broadcast;
 
@@ -114,6 +115,12 @@ impl Store for SqliteStore {
     async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error> {
         let (id, task_id) = (agent_id.clone(), task_id.clone());
         let read = move |reader: &crate::Reader<'_>| turn_rows::task(reader, &id, &task_id);
+        self.readers.read(read).await
+    }
+
+    async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| turn_rows::triggers(reader, &id);
         self.readers.read(read).await
     }
 

@@ -21,6 +21,7 @@ use holon_domain::feed::FeedNotice;
 use holon_domain::intent::WorkQuery;
 use holon_domain::log::LogEntry;
 use holon_domain::task::TaskRecord;
+use holon_domain::trigger::TriggerRecord;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
@@ -89,6 +90,9 @@ pub trait Store: std::fmt::Debug + Send + Sync {
 
     /// Lists an agent's unfinished tasks in the order they began.
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
+
+    /// Lists an agent's external triggers, newest first. Empty if there is no such agent.
+    async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error>;
 
     /// Answers a query about an agent's work. `None` if there is no such agent.
     async fn work(&self, agent_id: &AgentId, query: &WorkQuery) -> Result<Option<WorkLook>, Error>;
@@ -248,6 +252,10 @@ impl Store for Inline {
 
     async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error> {
         self.read(|reader| turn_rows::task(reader, agent_id, task_id))
+    }
+
+    async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {
+        self.read(|reader| turn_rows::triggers(reader, agent_id))
     }
 
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error> {

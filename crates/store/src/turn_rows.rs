@@ -15,6 +15,7 @@ use holon_domain::prompt_plan::{BlockCut, PartLength, first_turn_shown};
 use holon_domain::provider::StoredLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus};
 use holon_domain::task::TaskRecord;
+use holon_domain::trigger::TriggerRecord;
 use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
 use holon_domain::work_item::{WorkItemRecord, WorkOverview};
 use holon_domain::{AgentId, RunId, TaskId, limits};
@@ -330,5 +331,13 @@ pub(crate) fn active_tasks(reader: &Reader<'_>, id: &AgentId) -> Result<Vec<Task
     match agents::read_unless_aside(reader.conn(), id)? {
         Some((no, agent)) if agent.active_tasks > 0 => reader.active_tasks(no),
         Some(_) | None => Ok(Vec::new()),
+    }
+}
+
+/// Lists an agent's external triggers.
+pub(crate) fn triggers(reader: &Reader<'_>, id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {
+    match reader.agent(id)? {
+        Some((no, _)) => reader.triggers(no),
+        None => Ok(Vec::new()),
     }
 }

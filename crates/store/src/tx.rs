@@ -12,7 +12,7 @@ use crate::row::{AgentNo, run};
 use crate::{
     aside, attempts, blobs, briefs, delete, deliveries, effects, events, generations, hints,
     host_events, interjections, log, model_limits, queue, retention, tasks, timers, tombstones,
-    waits, work_items, workspaces,
+    triggers, waits, work_items, workspaces,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -188,6 +188,7 @@ impl<'a> Tx<'a> {
             Fact::DeliveriesTrimmed { route, through } => {
                 deliveries::trim(conn, no, route, *through)
             }
+            Fact::TriggerWritten(trigger) => triggers::write(conn, no, trigger),
             Fact::LimitLearned {
                 model_ref,
                 server,
@@ -329,6 +330,7 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::DeliveryWritten(_)
             | Fact::DeliverySettled { .. }
             | Fact::DeliveriesTrimmed { .. }
+            | Fact::TriggerWritten(_)
             | Fact::LimitLearned { .. }
             | Fact::WorkspaceRegistered { .. }
             | Fact::OccupancyTaken(_)

@@ -4,15 +4,15 @@ use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::work_rows::WorkItemRows;
-use crate::{hints, timers, waits, work_items, work_rows, workspaces};
+use crate::{hints, timers, triggers, waits, work_items, work_rows, workspaces};
 use holon_domain::agent::AgentRecord;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::TimerRecord;
-use holon_domain::trigger::WakeHint;
+use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{WorkItemCursor, WorkItemRecord};
 use holon_domain::workspace::{Occupancy, Occupant, RegisteredWorkspace};
-use holon_domain::{TimerId, WaitId, WorkItemId};
+use holon_domain::{TimerId, TriggerId, WaitId, WorkItemId};
 
 impl Reader<'_> {
     /// Reads one work item, open or completed.
@@ -131,6 +131,22 @@ impl Reader<'_> {
     /// When the database fails or a row cannot be read.
     pub fn occupants(&self, execution_root: &str) -> Result<Vec<Occupant>, Error> {
         workspaces::occupants(self.conn(), execution_root)
+    }
+
+    /// Reads an external trigger of any agent by its id. The record names its agent.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn trigger(&self, id: &TriggerId) -> Result<Option<TriggerRecord>, Error> {
+        triggers::one(self.conn(), id)
+    }
+
+    /// Lists the external triggers of an agent, newest first: the active ones and the newest revoked ones.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn triggers(&self, no: AgentNo) -> Result<Vec<TriggerRecord>, Error> {
+        triggers::of_agent(self.conn(), no)
     }
 
     /// Lists the pending wake hints.

@@ -1,6 +1,7 @@
 //! The rules that must hold after a storm, checked over the evidence. Pure functions: rows and files in, sentences
 //! out.
 
+mod delivery;
 mod outcome;
 mod provider;
 mod sequence;
@@ -8,7 +9,7 @@ mod token;
 mod work;
 
 use crate::provider::FailureCounts;
-use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, WakeCounts};
+use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, SentDelivery, WakeCounts};
 use crate::rest::AgentView;
 use crate::rows::Rows;
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub(crate) struct Evidence {
     pub(crate) plans: BTreeMap<(String, String), String>,
     /// Wakes of each agent.
     pub(crate) wakes: BTreeMap<String, WakeCounts>,
+    /// Deliveries from outside, by their ids.
+    pub(crate) deliveries: BTreeMap<String, SentDelivery>,
     pub(crate) views: Vec<AgentView>,
     /// Processes that still use the storm's directory.
     pub(crate) processes: Vec<String>,
@@ -53,6 +56,7 @@ pub(crate) fn violations(evidence: &Evidence) -> Vec<String> {
     found.extend(token::check(evidence));
     found.extend(work::check(evidence));
     found.extend(crate::delivery::check(evidence));
+    found.extend(delivery::check(&evidence.rows, &evidence.deliveries));
     found.extend(sequence::check(&evidence.rows, &evidence.views));
     found.extend(results(&evidence.rows));
     found.extend(rest(evidence));

@@ -5,10 +5,14 @@ use crate::job;
 use crate::plan::{ChoiceKind, Plan};
 use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, Recorder};
 use crate::world::World;
-use holon_api::{ControlAction, CreateAgentRequest, PromptRequest, RunRequest, WakeRequest};
+use holon_api::{
+    ControlAction, CreateAgentRequest, CreateTriggerRequest, PromptRequest, RunRequest, WakeRequest,
+};
 use holon_client::{Client, Error};
-use holon_domain::AgentId;
+use holon_domain::trigger::DeliveryMode;
+use holon_domain::{AgentId, TriggerId};
 use holon_sim::rng::Rng;
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -89,6 +93,7 @@ pub(crate) fn spawn_all(context: &Arc<ClientContext>) -> JoinSet<()> {
     }
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS).stop_and_start());
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS + 1).wake_agents());
+    clients.spawn(Worker::new(context, PROMPTERS + RUNNERS + 2).deliver_events());
     clients
 }
 
@@ -279,6 +284,53 @@ impl Worker {
                     note(&mut recorder.unexpected, "wake", &error);
                 }
             }
+        });
+    }
+
+    /// Delivers events to capabilities, and repeats many of them, also those that were answered.
+    async fn deliver_events(mut self) {
+        let mut number = 0;
+        while self.is_up().await {
+            self.pause(100, 1_000).await;
+            let agent = self.pick_agent();
+            let Some(path) = self.capability(&agent).await else {
+                continue;
+            };
+            let id = format!("delivery-{number}");
+            number += 1;
+            for _ in 0..1 + self.rng.below(3) {
+                self.deliver(&agent, &path, &id).await;
+                self.pause(1, 200).await;
+            }
+        }
+    }
+
+    /// Returns the path of the capability that enqueues messages for an agent. `None` while no host answers.
+    async fn capability(&self, agent: &AgentId) -> Option<String> {
+        let request = CreateTriggerRequest {
+            delivery_mode: DeliveryMode::EnqueueMessage,
+        };
+        let made = self.client.create_trigger(agent, &request).await.ok()?;
+        let id = TriggerId::from_stored(made.id.as_str());
+        let revealed = self.client.reveal_trigger(agent, &id).await.ok()?;
+        let at = revealed.trigger_url.find("/callbacks/")?;
+        revealed.trigger_url.get(at..).map(str::to_owned)
+    }
+
+    async fn deliver(&self, agent: &AgentId, path: &str, id: &str) {
+        self.context.recorder.write(|recorder| {
+            let sent = recorder.deliveries.entry(id.to_owned()).or_default();
+            sent.agent = agent.to_string();
+        });
+        let answer = self.client.deliver(path, id, &json!({ "event": id })).await;
+        self.note(id, 0, agent.as_str(), answer.as_ref().err());
+        self.context.recorder.write(|recorder| match answer {
+            Ok(delivered) => {
+                let sent = recorder.deliveries.entry(id.to_owned()).or_default();
+                sent.message_ids.extend(delivered.message_id.clone());
+            }
+            Err(error) if error.code() == Some("agent_stopped") => {}
+            Err(error) => note(&mut recorder.unexpected, "deliver", &error),
         });
     }
 

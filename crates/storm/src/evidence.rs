@@ -40,6 +40,7 @@ pub(crate) async fn collect(
         workspaces: workspaces(&world.workspaces())?,
         plans: plans(&world.agents())?,
         wakes: records.wakes.clone(),
+        deliveries: records.deliveries.clone(),
         views,
         processes,
     })

@@ -39,6 +39,14 @@ pub(crate) struct WakeCounts {
     pub(crate) acknowledged: u64,
 }
 
+/// A delivery from outside that was sent at least once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SentDelivery {
+    pub(crate) agent: String,
+    /// Messages that the answers named. All of them must be the same.
+    pub(crate) message_ids: Vec<String>,
+}
+
 /// All answers that clients got.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Records {
@@ -53,6 +61,8 @@ pub(crate) struct Records {
     pub(crate) runs_failed: Vec<FailedRun>,
     /// Wakes of each agent, by its name.
     pub(crate) wakes: BTreeMap<String, WakeCounts>,
+    /// Deliveries from outside, by their ids.
+    pub(crate) deliveries: BTreeMap<String, SentDelivery>,
     pub(crate) stops: u64,
     pub(crate) starts: u64,
     /// Answers that no crash explains.

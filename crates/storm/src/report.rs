@@ -135,15 +135,18 @@ impl Report<'_> {
         let fires = work.timers.iter();
         let fires = fires.filter_map(|row| row.record["fire_count"].as_u64());
         let wakes = self.records.wakes.values();
+        let deliveries = self.records.deliveries.values();
         format!(
-            "work        items {}, of them completed {completed}; waits {} ({}); timers {} ({}), fired {} times; wakes {}",
+            "work        items {}, of them completed {completed}; waits {} ({}); timers {} ({}), fired {} times; wakes {}; deliveries {}, answered {} times",
             work.items.len(),
             work.waits.len(),
             status(&work.waits),
             work.timers.len(),
             status(&work.timers),
             fires.sum::<u64>(),
-            wakes.map(|wakes| wakes.acknowledged).sum::<u64>()
+            wakes.map(|wakes| wakes.acknowledged).sum::<u64>(),
+            self.records.deliveries.len(),
+            deliveries.map(|sent| sent.message_ids.len()).sum::<usize>()
         )
     }
 

@@ -67,6 +67,8 @@ pub(crate) struct MessageRow {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) text: String,
+    /// Id that the sender of a delivery from outside gave it.
+    pub(crate) delivery_id: Option<String>,
 }
 
 /// A row of the brief table.
@@ -256,6 +258,9 @@ fn message(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
         id: text(&envelope["id"]),
         kind: text(&envelope["kind"]),
         text: text(&envelope["body"]["text"]),
+        delivery_id: envelope["metadata"]["delivery_id"]
+            .as_str()
+            .map(str::to_owned),
     })
 }
 

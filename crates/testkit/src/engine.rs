@@ -12,6 +12,7 @@ use futures_util::future::try_join_all;
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::model::{ModelChain, ModelChoice, ModelOptions, ModelRef};
+use holon_domain::trigger::CapabilityKey;
 use holon_engine::ports::Ports;
 use holon_engine::request::CreateAgent;
 use holon_engine::{Conduct, ControlHandle, Host, HostConfig, ReadHandle};
@@ -85,7 +86,10 @@ impl TestEngine {
             agents_dir: "/agents".to_owned(),
             default_agent: agent("main"),
             models,
-            conduct,
+            conduct: Conduct {
+                capability_key: CapabilityKey::new("a key of tests"),
+                ..conduct
+            },
         };
         let host = Host::start(config, ports, Db::open(&db_path).unwrap()).await;
         let engine = Self {

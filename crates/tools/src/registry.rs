@@ -6,10 +6,11 @@
 use crate::emission::{SchemaMode, emit};
 use crate::input::shown;
 use crate::tool::{
-    agent_get, apply_patch, cancel_timer, cancel_wait, complete_work_item, create_timer,
-    create_work_item, enqueue, exec_command, exec_command_batch, get_work_item, list_timers,
-    list_work_items, notify_operator, pick_work_item, sleep, task_input, task_list, task_output,
-    task_status, task_stop, update_work_item, use_workspace, wait_for,
+    agent_get, apply_patch, cancel_external_trigger, cancel_timer, cancel_wait, complete_work_item,
+    create_external_trigger, create_timer, create_work_item, enqueue, exec_command,
+    exec_command_batch, get_work_item, list_timers, list_work_items, notify_operator,
+    pick_work_item, sleep, task_input, task_list, task_output, task_status, task_stop,
+    update_work_item, use_workspace, wait_for,
 };
 use holon_domain::agent::ProfilePreset;
 use holon_domain::intent::Intent;
@@ -24,12 +25,20 @@ type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
-        let entries: [(ToolSpec, Interpret); 24] = [
+        let entries: [(ToolSpec, Interpret); 26] = [
             (agent_get::spec(), agent_get::interpret),
             (apply_patch::spec(), apply_patch::interpret),
+            (
+                cancel_external_trigger::spec(),
+                cancel_external_trigger::interpret,
+            ),
             (cancel_timer::spec(), cancel_timer::interpret),
             (cancel_wait::spec(), cancel_wait::interpret),
             (complete_work_item::spec(), complete_work_item::interpret),
+            (
+                create_external_trigger::spec(),
+                create_external_trigger::interpret,
+            ),
             (create_timer::spec(), create_timer::interpret),
             (create_work_item::spec(), create_work_item::interpret),
             (enqueue::spec(), enqueue::interpret),
@@ -207,9 +216,11 @@ mod tests {
             [
                 "AgentGet",
                 "ApplyPatch",
+                "CancelExternalTrigger",
                 "CancelTimer",
                 "CancelWait",
                 "CompleteWorkItem",
+                "CreateExternalTrigger",
                 "CreateTimer",
                 "CreateWorkItem",
                 "Enqueue",

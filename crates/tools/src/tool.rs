@@ -6,10 +6,12 @@
 
 pub(crate) mod agent_get;
 pub mod apply_patch;
+pub(crate) mod cancel_external_trigger;
 pub(crate) mod cancel_timer;
 pub(crate) mod cancel_wait;
 pub(crate) mod command;
 pub(crate) mod complete_work_item;
+pub(crate) mod create_external_trigger;
 pub(crate) mod create_timer;
 pub mod create_work_item;
 pub(crate) mod enqueue;

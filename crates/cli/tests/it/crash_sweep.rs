@@ -11,6 +11,7 @@
 
 mod agent_record;
 mod agents;
+mod callbacks;
 mod cleaners;
 mod deliveries;
 mod drive;
@@ -27,6 +28,7 @@ mod work;
 use crate::processes::ProcessCleanup;
 use crate::support::world;
 use agents::Agents;
+use callbacks::Callbacks;
 use cleaners::Cleaners;
 use deliveries::Deliveries;
 use drive::{Drive, Scenario};
@@ -185,6 +187,7 @@ parts!(killed_at_any_point_of_planned_work, super::Work, 10);
 parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
 parts!(killed_at_any_point_of_deliveries, super::Deliveries, 8);
 parts!(killed_at_any_point_of_a_clone, super::Imports, 3);
+parts!(killed_at_any_point_of_deliveries, super::Callbacks, 6);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {

@@ -63,6 +63,7 @@ mod support;
 mod tailing;
 mod templates;
 mod terminal;
+mod triggers;
 mod waiting;
 mod windows;
 mod work;

@@ -5,7 +5,7 @@ use super::Draft;
 use holon_domain::decision::Fact;
 use holon_domain::needs::{LoadedRows, Part};
 use holon_domain::timer::{TimerRecord, TimerStatus};
-use holon_domain::trigger::WakeHint;
+use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
 use holon_domain::{TimerId, WorkItemId, limits};
@@ -20,6 +20,7 @@ pub(crate) struct WorkRows {
     waits: Part<Vec<WaitRecord>>,
     timers: BTreeMap<TimerId, Option<TimerRecord>>,
     hints: Part<Vec<WakeHint>>,
+    triggers: Part<Vec<TriggerRecord>>,
     deferred_timers: Part<Vec<TimerRecord>>,
     active_timers: Part<Vec<TimerRecord>>,
 }
@@ -34,6 +35,7 @@ impl WorkRows {
             waits: std::mem::take(&mut loaded.active_waits),
             timers: std::mem::take(&mut loaded.timers),
             hints: std::mem::take(&mut loaded.hints),
+            triggers: std::mem::take(&mut loaded.triggers),
             deferred_timers: std::mem::take(&mut loaded.deferred_timers),
             active_timers: std::mem::take(&mut loaded.active_timers),
         }
@@ -200,6 +202,27 @@ impl Draft<'_> {
                 Vec::new()
             }
         }
+    }
+
+    /// Returns the external triggers, newest first: the active ones and the newest revoked ones.
+    pub(crate) fn triggers(&self) -> Vec<TriggerRecord> {
+        match &self.work.triggers {
+            Part::Loaded(triggers) => triggers.clone(),
+            Part::Missing => {
+                self.missing.borrow_mut().triggers = true;
+                Vec::new()
+            }
+        }
+    }
+
+    pub(crate) fn put_trigger(&mut self, trigger: TriggerRecord) {
+        let mut triggers = self.triggers();
+        match triggers.iter_mut().find(|known| known.id == trigger.id) {
+            Some(known) => known.clone_from(&trigger),
+            None => triggers.insert(0, trigger.clone()),
+        }
+        self.work.triggers = Part::Loaded(triggers);
+        self.fact(Fact::TriggerWritten(Box::new(trigger)));
     }
 
     /// Replaces the pending hints, after a new one or after all became a tick.

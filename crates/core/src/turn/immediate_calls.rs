@@ -1,7 +1,7 @@
 //! Calls about the agent, its queue and its tasks, which the kernel answers in the commit of the round. Calls that need
 //! the host are handed to the shell.
 
-use super::{notification, work_calls};
+use super::{notification, trigger_calls, work_calls};
 use crate::admission;
 use crate::draft::Draft;
 use crate::ingress::Ingress;
@@ -83,6 +83,7 @@ pub(super) fn route_call(
         Intent::Host(HostAction::ExecCommand(_)) if !task::has_room(draft) => {
             ToolEnvelope::failure(&call.name, no_room_for_task())
         }
+        Intent::Trigger(intent) => trigger_calls::apply_call(draft, call, intent),
         Intent::Work(intent) => work_calls::apply_call(draft, turn, call, round, intent),
         Intent::CreateWorkItem(_) => match work::has_room(draft) {
             Ok(()) => return CallRoute::Act,
@@ -204,6 +205,8 @@ fn describe_agent(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEn
         work_items: Vec::new(),
         waiting_intents: shown_waits(draft),
         timers: timers.iter().map(TimerRecord::view).collect(),
+        // `CreateExternalTrigger` shows the one that the agent asks for.
+        external_triggers: Vec::new(),
     };
     summary::add_work(&mut summary, work, draft.hints());
     let text = format!(

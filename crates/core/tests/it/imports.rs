@@ -431,3 +431,10 @@ fn a_record_that_breaks_a_rule_is_refused() {
         assert!(checked.is_err(), "{name}");
     }
 }
+
+#[test]
+fn an_agent_from_an_archive_has_a_wake_trigger_of_its_own() {
+    let world = imported(record());
+    assert_eq!(world.triggers.len(), 1);
+    assert!(world.triggers[0].is_active());
+}

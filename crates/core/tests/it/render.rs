@@ -65,6 +65,8 @@ fn reply_text(reply: &Reply) -> String {
         Reply::RowsMayGo => "rows may go".to_owned(),
         Reply::Woken { coalesced: false } => "woken".to_owned(),
         Reply::Woken { coalesced: true } => "woken again".to_owned(),
+        Reply::Delivered(receipt) => format!("delivered, {}", spelled(receipt.disposition)),
+        Reply::Trigger(trigger) => format!("trigger {}", spelled(trigger.status)),
         Reply::WorkItem(item) => format!("work item at revision {}", item.revision),
         Reply::Wait(wait) => format!("wait {}", spelled(wait.status)),
         Reply::Timer(timer) => format!("timer {}", spelled(timer.status)),
@@ -185,6 +187,13 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::WaitWritten(wait) => format!("wait {} {}", spelled(wait.kind), spelled(wait.status)),
         Fact::TimerWritten(timer) => format!("timer {}", spelled(timer.status)),
         Fact::HintWritten(hint) => format!("hint {} x{}", hint.key, hint.count),
+        Fact::TriggerWritten(trigger) => {
+            format!(
+                "trigger {} {}",
+                spelled(trigger.delivery_mode),
+                spelled(trigger.status)
+            )
+        }
         Fact::HintsCleared => "hints cleared".to_owned(),
         Fact::DeliveryWritten(record) => {
             format!("delivery {} to {}", record.seq, record.route.key())

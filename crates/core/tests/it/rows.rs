@@ -108,6 +108,7 @@ impl World {
                     "hints are few"
                 );
             }
+            Fact::TriggerWritten(trigger) => self.write_trigger(trigger),
             Fact::WorkspaceRegistered { .. } => {}
             Fact::OccupancyTaken(occupancy) => self.occupancy = Some((**occupancy).clone()),
             Fact::OccupancyReleased => {

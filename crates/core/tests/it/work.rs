@@ -10,6 +10,7 @@ mod rechecks;
 mod reports;
 mod ticks;
 mod timers;
+mod triggers;
 mod waits;
 mod wakes;
 

@@ -5,6 +5,7 @@ use holon_core::invariant::StoredWork;
 use holon_domain::limits;
 use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::timer::{TimerRecord, TimerStatus};
+use holon_domain::trigger::{DeliveryMode, TriggerRecord};
 use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState, WorkItemState};
 use holon_domain::{TimerId, WorkItemId};
@@ -36,6 +37,9 @@ impl World {
                 self.active_waits().cloned().collect()
             }),
             hints: part(needs.hints, || self.hints.values().cloned().collect()),
+            triggers: part(needs.triggers, || {
+                self.triggers.iter().rev().cloned().collect()
+            }),
             deferred_timers: part(needs.deferred_timers, || {
                 deferred.take(limits::CAUGHT_UP_AT_ONCE).collect()
             }),
@@ -117,6 +121,27 @@ impl World {
                 assert_eq!(wait.status, WaitStatus::Active, "{} begins open", wait.id);
                 self.waits.push(wait.clone());
             }
+        }
+    }
+
+    pub(crate) fn write_trigger(&mut self, trigger: &TriggerRecord) {
+        let known = self
+            .triggers
+            .iter_mut()
+            .find(|known| known.id == trigger.id);
+        match known {
+            Some(known) => {
+                assert!(known.is_active(), "{} was revoked", trigger.id);
+                assert!(trigger.generation >= known.generation, "generations rise");
+                assert!(trigger.trigger_count >= known.trigger_count, "counted up");
+                known.clone_from(trigger);
+            }
+            None => self.triggers.push(trigger.clone()),
+        }
+        for mode in DeliveryMode::ALL {
+            let is_active = |one: &&TriggerRecord| one.is_active() && one.delivery_mode == mode;
+            let active = self.triggers.iter().filter(is_active).count();
+            assert!(active <= 1, "one active trigger of each mode");
         }
     }
 

@@ -31,7 +31,7 @@ use holon_domain::queue::{QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{DueAction, DueTime, PlannedDue, TimerRecord};
-use holon_domain::trigger::WakeHint;
+use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::turn::{CallPlace, TerminalReason};
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
@@ -98,6 +98,8 @@ pub(crate) struct World {
     pub(crate) hints: BTreeMap<String, WakeHint>,
     /// Deliveries by route and position, each with its end.
     pub(crate) deliveries: BTreeMap<(String, u64), (DeliveryRecord, Option<DeliveryOutcome>)>,
+    /// External triggers, oldest first.
+    pub(crate) triggers: Vec<TriggerRecord>,
     /// Stored occupancy of the agent.
     pub(crate) occupancy: Option<Occupancy>,
     /// Newest generation that the host has given out.
@@ -150,6 +152,7 @@ impl World {
             timers: Vec::new(),
             hints: BTreeMap::new(),
             deliveries: BTreeMap::new(),
+            triggers: Vec::new(),
             occupancy: None,
             newest_generation: 0,
             now: make::T0,

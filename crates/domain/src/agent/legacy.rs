@@ -97,6 +97,7 @@ impl OldRow {
             thinking_tokens: None,
             fallback_models: None,
             operator_bindings: Vec::new(),
+            unsigned_webhooks: false,
         };
         let (open_turn, attempts) = self.open_turn.map(OldTurn::split).unzip();
         let state = HotState {

@@ -44,6 +44,9 @@ pub struct AgentSettings {
     /// Bindings to remote operators, oldest first, at most `limits::OPERATOR_BINDINGS`. Empty in rows of earlier builds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operator_bindings: Vec<OperatorTransportBinding>,
+    /// True if an operator allowed webhooks without a signature. Their content is evidence of unknown origin.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub unsigned_webhooks: bool,
 }
 
 impl AgentSettings {

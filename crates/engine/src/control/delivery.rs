@@ -12,19 +12,13 @@ use holon_domain::delivery::{
 };
 use holon_domain::operator_transport::{OperatorTransportBinding, TransportClaim};
 use holon_domain::visibility::Visibility;
-use holon_domain::{AgentId, BindingId, DeliveryId, Timestamp};
+use holon_domain::{AgentId, BindingId, DeliveryId};
 use holon_store::TargetAddition;
 
 /// Text of a trial.
 const TRIAL_TEXT: &str = "This is a trial of Holon's operator delivery. Nothing needs to be done.";
 
 impl ControlHandle {
-    /// Returns the time of the host's clock.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
-        self.shell.ports.clock.now()
-    }
-
     /// Mints the id of a new binding.
     #[must_use]
     pub fn mint_binding_id(&self) -> BindingId {

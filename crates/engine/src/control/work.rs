@@ -137,7 +137,8 @@ impl ControlHandle {
     ///
     /// # Errors
     /// When there is no such agent, it is stopped, the wake is refused, or storage fails.
-    pub async fn wake(&self, agent_id: &AgentId, wake: Wake) -> Result<bool, Error> {
+    pub async fn wake(&self, agent_id: &AgentId, mut wake: Wake) -> Result<bool, Error> {
+        self.shell.conceal(agent_id, &mut wake).await;
         let hint = WakeHint {
             key: wake.source.clone().unwrap_or_else(|| OPERATOR.to_owned()),
             external_trigger_id: None,

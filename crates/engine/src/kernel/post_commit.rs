@@ -72,6 +72,7 @@ impl PostCommitWork {
                 | Fact::DeliveryWritten(_)
                 | Fact::DeliverySettled { .. }
                 | Fact::DeliveriesTrimmed { .. }
+                | Fact::TriggerWritten(_)
                 | Fact::LimitLearned { .. }
                 | Fact::WorkspaceRegistered { .. }
                 | Fact::OccupancyTaken(_)

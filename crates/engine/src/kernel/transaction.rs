@@ -241,7 +241,9 @@ fn acceptance_of(reply: Reply) -> Verdict {
         | Reply::Aborted { .. }
         | Reply::TaskStop { .. }
         | Reply::TaskInput { .. }
-        | Reply::Woken { .. } => None,
+        | Reply::Woken { .. }
+        | Reply::Delivered(_)
+        | Reply::Trigger(_) => None,
     };
     Verdict::Accepted { message_id }
 }

@@ -11,7 +11,7 @@ use holon_domain::intent::WorkItemFilter;
 use holon_domain::needs::Part;
 use holon_domain::summary::WorkSummary;
 use holon_domain::timer::TimerView;
-use holon_domain::trigger::WakeHint;
+use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{WorkItemCursor, WorkItemRecord, WorkItemView};
 use holon_domain::{AgentId, WorkItemId, limits};
@@ -132,6 +132,28 @@ impl ReadHandle {
         .await
     }
 
+    /// Returns the external triggers of an agent, newest first, without the part that only the agent may know.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {
+        self.read_agent(agent_id, move |reader, no, _| {
+            let triggers = reader.triggers(no)?;
+            Ok(triggers.iter().map(TriggerRecord::view).collect())
+        })
+        .await
+    }
+
+    /// Returns whether an agent accepts webhooks without a signature, and the address of the host for senders.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn webhook_terms(&self, agent_id: &AgentId) -> Result<(bool, String), Error> {
+        let read = self.read_agent(agent_id, |_, _, agent| Ok(agent.unsigned_webhooks));
+        let base = self.facts.now().callback_base.clone();
+        Ok((read.await?, base))
+    }
+
     /// Explains the state of an agent: its reason and the next event that changes it.
     ///
     /// # Errors
@@ -180,11 +202,14 @@ pub(super) fn status_rows(
         0 => Vec::new(),
         _ => or_default_if_unreadable(reader.hints(no))?,
     };
+    let triggers = or_default_if_unreadable(reader.triggers(no))?;
+    let triggers = triggers.iter().filter(|trigger| trigger.is_active());
     let entry = |item: &WorkItemRecord| summary::work_item_view(agent, item).list_entry();
     let summary = WorkSummary {
         work_items: items.iter().map(entry).collect(),
         waiting_intents,
         timers: timers.iter().map(|timer| timer.view()).collect(),
+        external_triggers: triggers.map(TriggerRecord::view).collect(),
     };
     Ok((summary, hints))
 }

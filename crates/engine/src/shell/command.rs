@@ -36,7 +36,7 @@ impl Shell {
         let order = CommandOrder {
             key: key.clone(),
             context,
-            command: command.clone(),
+            command: self.expand_command(&run.agent_id, &command).await,
             when_late: LatePolicy::Continue,
         };
         let answer = self.run_command(order, cancel).await?;
@@ -71,7 +71,7 @@ impl Shell {
             let order = CommandOrder {
                 key: key.item(index + 1),
                 context: context.clone(),
-                command: item.clone(),
+                command: self.expand_command(&run.agent_id, item).await,
                 when_late: LatePolicy::Stop,
             };
             outcomes.push(match self.run_command(order, cancel.clone()).await? {

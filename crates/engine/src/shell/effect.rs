@@ -146,6 +146,8 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::ModelsChanged
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
+        | Input::Trigger(_)
+        | Input::Callback(_)
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)

@@ -46,9 +46,14 @@ impl Shell {
             RoundRequest::new(rows, policy, files, self.conduct.reminder)?.with_statement(stated);
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
-        let request = &round.request;
+        let expanded = self.expand_request(agent_id, &round.request).await;
+        let request = expanded.as_ref().unwrap_or(&round.request);
         let sent = AtomicU64::new(0);
         let text = |piece: &str| {
+            // The answer may repeat a token, in pieces that nothing recognises. Its record conceals it.
+            if expanded.is_some() {
+                return;
+            }
             let offset = sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
             self.deltas.send(AssistantDelta {
                 agent_id: agent_id.clone(),
@@ -66,11 +71,14 @@ impl Shell {
                 None => self.ports.model.call(request, &text, cancel.clone()).await,
             }
         };
-        let reply = tokio::select! {
+        let mut reply = tokio::select! {
             reply = call => reply,
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
+        if let Ok(reply) = &mut reply {
+            self.conceal(agent_id, reply).await;
+        }
         let timing = RoundTiming {
             context_build_ms: build_ms,
             started_at,

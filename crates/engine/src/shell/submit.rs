@@ -2,7 +2,9 @@
 
 use super::Shell;
 use crate::error::Error;
-use crate::kernel::{HandleResult, Kernel, KeyedInput, PostCommitWork, Refusal};
+use crate::kernel::{
+    DeliveredInput, HandleResult, Kernel, KeyedInput, PostCommitWork, Reach, Refusal,
+};
 use holon_core::import::ImportedAgent;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply};
@@ -40,12 +42,46 @@ impl Shell {
         key: Option<&Arc<RequestKey>>,
         input: Input,
     ) -> Result<Reply, Error> {
+        let keys = key.map_or(Keys::None, |key| Keys::Request(Arc::clone(key)));
+        self.submit_with(agent_id, sender, keys, input).await
+    }
+
+    /// Hands a delivery from outside to the writer. A repetition of it gets the reply of the first.
+    pub(crate) async fn submit_incoming(
+        &self,
+        agent_id: &AgentId,
+        reach: Reach,
+        keys: Vec<RequestKey>,
+        input: Input,
+    ) -> Result<Reply, Error> {
+        let sender = match reach {
+            Reach::Any => Sender::Runtime,
+            Reach::Public => Sender::Client,
+        };
+        holon_fault::hit("delivery.received");
+        let keys = Keys::Delivery(reach, keys.into());
+        let reply = self.submit_with(agent_id, sender, keys, input).await;
+        holon_fault::hit("delivery.committed");
+        reply
+    }
+
+    async fn submit_with(
+        &self,
+        agent_id: &AgentId,
+        sender: Sender,
+        keys: Keys,
+        input: Input,
+    ) -> Result<Reply, Error> {
         let (input, touched) = (Arc::new(input), TouchedAgents::default());
         let seen = self.take_backs.of(agent_id);
         let attempt = || async {
-            match key {
-                Some(key) => self.try_submit_keyed(agent_id, key, &input, &touched).await,
-                None => self.try_submit(agent_id, sender, &input, &touched).await,
+            match &keys {
+                Keys::Request(key) => self.try_submit_keyed(agent_id, key, &input, &touched).await,
+                Keys::Delivery(reach, keys) => {
+                    self.try_deliver(agent_id, *reach, keys, &input, &touched)
+                        .await
+                }
+                Keys::None => self.try_submit(agent_id, sender, &input, &touched).await,
             }
         };
         let mut outcome = attempt().await;
@@ -107,6 +143,29 @@ impl Shell {
                 input: &input,
             };
             kernel.handle_keyed(ledger, &id, keyed, now, entropy)
+        })
+        .await
+    }
+
+    /// Hands one delivery to the writer once.
+    async fn try_deliver(
+        &self,
+        agent_id: &AgentId,
+        reach: Reach,
+        keys: &Arc<[RequestKey]>,
+        input: &Arc<Input>,
+        touched: &TouchedAgents,
+    ) -> Result<Reply, Error> {
+        let (bytes, input, keys) = (input_bytes(input), Arc::clone(input), Arc::clone(keys));
+        let (shell, id) = (self.clone(), agent_id.clone());
+        self.decide(agent_id, bytes, touched, move |ledger, now, entropy| {
+            let delivered = DeliveredInput {
+                keys: &keys,
+                input: &input,
+                reach,
+            };
+            let kernel = &shell.kernel;
+            kernel.handle_delivery(ledger, &id, delivered, now, entropy)
         })
         .await
     }
@@ -203,6 +262,15 @@ impl Shell {
     }
 }
 
+/// The keys under which the reply to an input is kept.
+enum Keys {
+    None,
+    /// Key of a client's request.
+    Request(Arc<RequestKey>),
+    /// Keys of a delivery from outside.
+    Delivery(Reach, Arc<[RequestKey]>),
+}
+
 /// The origin of an input, which limits the agents it can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
@@ -244,6 +312,7 @@ fn input_bytes(input: &Input) -> usize {
             Body::Json { .. } => OUTCOME_BYTES,
         },
         Input::RoundAnswered { answer, .. } => answer.bytes(),
+        Input::Callback(delivery) => usize::try_from(delivery.content.bytes).unwrap_or(usize::MAX),
         Input::Configure { .. }
         | Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
@@ -269,6 +338,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::ModelsChanged
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
+        | Input::Trigger(_)
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)

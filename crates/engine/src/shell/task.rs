@@ -64,8 +64,9 @@ impl Shell {
         task: &TaskRecord,
         key: &CommandKey,
         stamp: Stamp,
-        report: TaskReport,
+        mut report: TaskReport,
     ) {
+        self.conceal(&task.agent_id, &mut report).await;
         let ended = Input::TaskEnded {
             stamp,
             task_id: task.id.clone(),
@@ -193,7 +194,8 @@ impl Shell {
             return refused(reason);
         }
         let key = task_key(&run.agent_home, &task)?;
-        match self.ports.command.input(&key, input).await {
+        let given = self.expand_input(&run.agent_id, input).await;
+        match self.ports.command.input(&key, &given).await {
             Ok(bytes) => Some(ToolRunOutcome::result(task_input::accepted(
                 &task, input, bytes,
             ))),

@@ -31,6 +31,7 @@ impl Shell {
             return;
         };
         self.note_skills(&run, &mut outcome).await;
+        self.conceal(&run.agent_id, &mut outcome.consequence).await;
         let took = self.ports.clock.elapsed().saturating_sub(began);
         let finished = Input::ToolFinished {
             stamp: Stamp::of(record),

@@ -97,6 +97,17 @@ impl House {
         file.expect("a database").len()
     }
 
+    /// Returns true if a file of the store holds this text.
+    pub(crate) fn files_hold(&self, text: &str) -> bool {
+        let files = std::fs::read_dir(self.dir.path()).expect("a directory");
+        files.flatten().any(|file| {
+            let bytes = std::fs::read(file.path()).unwrap_or_default();
+            bytes
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
+        })
+    }
+
     /// Executes SQL on the database beside the host.
     pub(crate) fn damage(&self, sql: &str) {
         let changed = holon_testkit::damage::sql(&self.db_path(), sql);

@@ -40,6 +40,7 @@ mod task_catch_up;
 mod task_restarts;
 mod task_runs;
 mod tasks;
+mod triggers;
 mod turns;
 mod upgrade;
 mod windows;

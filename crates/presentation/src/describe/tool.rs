@@ -39,9 +39,20 @@ impl ToolUse {
             "AgentGet" | "GetWorkItem" | "ListWorkItems" | "ListTimers" | "TaskList"
             | "TaskStatus" | "TaskOutput" | "ViewImage" | "WebFetch" | "WebSearch"
             | "MemorySearch" | "MemoryGet" => Self::Read,
-            "CreateWorkItem" | "UpdateWorkItem" | "PickWorkItem" | "CompleteWorkItem"
-            | "WaitFor" | "CancelWait" | "CreateTimer" | "CancelTimer" | "Sleep"
-            | "UseWorkspace" | "TaskStop" | "SpawnAgent" | "NotifyOperator" => Self::ToldElsewhere,
+            "CreateWorkItem"
+            | "UpdateWorkItem"
+            | "PickWorkItem"
+            | "CompleteWorkItem"
+            | "WaitFor"
+            | "CancelExternalTrigger"
+            | "CancelWait"
+            | "CreateTimer"
+            | "CancelTimer"
+            | "Sleep"
+            | "UseWorkspace"
+            | "TaskStop"
+            | "SpawnAgent"
+            | "NotifyOperator" => Self::ToldElsewhere,
             _ => Self::Other,
         }
     }

@@ -144,6 +144,35 @@ fn waiting_event(event: &Event) -> Option<Description> {
         Event::WakeHintIgnored(e) => {
             Description::detail("Wake hints without content").body(e.keys.join(", "))
         }
+        Event::ExternalTriggerCreated(e) => Description::step("External trigger made")
+            .body(words(e.delivery_mode))
+            .with("trigger", &e.external_trigger_id),
+        Event::ExternalTriggerRotated(e) => {
+            Description::outcome("External trigger has another URL")
+                .body(words(e.delivery_mode))
+                .with("trigger", &e.external_trigger_id)
+                .with("generation", e.generation)
+        }
+        Event::ExternalTriggerRevoked(e) => Description::outcome("External trigger revoked")
+            .body(words(e.delivery_mode))
+            .with("trigger", &e.external_trigger_id),
+        Event::CallbackDelivered(e) => Description::step("Delivery to an external trigger")
+            .body(format!(
+                "{} from {}",
+                words(e.disposition),
+                e.source.as_deref().unwrap_or("an unnamed sender")
+            ))
+            .with("trigger", &e.external_trigger_id)
+            .with("bytes", e.bytes)
+            .with_some("delivery", e.delivery_id.as_ref()),
+        Event::WebhookConfigured(e) => {
+            let allowed = if e.unsigned_webhooks {
+                "webhooks without a signature are accepted as evidence"
+            } else {
+                "webhooks need a signature"
+            };
+            Description::outcome("Webhooks configured").body(allowed)
+        }
         Event::WakeRequested(e) => Description::detail("Operator asked the agent to look")
             .body(e.reason.as_deref().unwrap_or("no reason given"))
             .with_some("source", e.source.as_ref()),

@@ -17,8 +17,16 @@ pub(super) struct Operation {
 /// The body of a request.
 pub(super) struct RequestBody {
     pub(super) required: bool,
-    /// Absent for an archive.
-    pub(super) schema: Option<SchemaOf>,
+    pub(super) content: RequestContent,
+}
+
+/// The content of a request.
+#[derive(Clone, Copy)]
+pub(super) enum RequestContent {
+    Json(SchemaOf),
+    Archive,
+    /// Any type; it is not interpreted.
+    Opaque,
 }
 
 /// One parameter of a query.
@@ -111,7 +119,26 @@ pub(super) const fn act(
         query: &[],
         body: Some(RequestBody {
             required: true,
-            schema: Some(schema),
+            content: RequestContent::Json(schema),
+        }),
+        response,
+    }
+}
+
+/// A delivery from outside.
+pub(super) const fn deliver(
+    path: &'static str,
+    summary: &'static str,
+    query: &'static [QueryParam],
+    response: Response,
+) -> Operation {
+    Operation {
+        path,
+        summary,
+        query,
+        body: Some(RequestBody {
+            required: false,
+            content: RequestContent::Opaque,
         }),
         response,
     }
@@ -127,7 +154,7 @@ pub(super) const fn act_on(
     Operation {
         body: Some(RequestBody {
             required: false,
-            schema: Some(schema),
+            content: RequestContent::Json(schema),
         }),
         ..act(path, summary, schema, response)
     }

@@ -2,20 +2,21 @@
 
 use super::operation::Response::{List, Object, ObjectOrStream, Stream, Text, Typed};
 use super::operation::{
-    Operation, ParamKind, QueryParam, RequestBody, act, act_on, number, read, schema_of, text,
-    truth, words,
+    Operation, ParamKind, QueryParam, RequestBody, RequestContent, act, act_on, deliver, number,
+    read, schema_of, text, truth, words,
 };
 use holon_api::ArchiveAgentResponse;
 use holon_api::{
-    AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, ClearModelRequest,
-    CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest,
+    AbortRunRequest, AbortRunResponse, AdmittedResponse, AttachWorkspaceRequest, CallbackResponse,
+    ClearModelRequest, CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest,
     CreateDeliveryTargetRequest, CreateTimerRequest, CreateTokenRequest, CreateTokenResponse,
-    CreateWorkItemRequest, DebugPromptRequest, DeleteAgentResponse, DetachWorkspaceRequest,
-    EmptyRequest, EnqueueRequest, ExportAgentRequest, Health, InstallSkillRequest,
-    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest, Readiness,
-    RemoveDeliveryTargetResponse, RevokeBindingResponse, RevokeTokenResponse, Root, RunRequest,
-    SetModelRequest, SkillChangeResponse, TaskInputRequest, TestDeliveryResponse, TokensResponse,
-    UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse,
+    CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DeleteAgentResponse,
+    DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, Health,
+    InstallSkillRequest, OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest,
+    Readiness, RemoveDeliveryTargetResponse, RevealTriggerResponse, RevokeBindingResponse,
+    RevokeTokenResponse, Root, RunRequest, SetModelRequest, SetWebhookRequest, SkillChangeResponse,
+    TaskInputRequest, TestDeliveryResponse, TokensResponse, UninstallSkillRequest,
+    UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WebhookResponse,
     WorktreesRequest,
 };
 use holon_domain::limits::{
@@ -36,6 +37,8 @@ const SEQ_PAGE: &[QueryParam] = &[
     text("epoch"),
 ];
 const PROJECTION: QueryParam = words("projection", &["operator", "local_debug"]);
+const SOURCE: QueryParam = text("source");
+const CALLBACK_QUERY: &[QueryParam] = &[SOURCE, text("correlation_id"), text("causation_id")];
 const FILTER: QueryParam = words("filter", &["active", "all"]);
 const ITEM_FILTER: QueryParam = words(
     "filter",
@@ -238,6 +241,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Object,
     ),
     read(
+        "/agents/{id}/external-triggers",
+        "Lists the external triggers of an agent, without their URLs.",
+        &[],
+        List,
+    ),
+    read(
+        "/agents/{id}/webhook",
+        "Says which webhooks an agent accepts.",
+        &[],
+        Typed(schema_of::<WebhookResponse>),
+    ),
+    read(
         "/agents/{id}/skills",
         "Lists the skills of an agent.",
         &[],
@@ -321,7 +336,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         query: &[truth("dry_run")],
         body: Some(RequestBody {
             required: true,
-            schema: None,
+            content: RequestContent::Archive,
         }),
         response: Object,
     },
@@ -439,6 +454,60 @@ pub(super) const OPERATIONS: &[Operation] = &[
         schema_of::<EmptyRequest>,
         Object,
     ),
+    deliver(
+        "/callbacks/enqueue/{token}",
+        "Enqueues content of any type for the agent of a capability.",
+        CALLBACK_QUERY,
+        Typed(schema_of::<CallbackResponse>),
+    ),
+    deliver(
+        "/callbacks/wake/{token}",
+        "Wakes the agent of a capability; the content of any type is a hint.",
+        CALLBACK_QUERY,
+        Typed(schema_of::<CallbackResponse>),
+    ),
+    deliver(
+        "/webhooks/generic/{id}",
+        "Enqueues a signed webhook of any type for an agent.",
+        &[SOURCE],
+        Typed(schema_of::<AdmittedResponse>),
+    ),
+    act(
+        "/control/agents/{id}/external-triggers",
+        "Makes an external trigger, or returns the active one of this mode.",
+        schema_of::<CreateTriggerRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/external-triggers/{trigger}/rotate",
+        "Gives an external trigger another URL.",
+        schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/external-triggers/{trigger}/revoke",
+        "Makes the URL of an external trigger useless.",
+        schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/external-triggers/{trigger}/reveal",
+        "Shows the secret URL of an external trigger.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<RevealTriggerResponse>),
+    ),
+    act(
+        "/control/agents/{id}/webhook",
+        "Sets the secret of an agent's webhooks, and whether a signature is needed.",
+        schema_of::<SetWebhookRequest>,
+        Typed(schema_of::<WebhookResponse>),
+    ),
+    act_on(
+        "/control/agents/{id}/webhook/remove",
+        "Forgets the secret of an agent's webhooks and accepts none.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<WebhookResponse>),
+    ),
     act(
         "/control/agents/{id}/workspace/attach",
         "Attaches a directory to an agent.",
@@ -487,7 +556,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         query: &[truth("deltas")],
         body: Some(RequestBody {
             required: true,
-            schema: Some(schema_of::<RunRequest>),
+            content: RequestContent::Json(schema_of::<RunRequest>),
         }),
         response: ObjectOrStream,
     },

@@ -327,8 +327,57 @@ impl RequestFault {
         ),
     );
 
+    pub(crate) const RATE_LIMITED: Self = Self::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        RefusalText::with_hint(
+            "rate_limited",
+            "more deliveries came to one URL, or more unknown tokens and wrong signatures to the host, than it answers at once",
+            "wait as long as the Retry-After header says; one wake stands for many",
+        ),
+    );
+    pub(crate) const DELIVERY_ID: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_delivery_id",
+            "the header with the id of the delivery is empty, too long, repeated, or not visible ASCII",
+            "send one id of 1 to 255 visible ASCII characters in webhook-id, x-github-delivery or idempotency-key",
+        ),
+    );
+    pub(crate) const WEBHOOK_UNKNOWN: Self = Self::new(
+        StatusCode::NOT_FOUND,
+        RefusalText::with_hint(
+            "webhook_not_found",
+            "there is no such agent, or it accepts no webhooks; both get this one answer",
+            "an operator allows them with: holon webhook set AGENT --secret-stdin",
+        ),
+    );
+    pub(crate) const WEBHOOK_SIGNATURE: Self = Self::new(
+        StatusCode::UNAUTHORIZED,
+        RefusalText::with_hint(
+            "webhook_signature_invalid",
+            "the webhook has no signature that the agent's secret proves",
+            "sign the raw body with the secret: headers webhook-id, webhook-timestamp and webhook-signature, or x-hub-signature-256",
+        ),
+    );
+    pub(crate) const WEBHOOK_TIME: Self = Self::new(
+        StatusCode::UNAUTHORIZED,
+        RefusalText::with_hint(
+            "webhook_outside_window",
+            "the time that the webhook names is more than five minutes away from the host's clock",
+            "send it when it is made, and set the clocks of both machines",
+        ),
+    );
+    pub(crate) const WEBHOOK_SECRET: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::without_hint(
+            "webhook_secret_unusable",
+            "the secret of a webhook cannot be stored or read",
+            "the message says why; `holon config doctor` shows the state of the credentials",
+        ),
+    );
+
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 38] = [
+    pub(crate) const ALL: [Self; 44] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -367,6 +416,12 @@ impl RequestFault {
         Self::SEVERAL_CONTENTS,
         Self::TOO_MANY_STREAMS,
         Self::SETTINGS,
+        Self::RATE_LIMITED,
+        Self::DELIVERY_ID,
+        Self::WEBHOOK_UNKNOWN,
+        Self::WEBHOOK_SIGNATURE,
+        Self::WEBHOOK_TIME,
+        Self::WEBHOOK_SECRET,
     ];
 
     const fn new(status: StatusCode, text: RefusalText) -> Self {
@@ -394,6 +449,7 @@ fn header_of(status: StatusCode) -> Option<(HeaderName, HeaderValue)> {
             Some((WWW_AUTHENTICATE, realm))
         }
         StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from(5))),
+        StatusCode::TOO_MANY_REQUESTS => Some((RETRY_AFTER, HeaderValue::from(1))),
         _ => None,
     }
 }

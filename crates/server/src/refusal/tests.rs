@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 62] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 66] = [
     (
         "agent_stopped",
         409,
@@ -113,6 +113,32 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 62] = [
         404,
         None,
         Some("see its timers with: holon timer list --agent main"),
+    ),
+    (
+        "external_trigger_not_found",
+        404,
+        None,
+        Some("see its triggers with: holon trigger list --agent main"),
+    ),
+    (
+        "external_trigger_mode_not_allowed",
+        403,
+        None,
+        Some(
+            "an operator allows it with: holon trigger create --agent main --mode enqueue_message",
+        ),
+    ),
+    (
+        "callback_not_found",
+        404,
+        None,
+        Some("ask the owner of the agent for its current URL"),
+    ),
+    (
+        "callback_mode_mismatch",
+        403,
+        None,
+        Some("use the URL as it was given"),
     ),
     ("invalid_work", 400, None, None),
     (

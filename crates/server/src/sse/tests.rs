@@ -29,6 +29,7 @@ fn host(streams: usize) -> Arc<Host> {
         listen: None,
         named_tokens: Arc::default(),
         served_keys: Arc::default(),
+        deliveries: Default::default(),
         advertise_url: None,
         streams: Arc::new(Semaphore::new(streams)),
         shutdown: CancellationToken::new(),

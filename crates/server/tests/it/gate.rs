@@ -31,7 +31,9 @@ async fn no_route_but_the_public_ones_answers_a_stranger() {
     ] {
         for (path, reply) in each_route(&world, headers).await {
             if PUBLIC.contains(&path) {
-                assert_eq!(reply.status, 200, "{path}");
+                // The token in a path, or the signature, is checked by the route.
+                let expected = if path.contains('{') { 404 } else { 200 };
+                assert_eq!(reply.status, expected, "{path}");
             } else {
                 assert_eq!(reply.refusal(), (401, "unauthorized".into()), "{path}");
                 assert!(reply.header("www-authenticate").is_some(), "{path}");
@@ -157,6 +159,10 @@ async fn every_route_with_a_body_takes_json_of_a_bounded_size_only() {
     let world = World::start().await;
     let before = world.engine.commits().await;
     for (method, path) in routes().into_iter().filter(|(method, _)| method == "POST") {
+        // Deliveries from outside have any type.
+        if PUBLIC.contains(&path) {
+            continue;
+        }
         let target = target_of(path);
         for kind in [
             "text/plain",

@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 use holon_api::{ModelsResponse, ReloadResponse};
+use holon_domain::AgentId;
 use holon_server::{SetupManager, SetupReader};
+use secrecy::SecretString;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// Behaviour of the scripted host.
@@ -17,7 +20,7 @@ pub(crate) enum Mood {
 }
 
 #[derive(Default)]
-pub(crate) struct ScriptedHost(Mutex<Mood>);
+pub(crate) struct ScriptedHost(Mutex<Mood>, Mutex<BTreeMap<AgentId, SecretString>>);
 
 impl ScriptedHost {
     /// Sets the behaviour from now on.
@@ -41,6 +44,10 @@ impl SetupReader for ScriptedHost {
             Mood::Panics => panic!("as scripted"),
         }
     }
+
+    async fn has_webhook_secret(&self, agent_id: &AgentId) -> Result<bool, String> {
+        Ok(self.1.lock().unwrap().contains_key(agent_id))
+    }
 }
 
 #[async_trait]
@@ -56,5 +63,22 @@ impl SetupManager for ScriptedHost {
             }),
             Mood::Refuses => Err("config.toml:2: model.defualt is not a setting".into()),
         }
+    }
+
+    async fn webhook_secret(&self, agent_id: &AgentId) -> Result<Option<SecretString>, String> {
+        Ok(self.1.lock().unwrap().get(agent_id).cloned())
+    }
+
+    async fn set_webhook_secret(
+        &self,
+        agent_id: &AgentId,
+        secret: Option<SecretString>,
+    ) -> Result<(), String> {
+        let mut secrets = self.1.lock().unwrap();
+        match secret {
+            Some(secret) => drop(secrets.insert(agent_id.clone(), secret)),
+            None => drop(secrets.remove(agent_id)),
+        }
+        Ok(())
     }
 }

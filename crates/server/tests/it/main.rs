@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod archives;
+mod callbacks;
 mod delivery;
 mod gate;
 mod host;
@@ -19,6 +20,7 @@ mod streams;
 mod tasks;
 mod tokens;
 mod typed;
+mod webhooks;
 mod work;
 mod workspaces;
 mod world;

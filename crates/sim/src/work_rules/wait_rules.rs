@@ -41,13 +41,19 @@ impl Happening {
             }
             Origin::Channel { channel_id, .. } => from(channel_id),
             Origin::Webhook { source, .. } => from(source),
+            Origin::Callback {
+                descriptor_id,
+                source,
+            } => Some(Self::Outside(
+                source.clone(),
+                Some(TriggerId::from_stored(descriptor_id.as_str())),
+            )),
             Origin::System { subsystem }
                 if message.cause() == Cause::Outside && message.kind != MessageKind::SystemTick =>
             {
                 from(subsystem)
             }
             Origin::Operator { .. }
-            | Origin::Callback { .. }
             | Origin::System { .. }
             | Origin::Task { .. }
             | Origin::Timer { .. } => None,
@@ -225,11 +231,17 @@ fn happenings(seen: &WorkObservation<'_>) -> Vec<Happening> {
         Event::WakeHintTriggered(hint) => match hint.key.as_str() {
             "others" => None,
             "operator" => Some(Happening::Outside(None, None)),
+            // Its delivery names the source.
+            key if key.starts_with("trig_") => None,
             source => {
                 let trigger = TriggerId::from_stored(crate::operators::TRIGGER);
                 Some(Happening::Outside(Some(source.to_owned()), Some(trigger)))
             }
         },
+        Event::CallbackDelivered(delivered) => Some(Happening::Outside(
+            delivered.source.clone(),
+            Some(delivered.external_trigger_id.clone()),
+        )),
         _ => None,
     });
     messages.chain(events).collect()

@@ -7,12 +7,12 @@ use holon_domain::brief::BriefRow;
 use holon_domain::delivery::{DeliveryRecord, DeliveryTarget, DeliveryTrigger};
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
-use holon_domain::intent::{HostAction, Intent, WorkIntent, WorkQuery};
+use holon_domain::intent::{HostAction, Intent, TriggerIntent, WorkIntent, WorkQuery};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::timer::{DueAction, TimerRecord, TimerSchedule};
-use holon_domain::trigger::WakeHint;
+use holon_domain::trigger::{TriggerRecord, TriggerStatus, WakeHint};
 use holon_domain::turn::Phase;
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus};
 use holon_domain::work_item::{PlanStatus, WorkItemRecord};
@@ -190,12 +190,14 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Work(WorkIntent::CreateTimer(_)) => "create_timer",
             Intent::Work(WorkIntent::CreateTimerAfter { .. }) => "create_timer_after",
             Intent::Work(WorkIntent::CancelTimer { .. }) => "cancel_timer",
+            Intent::Trigger(TriggerIntent::Create { .. }) => "create trigger",
+            Intent::Trigger(TriggerIntent::Cancel { .. }) => "cancel trigger",
             Intent::WorkQuery(WorkQuery::Item { .. }) => "item",
             Intent::WorkQuery(WorkQuery::Items { .. }) => "items",
             Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
         },
     );
-    assert_eq!(found.len(), 27, "{found:?}");
+    assert_eq!(found.len(), 29, "{found:?}");
 }
 
 #[test]
@@ -273,6 +275,16 @@ fn every_kind_of_work_wait_timer_and_hint_that_was_stored_is_read() {
     });
     assert_eq!(schedules.len(), 3, "{schedules:?}");
     read_all(include_str!("../golden/hints.json"), |_: &WakeHint| "hint");
+}
+
+#[test]
+fn every_kind_of_external_trigger_that_was_stored_is_read() {
+    let rows = include_str!("../golden/external_triggers.json");
+    let found = read_all(rows, |trigger: &TriggerRecord| match trigger.status {
+        TriggerStatus::Active => "active",
+        TriggerStatus::Revoked => "revoked",
+    });
+    assert_eq!(found.len(), 2, "{found:?}");
 }
 
 #[test]

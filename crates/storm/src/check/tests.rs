@@ -88,6 +88,7 @@ fn sound() -> Evidence {
                 (name.to_owned(), left)
             })
             .into(),
+        deliveries: BTreeMap::new(),
         views: vec![AgentView {
             agent: "a".to_owned(),
             events: vec![1, 2, 3],
@@ -110,6 +111,7 @@ fn prompt(seq: i64, id: &str, outcome: Option<i64>) -> MessageRow {
         id: id.to_owned(),
         kind: "operator_prompt".to_owned(),
         text: String::new(),
+        delivery_id: None,
     }
 }
 

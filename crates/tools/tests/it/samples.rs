@@ -11,9 +11,14 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"}),
             json!({"patch": "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"}),
         ],
+        "CancelExternalTrigger" => vec![json!({"external_trigger_id": "trig_1"})],
         "CancelTimer" => vec![json!({"timer_id": "timer_1"})],
         "CancelWait" => vec![json!({"wait_id": "wait_1"})],
         "CompleteWorkItem" => vec![json!({"work_item_id": "work_1"})],
+        "CreateExternalTrigger" => vec![
+            json!({"delivery_mode": "wake_hint"}),
+            json!({"delivery_mode": "enqueue_message"}),
+        ],
         "CreateTimer" => vec![
             json!({"after_ms": 300}),
             json!({"at": "2026-03-01T09:00:00Z", "summary": "look at the build"}),
@@ -125,6 +130,11 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"patch": ["--- a/x"]}),
             json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n", "dry_run": true}),
         ],
+        "CancelExternalTrigger" => vec![
+            json!({}),
+            json!({"external_trigger_id": ""}),
+            json!({"external_trigger_id": 1}),
+        ],
         "CancelTimer" => vec![json!({}), json!({"timer_id": ""}), json!({"timer_id": 1})],
         "CancelWait" => vec![
             json!({}),
@@ -135,6 +145,11 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({}),
             json!({"work_item_id": ""}),
             json!({"work_item_id": "work_1", "report": "done"}),
+        ],
+        "CreateExternalTrigger" => vec![
+            json!({}),
+            json!({"delivery_mode": "wake"}),
+            json!({"delivery_mode": "wake_hint", "source": "ci"}),
         ],
         "CreateTimer" => vec![
             json!({"after_ms": 0}),

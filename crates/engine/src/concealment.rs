@@ -1,0 +1,191 @@
+//! Texts in which a token of a capability URL may occur. A token is concealed before anything is stored, and its
+//! placeholder is expanded only in a request to a model and in a command that is run.
+
+use crate::request::Wake;
+use holon_core::Ingress;
+use holon_domain::block::Block;
+use holon_domain::consequence::Consequence;
+use holon_domain::intent::ExecCommand;
+use holon_domain::message::Body;
+use holon_domain::model::{ConversationItem, ModelReply, ModelRequest, ReplyBlock};
+use holon_domain::task::TaskReport;
+use holon_domain::tool::{ToolEnvelope, ToolOutcome};
+use holon_domain::trigger::{
+    CallbackDelivery, CapabilityKey, TriggerRecord, may_hold_placeholder, may_hold_token,
+};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A value with texts that a model, a sender or a command wrote.
+pub(crate) trait Texts {
+    /// Calls `change` with each text.
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String));
+
+    /// Returns true if a text may hold a token.
+    fn holds_token(&mut self) -> bool {
+        self.any(may_hold_token)
+    }
+
+    /// Returns true if a text may hold a placeholder.
+    fn holds_placeholder(&mut self) -> bool {
+        self.any(may_hold_placeholder)
+    }
+
+    fn any(&mut self, test: fn(&str) -> bool) -> bool {
+        let mut found = false;
+        self.each_text(&mut |text| found |= test(text));
+        found
+    }
+
+    /// Replaces each token of this host by its placeholder.
+    fn conceal(&mut self, key: &CapabilityKey, triggers: &[TriggerRecord]) {
+        self.each_text(&mut |text| {
+            if let Cow::Owned(concealed) = key.conceal(text, triggers) {
+                *text = concealed;
+            }
+        });
+    }
+
+    /// Replaces the placeholders of the agent's own capabilities by their tokens.
+    fn expand(&mut self, key: &CapabilityKey, triggers: &[TriggerRecord]) {
+        self.each_text(&mut |text| {
+            if let Cow::Owned(expanded) = key.expand(text, triggers) {
+                *text = expanded;
+            }
+        });
+    }
+}
+
+impl Texts for Value {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::String(text) => change(text),
+            Self::Array(values) => values.iter_mut().for_each(|value| value.each_text(change)),
+            Self::Object(fields) => fields
+                .values_mut()
+                .for_each(|value| value.each_text(change)),
+            Self::Null | Self::Bool(_) | Self::Number(_) => {}
+        }
+    }
+}
+
+impl Texts for Body {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Text { text } => change(text),
+            Self::Json { value } => value.each_text(change),
+            Self::Brief { title, text, .. } => {
+                title.iter_mut().for_each(&mut *change);
+                change(text);
+            }
+        }
+    }
+}
+
+impl Texts for Ingress {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        self.body.each_text(change);
+        if let Some(metadata) = &mut self.metadata {
+            metadata.each_text(change);
+        }
+    }
+}
+
+impl Texts for Wake {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(&mut self.reason);
+    }
+}
+
+impl Texts for CallbackDelivery {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        self.content.body.each_text(change);
+    }
+}
+
+impl Texts for ModelReply {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        for block in &mut self.blocks {
+            match block {
+                ReplyBlock::Text { text } | ReplyBlock::Reasoning { text, .. } => change(text),
+                ReplyBlock::Call(call) => call.input.each_text(change),
+            }
+        }
+    }
+}
+
+impl Texts for ModelRequest {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        let frame = &mut self.frame;
+        change(&mut frame.system_prompt);
+        let blocks = frame.system_blocks.iter_mut();
+        for block in blocks.chain(&mut frame.context_blocks) {
+            change(&mut block.text);
+        }
+        for item in &mut self.conversation {
+            match item {
+                ConversationItem::Assistant { blocks, .. } => {
+                    blocks.iter_mut().for_each(|block| block.each_text(change));
+                }
+                ConversationItem::ToolResult { content, .. } => change(content),
+                ConversationItem::User { text } => change(text),
+            }
+        }
+    }
+}
+
+impl Texts for Block {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Text { text } | Self::Reasoning { text, .. } => change(text),
+            Self::ToolCall(call) => call.input.each_text(change),
+        }
+    }
+}
+
+impl Texts for ToolEnvelope {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(&mut self.summary_text);
+        match &mut self.outcome {
+            ToolOutcome::Success { result } => result.each_text(change),
+            ToolOutcome::Error { error } => {
+                change(&mut error.message);
+                if let Some(details) = &mut error.details {
+                    details.each_text(change);
+                }
+            }
+        }
+    }
+}
+
+impl Texts for Consequence {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Result(result)
+            | Self::SkillUsed { result, .. }
+            | Self::Task { result, .. }
+            | Self::Workspace { result, .. } => result.each_text(change),
+            // The plan is a file that the agent wrote; its preview repeats the call, which is concealed.
+            Self::PlanWritten(_) => {}
+        }
+    }
+}
+
+impl Texts for TaskReport {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        let (stdout, stderr) = match self {
+            Self::Ended(output) => (&mut output.stdout, &mut output.stderr),
+            Self::Lost { stdout, stderr, .. } => (stdout, stderr),
+        };
+        for stream in [stdout, stderr] {
+            change(&mut stream.head);
+            change(&mut stream.tail);
+        }
+    }
+}
+
+impl Texts for ExecCommand {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(&mut self.cmd);
+    }
+}

@@ -1,0 +1,161 @@
+//! Rate limits of deliveries from outside: one allowance for each capability or webhook, and one of all senders together
+//! for tokens and signatures that prove nothing. Kept in memory; a restart fills every allowance.
+
+use crate::refusal::{Refusal, RequestFault};
+use holon_domain::limits::{
+    DELIVERIES_PER_SECOND, DELIVERY_BUCKETS, DELIVERY_BURST, GUESS_BURST, GUESSES_PER_SECOND,
+};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::time::Instant;
+
+/// Allowance that is used up by requests and grows with time.
+#[derive(Debug, Clone, Copy)]
+struct Allowance {
+    left: f64,
+    at: Instant,
+}
+
+/// Size and growth of an allowance.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    burst: f64,
+    per_second: f64,
+}
+
+impl Rate {
+    fn grown(self, allowance: Allowance, now: Instant) -> Allowance {
+        let passed = now.saturating_duration_since(allowance.at).as_secs_f64();
+        let left = (allowance.left + passed * self.per_second).min(self.burst);
+        Allowance { left, at: now }
+    }
+
+    /// Uses up one of the allowance. Returns false if none is left.
+    fn take(self, allowance: &mut Allowance, now: Instant) -> bool {
+        *allowance = self.grown(*allowance, now);
+        if allowance.left < 1.0 {
+            return false;
+        }
+        allowance.left -= 1.0;
+        true
+    }
+
+    const fn full(self, now: Instant) -> Allowance {
+        Allowance {
+            left: self.burst,
+            at: now,
+        }
+    }
+}
+
+const DELIVERIES: Rate = Rate {
+    burst: DELIVERY_BURST as f64,
+    per_second: DELIVERIES_PER_SECOND as f64,
+};
+const GUESSES: Rate = Rate {
+    burst: GUESS_BURST as f64,
+    per_second: GUESSES_PER_SECOND as f64,
+};
+
+/// The allowances of one host.
+#[derive(Debug, Default)]
+pub(crate) struct DeliveryLimits {
+    receivers: Mutex<HashMap<String, Allowance>>,
+    guesses: Mutex<Option<Allowance>>,
+}
+
+impl DeliveryLimits {
+    /// Counts a delivery to a capability or webhook.
+    ///
+    /// # Errors
+    /// When its allowance is used up.
+    pub(crate) fn count(&self, receiver: &str) -> Result<(), Refusal> {
+        let now = Instant::now();
+        let mut receivers = lock(&self.receivers);
+        if !receivers.contains_key(receiver) && receivers.len() >= DELIVERY_BUCKETS {
+            make_room(&mut receivers, now);
+        }
+        let allowance = receivers
+            .entry(receiver.to_owned())
+            .or_insert_with(|| DELIVERIES.full(now));
+        if DELIVERIES.take(allowance, now) {
+            return Ok(());
+        }
+        Err(RequestFault::RATE_LIMITED.refuse("too many deliveries to this URL"))
+    }
+
+    /// Counts a token or a signature that proves nothing. The answer is the same for all of them.
+    pub(crate) fn count_guess(&self, answer: Refusal) -> Refusal {
+        let now = Instant::now();
+        let mut guesses = lock(&self.guesses);
+        let allowance = guesses.get_or_insert_with(|| GUESSES.full(now));
+        if GUESSES.take(allowance, now) {
+            return answer;
+        }
+        RequestFault::RATE_LIMITED.refuse("too many requests that prove nothing")
+    }
+}
+
+/// Forgets the allowances that are full again. If none is, the fullest go, so that the rest stay limited.
+fn make_room(receivers: &mut HashMap<String, Allowance>, now: Instant) {
+    receivers.retain(|_, allowance| DELIVERIES.grown(*allowance, now).left < DELIVERIES.burst);
+    if receivers.len() < DELIVERY_BUCKETS {
+        return;
+    }
+    let fullest = receivers
+        .iter()
+        .max_by(|(_, a), (_, b)| a.left.total_cmp(&b.left))
+        .map(|(name, _)| name.clone());
+    if let Some(name) = fullest {
+        receivers.remove(&name);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_allowance_is_used_up_and_grows_again() {
+        let limits = DeliveryLimits::default();
+        let accepted = |receiver: &str| limits.count(receiver).is_ok();
+        assert!((0..DELIVERY_BURST).all(|_| accepted("a")));
+        assert!(!accepted("a"), "used up");
+        assert!(accepted("b"), "another receiver has its own");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!((0..DELIVERIES_PER_SECOND).all(|_| accepted("a")));
+        assert!(!accepted("a"));
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        assert!((0..DELIVERY_BURST).all(|_| accepted("a")));
+        assert!(!accepted("a"), "no more than the burst is saved up");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn memory_is_bounded_and_a_used_up_allowance_is_not_forgotten() {
+        let limits = DeliveryLimits::default();
+        while limits.count("busy").is_ok() {}
+        for other in 0..DELIVERY_BUCKETS + 10 {
+            assert!(limits.count(&other.to_string()).is_ok());
+        }
+        assert!(lock(&limits.receivers).len() <= DELIVERY_BUCKETS);
+        assert!(limits.count("busy").is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn guesses_share_one_allowance_and_get_one_answer() {
+        let limits = DeliveryLimits::default();
+        let guess = || {
+            let refusal = limits.count_guess(RequestFault::WEBHOOK_UNKNOWN.refuse("x"));
+            refusal.status.as_u16()
+        };
+        assert!((0..GUESS_BURST).all(|_| guess() == 404));
+        assert_eq!(guess(), 429);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(guess(), 404);
+    }
+}

@@ -1,0 +1,250 @@
+//! Webhooks over the wire: signatures, the replay window, repetitions, and agents that accept none.
+
+use crate::callbacks::post;
+use crate::world::{Reply, World};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use holon_domain::hmac;
+use holon_domain::limits::WEBHOOK_BODY_BYTES;
+use serde_json::{Value, json};
+
+const TARGET: &str = "/webhooks/generic/main";
+const SECRET: &str = "a secret of tests";
+
+async fn set(world: &World, name: &str, body: Value) -> Value {
+    let target = format!("/control/agents/{name}/webhook");
+    let reply = world.ask("POST", &target, &body.to_string()).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    reply.json()
+}
+
+fn signed_as_github(body: &[u8], delivery: &str) -> String {
+    let mac = hmac::hex(&hmac::hmac_sha256(SECRET.as_bytes(), &[body]));
+    format!(
+        "Content-Type: application/json\r\nX-GitHub-Event: push\r\nX-GitHub-Delivery: {delivery}\r\n\
+         X-Hub-Signature-256: sha256={mac}\r\n"
+    )
+}
+
+fn signed_as_standard(world: &World, body: &[u8], id: &str, seconds: i64) -> String {
+    let now = world.engine.control().now().as_millis() / 1_000;
+    let time = (now + seconds).to_string();
+    let signed: [&[u8]; 5] = [id.as_bytes(), b".", time.as_bytes(), b".", body];
+    let mac = STANDARD.encode(hmac::hmac_sha256(SECRET.as_bytes(), &signed));
+    format!(
+        "Content-Type: application/json\r\nwebhook-id: {id}\r\nwebhook-timestamp: {time}\r\n\
+         webhook-signature: v1,{mac}\r\n"
+    )
+}
+
+async fn admitted(world: &World, name: &str) -> Vec<Value> {
+    let target = format!("/agents/{name}/events?limit=500");
+    let page = world.ask("GET", &target, "").await.json();
+    let events = page["events"].as_array().unwrap().clone();
+    let is_admission = |event: &Value| event["type"] == "message_admitted";
+    let mut found: Vec<Value> = events.into_iter().filter(is_admission).collect();
+    found.sort_by_key(|event| event["event_seq"].as_u64());
+    found
+}
+
+#[tokio::test]
+async fn a_signed_webhook_is_an_integration_signal_with_its_headers_as_metadata() {
+    let world = World::start().await;
+    let shown = set(&world, "main", json!({ "secret": SECRET })).await;
+    assert_eq!(shown["has_secret"], true);
+    assert_eq!(shown["url"], format!("http://127.0.0.1:7878{TARGET}"));
+    let body = br#"{"ref":"refs/heads/main","trust":"trusted_operator"}"#;
+    let sent = post(&world, TARGET, &signed_as_github(body, "d-1"), body).await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    assert_eq!(sent.json()["agent_id"], "main");
+    let standard = signed_as_standard(&world, body, "msg_1", 0);
+    let sent = post(&world, &format!("{TARGET}?source=stripe"), &standard, body).await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let [github, standard] = &admitted(&world, "main").await[..] else {
+        panic!("two messages");
+    };
+    for event in [github, standard] {
+        let payload = &event["payload"];
+        assert_eq!(payload["kind"], "webhook_event");
+        assert_eq!(payload["admission_context"], "signed_integration");
+        assert_eq!(payload["delivery_surface"], "http_webhook");
+        assert_eq!(payload["authority_class"], "integration_signal");
+        assert_eq!(event["provenance"]["trust"], "trusted_integration");
+    }
+    let origin = json!({ "kind": "webhook", "source": "github", "event_type": "push" });
+    assert_eq!(github["payload"]["origin"], origin);
+    let origin = json!({ "kind": "webhook", "source": "stripe" });
+    assert_eq!(standard["payload"]["origin"], origin);
+}
+
+#[tokio::test]
+async fn the_published_examples_are_accepted_within_their_window() {
+    let world = World::start().await;
+    set(
+        &world,
+        "main",
+        json!({ "secret": "It's a Secret to Everybody" }),
+    )
+    .await;
+    let signature = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+    let headers = format!("X-Hub-Signature-256: sha256={signature}\r\n");
+    let reply = post(&world, TARGET, &headers, b"Hello, World!").await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    set(
+        &world,
+        "main",
+        json!({ "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }),
+    )
+    .await;
+    let headers = "webhook-id: msg_p5jXN8AQM9LWM0D4loKWxJek\r\nwebhook-timestamp: 1614265330\r\n\
+                   webhook-signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=\r\n";
+    // The signature is right; the clock of the host is far from the time of the example.
+    let reply = post(&world, TARGET, headers, br#"{"test": 2432232314}"#).await;
+    assert_eq!(reply.refusal(), (401, "webhook_outside_window".into()));
+}
+
+#[tokio::test]
+async fn a_wrong_missing_or_late_signature_is_refused() {
+    let world = World::start().await;
+    set(&world, "main", json!({ "secret": SECRET })).await;
+    let body = b"{}".as_slice();
+    let good = signed_as_github(body, "d-1");
+    let wrong = (401, "webhook_signature_invalid".to_owned());
+    for (headers, body) in [
+        (String::new(), body),
+        (good.clone(), b"{ }".as_slice()),
+        (good.replace("sha256=", "sha1="), body),
+        (good.replace("sha256=", "sha256=zz"), body),
+        (format!("{good}X-Hub-Signature-256: sha256=00\r\n"), body),
+        (signed_as_standard(&world, b"{ }", "m", 0), body),
+    ] {
+        let reply = post(&world, TARGET, &headers, body).await;
+        assert_eq!(reply.refusal(), wrong, "{headers}");
+    }
+    for seconds in [-301, 301, -1_000_000_000] {
+        let headers = signed_as_standard(&world, body, "m", seconds);
+        let reply = post(&world, TARGET, &headers, body).await;
+        assert_eq!(reply.refusal(), (401, "webhook_outside_window".into()));
+    }
+    let headers = signed_as_standard(&world, body, "m", 299);
+    assert_eq!(post(&world, TARGET, &headers, body).await.status, 200);
+    let huge = vec![b' '; WEBHOOK_BODY_BYTES + 1];
+    let reply = post(&world, TARGET, &good, &huge).await;
+    assert_eq!(reply.refusal(), (413, "too_large".into()));
+    assert_eq!(admitted(&world, "main").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_repeated_webhook_is_one_message_for_a_day() {
+    let world = World::start().await;
+    set(&world, "main", json!({ "secret": SECRET })).await;
+    let body = b"{}".as_slice();
+    let first = post(&world, TARGET, &signed_as_github(body, "d-1"), body).await;
+    let again = post(&world, TARGET, &signed_as_github(body, "d-1"), body).await;
+    assert_eq!(again.json(), first.json());
+    // A captured webhook under another id is still the same: the id is not signed.
+    let replayed = post(&world, TARGET, &signed_as_github(body, "d-2"), body).await;
+    assert_eq!(replayed.json(), first.json());
+    let standard = signed_as_standard(&world, body, "msg_1", 0);
+    let second = post(&world, TARGET, &standard, body).await;
+    assert_ne!(second.json()["message_id"], first.json()["message_id"]);
+    let later = signed_as_standard(&world, body, "msg_1", 60);
+    assert_eq!(
+        post(&world, TARGET, &later, body).await.json(),
+        second.json()
+    );
+    assert_eq!(admitted(&world, "main").await.len(), 2);
+    world.engine.advance(23 * 3_600_000);
+    let again = post(&world, TARGET, &signed_as_github(body, "d-1"), body).await;
+    assert_eq!(again.json(), first.json());
+}
+
+#[tokio::test]
+async fn without_a_secret_webhooks_are_refused_unless_an_operator_allowed_them() {
+    let world = World::start().await;
+    let unknown = (404, "webhook_not_found".to_owned());
+    let mut answers: Vec<Reply> = Vec::new();
+    for target in [
+        TARGET,
+        "/webhooks/generic/nobody",
+        "/webhooks/generic/..%2fx",
+    ] {
+        let reply = post(&world, target, "Content-Type: application/json\r\n", b"{}").await;
+        assert_eq!(reply.refusal(), unknown, "{target}");
+        answers.push(reply);
+    }
+    assert!(answers.iter().all(|reply| reply.body == answers[0].body));
+    set(&world, "main", json!({ "allow_unsigned": true })).await;
+    let headers = "webhook-id: m\r\nContent-Type: application/json\r\n";
+    let sent = post(&world, TARGET, headers, b"{}").await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let again = post(&world, TARGET, headers, b"{}").await;
+    assert_eq!(again.json(), sent.json());
+    let event = admitted(&world, "main").await.remove(0);
+    assert_eq!(
+        event["payload"]["admission_context"],
+        "public_unauthenticated"
+    );
+    assert_eq!(event["payload"]["authority_class"], "external_evidence");
+    assert_eq!(event["provenance"]["trust"], "untrusted_external");
+    // With a secret too, a signed one is a signal, an unsigned one evidence, and a wrong one is refused.
+    set(
+        &world,
+        "main",
+        json!({ "secret": SECRET, "allow_unsigned": true }),
+    )
+    .await;
+    let wrong = "X-Hub-Signature-256: sha256=00\r\n";
+    assert_eq!(post(&world, TARGET, wrong, b"{}").await.status, 401);
+    // The id of an unsigned one does not stand in the way of a signed one.
+    let signed = signed_as_standard(&world, b"{}", "m", 0);
+    assert_eq!(post(&world, TARGET, &signed, b"{}").await.status, 200);
+    let all = admitted(&world, "main").await;
+    assert_eq!(all[1]["payload"]["admission_context"], "signed_integration");
+    let gone = world
+        .ask("POST", "/control/agents/main/webhook/remove", "")
+        .await;
+    assert_eq!(gone.json()["has_secret"], false);
+    assert_eq!(gone.json()["allow_unsigned"], false);
+    let reply = post(&world, TARGET, headers, b"{}").await;
+    assert_eq!(reply.refusal(), unknown);
+    let shown = world.ask("GET", "/agents/main/webhook", "").await.json();
+    assert_eq!(shown["allow_unsigned"], false);
+    assert!(!shown.to_string().contains(SECRET));
+}
+
+#[tokio::test]
+async fn a_stopped_agent_takes_no_webhook_and_a_removed_one_is_unknown() {
+    let world = World::start().await;
+    set(&world, "main", json!({ "secret": SECRET })).await;
+    set(&world, "dev", json!({ "secret": SECRET })).await;
+    let stop = r#"{"action":"stop"}"#;
+    world
+        .ask("POST", "/control/agents/main/control", stop)
+        .await;
+    let reply = post(&world, TARGET, &signed_as_github(b"{}", "d"), b"{}").await;
+    assert_eq!(reply.refusal(), (409, "agent_stopped".into()));
+    let start = r#"{"action":"start"}"#;
+    world
+        .ask("POST", "/control/agents/main/control", start)
+        .await;
+    // What was refused was not remembered as delivered.
+    let reply = post(&world, TARGET, &signed_as_github(b"{}", "d"), b"{}").await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    world.ask("POST", "/control/agents/dev/delete", "").await;
+    let target = "/webhooks/generic/dev";
+    let reply = post(&world, target, &signed_as_github(b"{}", "d"), b"{}").await;
+    assert_eq!(reply.refusal(), (404, "webhook_not_found".into()));
+    let refused = world
+        .ask(
+            "POST",
+            "/control/agents/nobody/webhook",
+            r#"{"allow_unsigned":true}"#,
+        )
+        .await;
+    assert_eq!(refused.refusal(), (404, "agent_not_found".into()));
+    let empty = world
+        .ask("POST", "/control/agents/main/webhook", r#"{"secret":""}"#)
+        .await;
+    assert_eq!(empty.refusal(), (400, "invalid_request".into()));
+}
