@@ -20,6 +20,7 @@ mod task;
 mod template;
 mod text;
 mod token;
+mod tui;
 mod view;
 mod waiting;
 mod work;
@@ -47,6 +48,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Prompt(prompt) => block_on(prompt::run(home, prompt, output)),
         Command::Status(agent) => block_on(view::status(home, agent.agent, output)),
         Command::Tail(tail) => block_on(tail::run(home, tail, output)),
+        Command::Tui(tui) => block_on(tui::run(home, tui, output)),
         Command::Events(events) => block_on(events::run(home, events, output)),
         Command::Transcript(transcript) => block_on(view::transcript(home, transcript, output)),
         Command::Work { command } => block_on(work::run(home, command, output)),

@@ -1,0 +1,391 @@
+//! Overlays: pages over the conversation, each a list with the detail of the selected entry, or a text alone.
+
+use crate::draft::Draft;
+use crate::msg::Question;
+
+/// Most bytes of a task's output that are kept while it is followed; of a longer one, the end.
+const OUTPUT_BYTES: usize = 256 << 10;
+
+/// Subject of an overlay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Page {
+    Help,
+    Status,
+    Agents,
+    Events,
+    Transcript,
+    Tasks,
+    Work,
+    Timers,
+    Workspace,
+    Models,
+    /// Choice of the reasoning effort for a model.
+    Effort {
+        model: String,
+    },
+    Skills,
+    DebugPrompt,
+}
+
+/// Something that a key does in an overlay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    SwitchAgent,
+    StartAgent,
+    StopAgent,
+    NewAgent,
+    FollowTask,
+    WriteToTask,
+    StopTask,
+    ReadWorkItem,
+    CompleteWorkItem,
+    ResumeWorkItem,
+    NewWorkItem,
+    Cancel,
+    AttachWorkspace,
+    UseWorkspace,
+    UseIsolated,
+    ExitWorkspace,
+    DetachWorkspace,
+    ChooseModel,
+    ChooseEffort,
+    InstallSkill,
+    UninstallSkill,
+    Reload,
+}
+
+/// A key of an overlay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// `\n` is the enter key.
+    pub(crate) key: char,
+    pub(crate) label: &'static str,
+    pub(crate) act: Act,
+    /// True if the key must be pressed twice.
+    pub(crate) asks: bool,
+}
+
+const fn key(key: char, label: &'static str, act: Act) -> Key {
+    Key {
+        key,
+        label,
+        act,
+        asks: false,
+    }
+}
+
+const fn asking(pressed: char, label: &'static str, act: Act) -> Key {
+    Key {
+        asks: true,
+        ..key(pressed, label, act)
+    }
+}
+
+const RELOAD: Key = key('r', "reload", Act::Reload);
+
+impl Page {
+    pub(crate) fn title(&self) -> String {
+        match self {
+            Self::Help => "Help".to_owned(),
+            Self::Status => "Status".to_owned(),
+            Self::Agents => "Agents".to_owned(),
+            Self::Events => "Raw events".to_owned(),
+            Self::Transcript => "Transcript".to_owned(),
+            Self::Tasks => "Tasks".to_owned(),
+            Self::Work => "Work items".to_owned(),
+            Self::Timers => "Timers and waits".to_owned(),
+            Self::Workspace => "Workspaces".to_owned(),
+            Self::Models => "Model of the agent".to_owned(),
+            Self::Effort { model } => format!("Reasoning effort of {model}"),
+            Self::Skills => "Skills".to_owned(),
+            Self::DebugPrompt => "Prompt of the last turn".to_owned(),
+        }
+    }
+
+    /// Returns the request that fills the page; `None` if the console has all of it.
+    pub(crate) const fn question(&self) -> Option<Question> {
+        match self {
+            Self::Help | Self::Events | Self::Effort { .. } => None,
+            Self::Status => Some(Question::Explain),
+            Self::Agents => Some(Question::Agents),
+            Self::Transcript => Some(Question::Transcript),
+            Self::Tasks => Some(Question::Tasks),
+            Self::Work => Some(Question::WorkItems),
+            Self::Timers => Some(Question::Timers),
+            Self::Workspace => Some(Question::Status),
+            Self::Models => Some(Question::Models),
+            Self::Skills => Some(Question::Skills),
+            Self::DebugPrompt => Some(Question::DebugPrompt),
+        }
+    }
+
+    /// Returns true if the page is a text without a list.
+    pub(crate) const fn is_text(&self) -> bool {
+        matches!(
+            self,
+            Self::Help | Self::Status | Self::Transcript | Self::DebugPrompt
+        )
+    }
+
+    /// Returns true if letters select by a filter and do nothing else.
+    pub(crate) const fn filters(&self) -> bool {
+        matches!(self, Self::Models)
+    }
+
+    pub(crate) const fn keys(&self) -> &'static [Key] {
+        match self {
+            Self::Help | Self::Events => const { &[] },
+            Self::Status | Self::Transcript | Self::DebugPrompt => const { &[RELOAD] },
+            Self::Agents => {
+                const {
+                    &[
+                        key('\n', "switch", Act::SwitchAgent),
+                        key('s', "start", Act::StartAgent),
+                        asking('x', "stop", Act::StopAgent),
+                        key('n', "new", Act::NewAgent),
+                        RELOAD,
+                    ]
+                }
+            }
+            Self::Tasks => {
+                const {
+                    &[
+                        key('\n', "follow output", Act::FollowTask),
+                        key('i', "input", Act::WriteToTask),
+                        asking('x', "stop", Act::StopTask),
+                        RELOAD,
+                    ]
+                }
+            }
+            Self::Work => {
+                const {
+                    &[
+                        key('\n', "plan and todo", Act::ReadWorkItem),
+                        key('n', "new", Act::NewWorkItem),
+                        asking('c', "complete", Act::CompleteWorkItem),
+                        key('u', "resume", Act::ResumeWorkItem),
+                        RELOAD,
+                    ]
+                }
+            }
+            Self::Timers => const { &[asking('x', "cancel", Act::Cancel), RELOAD] },
+            Self::Workspace => {
+                const {
+                    &[
+                        key('\n', "use", Act::UseWorkspace),
+                        key('w', "use in a worktree", Act::UseIsolated),
+                        key('a', "attach", Act::AttachWorkspace),
+                        key('e', "exit", Act::ExitWorkspace),
+                        asking('d', "detach", Act::DetachWorkspace),
+                    ]
+                }
+            }
+            Self::Models => const { &[key('\n', "choose", Act::ChooseModel)] },
+            Self::Effort { .. } => const { &[key('\n', "choose", Act::ChooseEffort)] },
+            Self::Skills => {
+                const {
+                    &[
+                        key('i', "install", Act::InstallSkill),
+                        asking('x', "remove", Act::UninstallSkill),
+                        RELOAD,
+                    ]
+                }
+            }
+        }
+    }
+}
+
+/// One entry of a list, or the text of a page without one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Entry {
+    /// Id that requests name.
+    pub(crate) id: String,
+    pub(crate) label: String,
+    pub(crate) tone: Tone,
+    pub(crate) detail: String,
+    /// True if the detail is markdown.
+    pub(crate) is_markdown: bool,
+}
+
+/// Style of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tone {
+    #[default]
+    Plain,
+    Good,
+    Bad,
+    Faint,
+}
+
+/// State of the content of an overlay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Load {
+    Loading,
+    Ready,
+    Failed(String),
+}
+
+/// Output of a task that is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Follow {
+    pub(crate) task: String,
+    pub(crate) after_byte: u64,
+    pub(crate) stderr_after_byte: u64,
+    pub(crate) output: String,
+    /// Sentence about the end of the task; absent while it runs.
+    pub(crate) ended: Option<String>,
+    pub(crate) is_over: bool,
+    /// True while a request is under way.
+    pub(crate) is_asked: bool,
+}
+
+impl Follow {
+    pub(crate) fn new(task: &str) -> Self {
+        Self {
+            task: task.to_owned(),
+            after_byte: 0,
+            stderr_after_byte: 0,
+            output: String::new(),
+            ended: None,
+            is_over: false,
+            is_asked: false,
+        }
+    }
+
+    pub(crate) fn question(&self) -> Question {
+        Question::TaskOutput {
+            task: self.task.clone(),
+            after_byte: self.after_byte,
+            stderr_after_byte: self.stderr_after_byte,
+        }
+    }
+
+    pub(crate) fn add(&mut self, text: &str) {
+        self.output.push_str(text);
+        if self.output.len() > 2 * OUTPUT_BYTES {
+            self.output = holon_domain::text::suffix(&self.output, OUTPUT_BYTES).to_owned();
+        }
+    }
+}
+
+/// A line that the operator is asked for inside an overlay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) label: String,
+    pub(crate) act: Act,
+    pub(crate) draft: Draft,
+}
+
+/// A page over the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Overlay {
+    pub(crate) page: Page,
+    pub(crate) load: Load,
+    /// Ticket of the request that fills the page, while it is under way.
+    pub(crate) ticket: Option<u64>,
+    pub(crate) entries: Vec<Entry>,
+    /// Index among the entries that the filter lets through.
+    pub(crate) selected: usize,
+    /// First line of the detail that is shown.
+    pub(crate) scroll: usize,
+    /// True while the end of the detail is shown.
+    pub(crate) at_end: bool,
+    pub(crate) filter: String,
+    pub(crate) ask: Option<Ask>,
+    pub(crate) follow: Option<Follow>,
+    /// Key that must be pressed once more.
+    pub(crate) pressed: Option<char>,
+}
+
+impl Overlay {
+    pub(crate) fn new(page: Page) -> Self {
+        let at_end = page == Page::Transcript;
+        Self {
+            page,
+            load: Load::Loading,
+            ticket: None,
+            entries: Vec::new(),
+            selected: 0,
+            scroll: 0,
+            at_end,
+            filter: String::new(),
+            ask: None,
+            follow: None,
+            pressed: None,
+        }
+    }
+
+    /// Puts the entries in place. The selected entry stays selected by its id.
+    pub(crate) fn fill(&mut self, entries: Vec<Entry>) {
+        let selected = self.selected_entry().map(|entry| entry.id.clone());
+        self.entries = entries;
+        self.load = Load::Ready;
+        let place = selected.and_then(|id| self.shown().position(|entry| entry.id == id));
+        let last = self.shown().count().saturating_sub(1);
+        self.selected = place.unwrap_or(self.selected).min(last);
+    }
+
+    /// Entries that the filter lets through.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Entry> {
+        let filter = self.filter.to_lowercase();
+        self.entries
+            .iter()
+            .filter(move |entry| entry.label.to_lowercase().contains(&filter))
+    }
+
+    pub(crate) fn selected_entry(&self) -> Option<&Entry> {
+        self.shown().nth(self.selected)
+    }
+
+    /// Moves the selection, and shows the detail of the entry from its beginning.
+    pub(crate) fn select(&mut self, index: usize) {
+        let last = self.shown().count().saturating_sub(1);
+        self.selected = index.min(last);
+        self.scroll = 0;
+        self.at_end = false;
+        self.follow = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str) -> Entry {
+        Entry {
+            id: id.to_owned(),
+            label: id.to_owned(),
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn the_selection_follows_its_entry_and_stays_inside_the_list() {
+        let mut overlay = Overlay::new(Page::Tasks);
+        overlay.fill(vec![entry("a"), entry("b"), entry("c")]);
+        overlay.select(2);
+        overlay.fill(vec![entry("c"), entry("a")]);
+        assert_eq!(overlay.selected_entry(), Some(&entry("c")));
+        overlay.fill(Vec::new());
+        assert_eq!(overlay.selected_entry(), None);
+        overlay.select(9);
+        assert_eq!(overlay.selected, 0);
+    }
+
+    #[test]
+    fn a_filter_ignores_case() {
+        let mut overlay = Overlay::new(Page::Models);
+        overlay.fill(vec![entry("Anthropic/x"), entry("openai/y")]);
+        overlay.filter = "anthro".to_owned();
+        assert_eq!(overlay.shown().count(), 1);
+    }
+
+    #[test]
+    fn followed_output_is_bounded() {
+        let mut follow = Follow::new("task_1");
+        for _ in 0..100 {
+            follow.add(&"漢".repeat(10_000));
+        }
+        assert!(follow.output.len() <= 2 * OUTPUT_BYTES);
+    }
+}
