@@ -210,6 +210,7 @@ impl Conversation {
             Event::TurnStarted(e) if e.message_kind == MessageKind::OperatorPrompt => {
                 needs.messages = self.message_text(e.message_id.as_str()).is_none();
             }
+            Event::TurnTerminal(_) => needs.messages = self.lacks_text(),
             Event::OperatorInterjectionAdmitted(e) => {
                 let id = e.message_id.as_str();
                 if self.message_text(id).is_none() {
@@ -221,6 +222,17 @@ impl Conversation {
         self.events.push_back(envelope);
         self.drop_oldest();
         needs
+    }
+
+    /// Returns true if a message among the newest rows has no text yet.
+    fn lacks_text(&self) -> bool {
+        let newest = self.rows.iter().rev().take(20);
+        newest
+            .filter_map(|row| match &row.content {
+                Content::Message { message_id, .. } => Some(message_id),
+                Content::Item(_) => None,
+            })
+            .any(|id| self.message_text(id).is_none())
     }
 
     /// Takes a piece of a streamed answer.

@@ -156,6 +156,12 @@ impl Model {
         self.has_quit
     }
 
+    /// Returns true while a message or an action is under way.
+    #[must_use]
+    pub fn is_acting(&self) -> bool {
+        self.is_asked(&Purpose::Send) || self.is_asked(&Purpose::Action)
+    }
+
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice {
             text: text.into(),

@@ -33,6 +33,9 @@ const FRAME: Duration = Duration::from_millis(33);
 /// Time between two ticks.
 const TICK: Duration = Duration::from_millis(250);
 
+/// Longest wait at the end for messages and actions that are under way.
+const LAST_WAIT: Duration = Duration::from_secs(3);
+
 /// How a console is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -111,7 +114,6 @@ impl Console {
         while !self.model.has_quit() {
             let mut is_urgent = false;
             tokio::select! {
-                biased;
                 () = &mut signals => self.take(Msg::Quit),
                 message = messages.recv() => {
                     if let Some(message) = message {
@@ -137,6 +139,11 @@ impl Console {
                 screen.draw(|frame| view(&self.model, frame))?;
                 is_old = false;
             }
+        }
+        if self.model.is_acting() {
+            let done = async { while self.tasks.join_next().await.is_some() {} };
+            // What takes longer was sent, and its reply has no reader.
+            tokio::time::timeout(LAST_WAIT, done).await.ok();
         }
         Ok(())
     }

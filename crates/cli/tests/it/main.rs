@@ -13,6 +13,7 @@ mod bad_work;
 mod called_off;
 mod commands;
 mod config;
+mod console;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
 mod daemon;

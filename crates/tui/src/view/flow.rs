@@ -155,10 +155,13 @@ impl<'a> Flow<'a> {
 
     /// Returns the last shown line when the screen shows the first one; `None` if everything fits on the screen.
     fn top(&self, height: usize) -> Option<Place> {
+        if height == 0 {
+            return None;
+        }
         let mut seen = 0;
         for index in 0..=self.tail() {
             let count = self.block(index).len();
-            if seen + count >= height && height > 0 {
+            if seen + count >= height {
                 let line = height - seen - 1;
                 let is_end = index == self.tail() && line + 1 >= count;
                 return (!is_end).then_some((index, line));
