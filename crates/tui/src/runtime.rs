@@ -62,7 +62,7 @@ pub enum Error {
 /// When the terminal cannot be read or written.
 pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(), Error> {
     let mut screen = Screen::open(options.alternate_screen)?;
-    let (columns, rows) = screen.size()?;
+    let (columns, rows) = Screen::size()?;
     let model = Model::new(Setup {
         host: client.endpoint(),
         agent,

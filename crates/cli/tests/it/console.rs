@@ -168,18 +168,18 @@ fn an_operator_works_in_the_console_over_a_restart_of_the_host() {
         tmux.screen()
     );
     for (command, words) in [
-        ("/help", "── Help"),
-        ("/status", "Woken by"),
-        ("/agents", "works in"),
-        ("/events", "provenance"),
-        ("/transcript", "tool results"),
-        ("/tasks", "no tasks"),
-        ("/work", "no work items"),
-        ("/timers", "no timers"),
-        ("/workspace", "projection"),
-        ("/model", "default of the host"),
+        ("/help", "── Help main"),
+        ("/status", "── Status main"),
+        ("/agents", "── Agents main"),
+        ("/events", "── Raw events main"),
+        ("/transcript", "── Transcript main"),
+        ("/tasks", "── Tasks main"),
+        ("/work", "── Work items main"),
+        ("/timers", "── Timers and waits main"),
+        ("/workspace", "── Workspaces main"),
+        ("/model", "── Model of the agent main"),
         ("/skills", "── Skills main"),
-        ("/debug-prompt", "tokens"),
+        ("/debug-prompt", "── Prompt of the last turn main"),
     ] {
         tmux.enter(command);
         tmux.sees(words);
@@ -214,9 +214,8 @@ fn tasks_are_followed_written_to_and_stopped_from_the_console() {
         return;
     }
     let world = world();
-    let cmd = "echo ready; while read line; do echo \"got $line\"; done; read never < /dev/zero";
-    let call =
-        json!({ "tool": "ExecCommand", "input": { "cmd": cmd, "yield_time_ms": 50, "tty": true } });
+    let cmd = "echo ready; while read line; do echo \"got $line\"; done";
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": cmd, "yield_time_ms": 0, "accepts_input": true } });
     let model = world.model(
         "starter",
         &json!([{ "text": "I start.", "calls": [call] }, { "text": "Started." }]),

@@ -2,9 +2,7 @@
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
-use ratatui::crossterm::terminal::{
-    self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, ScrollUp,
-};
+use ratatui::crossterm::terminal::{self, EnterAlternateScreen, LeaveAlternateScreen};
 use ratatui::crossterm::{cursor, execute, style};
 use ratatui::{Frame, Terminal};
 use std::io::{self, Stdout, Write as _};
@@ -69,7 +67,8 @@ impl Screen {
         } else {
             // What is on the screen moves into the scrollback.
             let rows = terminal::size()?.1;
-            execute!(out, ScrollUp(rows), Clear(ClearType::All))?;
+            execute!(out, cursor::MoveTo(0, rows.saturating_sub(1)))?;
+            out.write_all("\n".repeat(usize::from(rows)).as_bytes())?;
         }
         execute!(out, EnableBracketedPaste)?;
         screen.terminal.clear()?;
@@ -77,11 +76,7 @@ impl Screen {
     }
 
     /// Columns and rows of the terminal.
-    #[expect(
-        clippy::unused_self,
-        reason = "only a terminal that was taken has a size that matters"
-    )]
-    pub(super) fn size(&self) -> io::Result<(u16, u16)> {
+    pub(super) fn size() -> io::Result<(u16, u16)> {
         terminal::size()
     }
 

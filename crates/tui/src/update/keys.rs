@@ -21,6 +21,10 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
+    // What went well was read; what went wrong stays until something is sent or left.
+    if model.notice.as_ref().is_some_and(|notice| !notice.is_bad) {
+        model.notice = None;
+    }
     let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
     if ctrl
         && key.code == KeyCode::Char('c')

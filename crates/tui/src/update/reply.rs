@@ -22,6 +22,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
         }
         (Purpose::Page, Err(problem)) => {
             if let Some(top) = page_of(model, ticket) {
+                top.ticket = None;
                 top.load = Load::Failed(problem.message);
             }
             Vec::new()
@@ -32,7 +33,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
         }
         (Purpose::Status, reply) => {
             status(model, reply);
-            Vec::new()
+            refresh(model)
         }
         (Purpose::Action, Ok(Reply::Done(sentence))) => {
             model.say(sentence);
@@ -98,6 +99,19 @@ fn status(model: &mut Model, reply: Result<Reply, Problem>) {
             }
         }
         Ok(_) => {}
+    }
+}
+
+/// Reads the top page again if it lists what changes with the agent.
+fn refresh(model: &mut Model) -> Vec<Command> {
+    let is_due = model.overlays.last().is_some_and(|top| {
+        let is_list = matches!(top.page, Page::Agents | Page::Tasks | Page::Timers);
+        is_list && top.ticket.is_none() && top.ask.is_none()
+    });
+    if is_due && model.link.host_trouble.is_none() {
+        load_page(model)
+    } else {
+        Vec::new()
     }
 }
 

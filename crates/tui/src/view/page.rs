@@ -13,6 +13,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
+/// Columns of the name of a fact, as the pages write it.
+const FACT: usize = 13;
 /// Names of the efforts and other short lists are shown whole; of a longer list, this share of the page.
 const LIST_SHARE: usize = 2;
 
@@ -210,6 +212,19 @@ fn selected_event(model: &Model, entry: &Entry) -> String {
     )
 }
 
+/// Columns by which the rest of a long line is indented: under the value of a fact, or a little deeper than the line.
+fn hang(line: &str) -> usize {
+    let is_fact = !line.starts_with(' ')
+        && line.get(..FACT).is_some_and(|name| name.ends_with(' '))
+        && line
+            .get(FACT..)
+            .is_some_and(|value| !value.starts_with(' '));
+    if is_fact {
+        return FACT;
+    }
+    line.len() - line.trim_start().len() + 2
+}
+
 fn plain(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let text = clean(text);
     let is_diff = is_diff(&text);
@@ -220,7 +235,7 @@ fn plain(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>> {
             } else {
                 Style::new()
             };
-            wrap(&Line::styled(line, style), width, 2)
+            wrap(&Line::styled(line, style), width, hang(line))
         })
         .collect()
 }
