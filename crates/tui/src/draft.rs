@@ -6,7 +6,7 @@
 
 mod layout;
 
-use holon_domain::text::prefix;
+use holon_domain::text::{pluralize, prefix};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// Most bytes of a message; the host refuses longer ones.
@@ -85,10 +85,10 @@ impl Draft {
         let cut = text.len() - kept.len();
         self.paste_count += 1;
         let token = format!(
-            "[paste {}: {} bytes, {} lines]",
+            "[paste {}: {} bytes, {}]",
             self.paste_count,
             kept.len(),
-            kept.lines().count()
+            pluralize(kept.lines().count() as u64, "line")
         );
         self.pastes.push(Paste {
             token: token.clone(),
