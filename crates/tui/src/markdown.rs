@@ -204,7 +204,8 @@ impl Writer {
     /// Separates a block from the one before it by an empty line, outside of lists.
     fn begin_block(&mut self) {
         self.end_line();
-        if self.lists.is_empty() && !self.lines.is_empty() {
+        let is_apart = self.lines.last().is_none_or(|line| line.width() == 0);
+        if self.lists.is_empty() && !is_apart {
             self.lines.push(Line::default());
         }
     }

@@ -34,7 +34,7 @@ fn blocks_are_apart_and_lists_hang() {
 fn code_keeps_its_lines_and_a_diff_has_colours() {
     assert_eq!(
         lines("run:\n```sh\nls  -l\n\necho `x`\n```", 20),
-        ["run:", "", "  ls  -l", "  ", "  echo `x`"]
+        ["run:", "", "  ls  -l", "", "  echo `x`"]
     );
     let diff = render("```diff\n-old\n+new\n```", Theme::new(true), 20);
     let colour = |line: &Line<'_>| line.spans.last().and_then(|span| span.style.fg);

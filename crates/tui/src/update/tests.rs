@@ -302,7 +302,7 @@ fn news_of_an_agent_that_is_not_shown_is_ignored() {
 #[test]
 fn a_status_is_asked_for_again_but_never_twice_at_a_time() {
     let mut model = with_history(80, 24, Vec::new());
-    let at = |seconds| Msg::Tick(Timestamp::from_millis(seconds * 1_000));
+    let at = |seconds: i64| Msg::Tick(Timestamp::from_millis(seconds * 1_000));
     let commands = update(&mut model, at(10));
     assert_eq!(questions(&commands), [&Question::Status]);
     assert!(update(&mut model, at(20)).is_empty());
