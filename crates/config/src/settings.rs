@@ -36,7 +36,7 @@ impl Color {
 /// Use of a screen of its own by the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AlternateScreen {
-    /// The terminal decides.
+    /// Yes, apart from terminals in which scrolling back needs the normal screen.
     Auto,
     Always,
     Never,

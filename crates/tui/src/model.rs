@@ -49,9 +49,8 @@ pub(crate) struct Pending {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Status,
-    /// Texts of briefs.
     Briefs,
-    /// Texts of messages.
+    /// A transcript, for the texts of messages in it.
     Messages,
     Older,
     /// Content of the overlay with this ticket.

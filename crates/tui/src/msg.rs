@@ -169,7 +169,7 @@ pub enum Reply {
     Agents(Vec<Answer<AgentListEntry>>),
     Briefs(Vec<Answer<Brief>>),
     Transcript(Vec<Answer<TranscriptEntry>>),
-    /// Oldest first.
+    /// Events before those that are kept, in ascending order.
     Older {
         events: Vec<EventEnvelope>,
         has_older: bool,

@@ -101,7 +101,7 @@ pub(crate) enum Input {
     Invalid(String),
 }
 
-/// Reads a draft.
+/// Tells a message from a command by its first characters.
 pub(crate) fn read(draft: &str) -> Input {
     if draft.trim().is_empty() {
         return Input::Nothing;

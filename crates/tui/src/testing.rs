@@ -28,7 +28,7 @@ pub(crate) fn agent() -> AgentId {
 /// A console that was just started.
 pub(crate) fn model(columns: u16, rows: u16) -> Model {
     let mut model = Model::new(Setup {
-        host: "/home/me/.holon/run/holon.sock".to_owned(),
+        host: "/data/me/.holon/run/holon.sock".to_owned(),
         agent: agent(),
         mode: DisplayMode::Info,
         theme: Theme::new(false),
@@ -261,7 +261,7 @@ pub(crate) fn status(posture: &str, reason: &str) -> Reply {
     Reply::Status(Box::new(Answer::new(agent_json(posture, reason)).unwrap()))
 }
 
-/// Draws the model.
+/// Returns the cells of the screen as text, one quoted line each.
 pub(crate) fn screen(model: &Model) -> String {
     let mut terminal = Terminal::new(TestBackend::new(model.columns, model.rows)).unwrap();
     terminal.draw(|frame| view(model, frame)).unwrap();

@@ -50,7 +50,7 @@ fn quit(model: &mut Model) -> Vec<Command> {
     vec![Command::Quit]
 }
 
-/// Shows another agent.
+/// Forgets everything about the agent that was shown and follows another.
 fn switch_agent(model: &mut Model, agent: AgentId) -> Vec<Command> {
     let mode = model.conversation.mode();
     model.agent = agent.clone();

@@ -36,7 +36,7 @@ pub(crate) struct Areas {
     pub(crate) footer: Rect,
 }
 
-/// Divides the screen.
+/// Gives each part its lines. On few rows the header goes first, then the footer, then the activity.
 pub(crate) fn areas(model: &Model) -> Areas {
     let (width, rows) = (model.columns, model.rows);
     let draft = model.draft.layout(composer::text_width(width)).lines.len();
@@ -68,7 +68,7 @@ pub(crate) fn body_height(model: &Model) -> usize {
     usize::from(areas(model).body.height)
 }
 
-/// Draws the model.
+/// Draws the conversation or the top overlay, and around it the lines that always stand.
 pub fn view(model: &Model, frame: &mut Frame<'_>) {
     let areas = areas(model);
     let screen = frame.area();

@@ -1,3 +1,5 @@
+//! What holds for the rows of a conversation, however its events arrive.
+
 use super::*;
 use crate::testing::{
     admitted, brief, envelope, executed, requested, round, started, terminal, turn,

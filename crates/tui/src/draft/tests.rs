@@ -1,3 +1,5 @@
+//! Editing by whole characters, pastes, and the layout of a draft.
+
 use super::*;
 
 fn typed(text: &str) -> Draft {

@@ -1,3 +1,5 @@
+//! Markdown as lines: blocks, code, tables, links, and widths.
+
 use super::*;
 use ratatui::style::Color;
 

@@ -42,7 +42,6 @@ pub(crate) fn models(models: &Models, agent: Option<&Answer<Agent>>) -> Vec<Entr
     entries
 }
 
-/// Lists reasoning efforts.
 pub(crate) fn efforts() -> Vec<Entry> {
     EFFORTS
         .iter()

@@ -176,7 +176,6 @@ const KEYS: &[(&str, &str)] = &[
     ("?", "this help, in an empty composer"),
 ];
 
-/// Keys and commands.
 pub(crate) fn help() -> Vec<Entry> {
     let mut lines = vec!["Keys".to_owned()];
     lines.extend(KEYS.iter().map(|(key, does)| format!("  {key:<26} {does}")));

@@ -19,7 +19,7 @@ const LIST: u64 = 100;
 /// Entries of a transcript.
 const TRANSCRIPT: u64 = 200;
 
-/// Asks the host.
+/// Calls the method of the client that answers the question. Every failure becomes words for the operator.
 pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Problem> {
     let Request { agent, question } = request;
     let reply = match question {

@@ -48,7 +48,7 @@ impl Lease {
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Puts the terminal into raw mode and, if asked for, on its alternate screen.
     pub(super) fn open(alternate_screen: bool) -> io::Result<Self> {
         let lease = Arc::new(Lease {
             alternate_screen,

@@ -1,3 +1,5 @@
+//! What keys, news and replies do to the model, and what they ask for.
+
 use super::*;
 use crate::model::Scroll;
 use crate::msg::{News, Problem, Reply};

@@ -70,7 +70,7 @@ fn work(words: &str) -> Reply {
     let item = json!({
         "id": "work_1", "agent_id": "main", "objective": format!("mend the build {words}"), "state": "open",
         "focus": "current", "scheduling_state": "runnable", "plan_status": "ready",
-        "plan_artifact": {"path": "/home/work-items/work_1/plan.md", "preview": format!("1. read\n2. mend {words}")},
+        "plan_artifact": {"path": "/data/work-items/work_1/plan.md", "preview": format!("1. read\n2. mend {words}")},
         "todo_list": [{"text": "read the log", "state": "completed"}, {"text": words, "state": "in_progress"}],
         "blocked_by": null, "recheck_at": null, "completion_report": null, "revision": 3,
         "updated_at": "2026-11-16T10:00:00.000Z",
