@@ -190,6 +190,7 @@ const CRATES: &[Row] = &[
     privileged("crates/engine", &[Ban::Task]),
     privileged("crates/client", &[Ban::Task, Ban::Sleep]),
     privileged("crates/server", &[Ban::Task]),
+    privileged("crates/tui", &[Ban::Sleep]),
     privileged(
         "crates/daemon",
         &[Ban::Task, Ban::Sleep, Ban::Monotonic, Ban::Wall],

@@ -20,6 +20,7 @@ mod backlog;
 mod bare;
 mod callbacks;
 mod command;
+mod console;
 mod delta;
 mod disk;
 mod guidance;
@@ -114,6 +115,8 @@ const ROWS: &[&str] = &[
     "wakes_10000_of_100_agents",
     "signed_webhooks_64_senders",
     "callback_guesses",
+    "console_frame_10000_rows",
+    "console_memory_100000_events",
 ];
 
 async fn measure(
@@ -146,6 +149,8 @@ async fn measure(
         "guidance_reread" => plain(guidance::reread()),
         "use_workspace_isolated_20000_files" => plain(workspace::isolated(20_000, 8)),
         "message_100_and_10000" => plain(admission::history(10_000).await),
+        "console_frame_10000_rows" => plain(console::frame(10_000)),
+        "console_memory_100000_events" => console::memory_after(100_000),
         "prompt_assembly" => plain(prompt::assembly(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,

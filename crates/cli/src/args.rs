@@ -28,7 +28,7 @@ pub(crate) use task::{OutputArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
 pub(crate) use trigger::{TriggerCommand, WebhookCommand};
-pub(crate) use view::{EventsArgs, TailArgs, TranscriptArgs};
+pub(crate) use view::{EventsArgs, TailArgs, TranscriptArgs, TuiArgs};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
 
@@ -94,6 +94,8 @@ pub(crate) enum Command {
     Status(AgentArg),
     /// Show what an agent does and what came of it.
     Tail(TailArgs),
+    /// Open the console: talk to an agent and watch it. Closing it stops nothing.
+    Tui(TuiArgs),
     /// Show an agent's raw events, as they are stored.
     Events(EventsArgs),
     /// Show an agent's messages, model rounds and tool calls.
@@ -243,6 +245,7 @@ impl Command {
             | Self::Prompt(_)
             | Self::Status(_)
             | Self::Tail(_)
+            | Self::Tui(_)
             | Self::Events(_)
             | Self::Transcript(_)
             | Self::Explain { .. }

@@ -26,6 +26,7 @@ mod template;
 mod text;
 mod token;
 mod trigger;
+mod tui;
 mod view;
 mod waiting;
 mod work;
@@ -69,6 +70,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Prompt(prompt) => block_on(prompt::run(target, prompt, output)),
         Command::Status(agent) => block_on(view::status(target, agent.agent, output)),
         Command::Tail(tail) => block_on(tail::run(target, tail, output)),
+        Command::Tui(tui) => block_on(tui::run(home, target, tui, output)),
         Command::Events(events) => block_on(events::run(target, events, output)),
         Command::Transcript(transcript) => block_on(view::transcript(target, transcript, output)),
         Command::Work { command } => block_on(work::run(target, command, output)),

@@ -52,7 +52,12 @@ const fn text(row: &(&'static str, &'static str, &'static str)) -> RefusalText {
 }
 
 /// Codes of the program itself: code, meaning, next step.
-const LOCAL: [(&str, &str, &str); 54] = [
+const LOCAL: [(&str, &str, &str); 57] = [
+    (
+        "agent_deleted",
+        "the agent was deleted while its events were followed",
+        "list agents with holon agent list; an agent of the same name is another one",
+    ),
     (
         "address_unavailable",
         "the host cannot listen on this address",
@@ -72,6 +77,11 @@ const LOCAL: [(&str, &str, &str); 54] = [
         "config_differs",
         "a host of this home runs with another configuration",
         "restart it with the options you want: holon daemon restart",
+    ),
+    (
+        "console_failed",
+        "the terminal of the console could not be used",
+        "run it in another terminal, or with --no-alt-screen",
     ),
     (
         "credential_unreadable",
@@ -287,6 +297,11 @@ const LOCAL: [(&str, &str, &str); 54] = [
         "stdin_failed",
         "standard input could not be read",
         "send the text on standard input, or as an argument",
+    ),
+    (
+        "stopped_meanwhile",
+        "another command stopped the host while this one waited for it",
+        "start it again: holon daemon start",
     ),
     (
         "store_replaced",

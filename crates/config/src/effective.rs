@@ -128,6 +128,7 @@ impl Settings {
             "serve.http_addr" => shown(&self.http_addr),
             "agent.default_id" => shown(&self.default_agent),
             "github.base_url" => shown(&self.github_base_url),
+            "tui.alternate_screen" => shown(&self.alternate_screen),
             "retention.event_budget_bytes" => shown(&self.event_budget_bytes),
             other => match self.unknown.iter().find(|(name, _)| *name == other) {
                 Some((_, sourced)) => shown(sourced),

@@ -43,6 +43,11 @@ pub const VARIABLES: &[Variable] = &[
         "Agent that is meant when none is named.",
     ),
     over(
+        "HOLON_TUI_ALTERNATE_SCREEN",
+        "tui.alternate_screen",
+        "Whether `holon tui` has a screen of its own: `auto`, `always` or `never`.",
+    ),
+    over(
         "HOLON_HTTP_ADDR",
         "serve.http_addr",
         "Address the HTTP control plane listens on.",
@@ -149,6 +154,10 @@ pub const VARIABLES: &[Variable] = &[
     alone(
         "TERM",
         "Kind of the terminal. Colour is off if it is unset or `dumb`.",
+    ),
+    alone(
+        "ZELLIJ",
+        "Set by the terminal multiplexer Zellij: `holon tui` then stays on the normal screen, unless it is told otherwise.",
     ),
     alone(
         "XDG_RUNTIME_DIR",

@@ -52,6 +52,6 @@ pub use renewal::renewal;
 pub use resolve::{Flags, resolve};
 pub use secret::SECRET_VARIABLES;
 pub use service::ServiceEnv;
-pub use settings::{Color, HttpSettings, Settings, StaleReminder};
+pub use settings::{AlternateScreen, Color, HttpSettings, Settings, StaleReminder};
 pub use source::{Source, Sourced};
 pub use token::Token;

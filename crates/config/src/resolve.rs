@@ -10,7 +10,7 @@ use crate::file::FileSettings;
 use crate::key;
 use crate::layer::{Found, Layers, decide, flag, text};
 use crate::provider;
-use crate::settings::{Color, HttpSettings, Settings, StaleReminder};
+use crate::settings::{AlternateScreen, Color, HttpSettings, Settings, StaleReminder};
 use crate::source::{Source, Sourced};
 use crate::url;
 use holon_domain::AgentId;
@@ -138,6 +138,13 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         color: match env.get("NO_COLOR") {
             Some(_) => Color::Never,
             None => Color::Auto,
+        },
+        alternate_screen: match layers.find("tui.alternate_screen")? {
+            Some(found) => found.judge_text(AlternateScreen::parse)?,
+            None => Sourced {
+                value: AlternateScreen::Auto,
+                source: Source::Builtin,
+            },
         },
         explicit,
         unknown: resolve_unknown(layers)?,

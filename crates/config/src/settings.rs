@@ -33,6 +33,45 @@ impl Color {
     }
 }
 
+/// Use of a screen of its own by the console.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AlternateScreen {
+    /// Yes, apart from terminals in which scrolling back needs the normal screen.
+    Auto,
+    Always,
+    Never,
+}
+
+impl AlternateScreen {
+    /// Reads a value of the setting.
+    pub(crate) fn parse(word: &str) -> Result<Self, String> {
+        [Self::Auto, Self::Always, Self::Never]
+            .into_iter()
+            .find(|choice| choice.to_string() == word)
+            .ok_or_else(|| format!("{word:?} is none of auto, always and never"))
+    }
+
+    /// Returns true if the console of this environment has a screen of its own.
+    #[must_use]
+    pub fn is_used(self, env: &Env) -> bool {
+        match self {
+            Self::Auto => env.get("ZELLIJ").is_none(),
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
+impl std::fmt::Display for AlternateScreen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        })
+    }
+}
+
 /// Time limits for requests to providers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSettings {
@@ -89,6 +128,8 @@ pub struct Settings {
     pub log_filter: Sourced<String>,
     pub shell: Option<OsString>,
     pub color: Color,
+    /// Read by the console and not by the host.
+    pub alternate_screen: Sourced<AlternateScreen>,
     /// Keys of the open families (providers, models) that the settings set.
     pub(crate) explicit: Vec<Explicit>,
     pub(crate) unknown: Vec<(&'static str, Sourced<u32>)>,

@@ -3,7 +3,7 @@
 //! [`present()`] gives one event its visibility, category, title, body and summary. [`rule::RULES`] is the one table that
 //! says which kinds become rows in which [`DisplayMode`]. [`Reducer`] applies the table to a stream of events: it merges
 //! a tool call with its request, groups reads and changes, replaces progress and leaves out repetitions. The command line
-//! uses it today; delivery and the console read the same table.
+//! and the console use it; delivery reads the same table.
 //!
 //! This crate owns words and order, not colours or columns: a surface renders items as it likes. All text of an item has
 //! its control characters made visible, so that no event steers a terminal.

@@ -1,4 +1,4 @@
-//! Options of the read-only views: `tail`, `events` and `transcript`.
+//! Options of the read-only views: `tail`, `tui`, `events` and `transcript`.
 
 use super::AgentArg;
 use holon_domain::limits::{EVENT_PAGE_MAX, LIST_PAGE_MAX};
@@ -61,6 +61,19 @@ pub(crate) struct TranscriptArgs {
     /// Show only entries before this position.
     #[arg(long, value_name = "SEQ")]
     pub(crate) before: Option<u64>,
+    #[command(flatten)]
+    pub(crate) agent: AgentArg,
+}
+
+/// Options of the `tui` subcommand.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TuiArgs {
+    /// Draw on the normal screen, so that the terminal's own scrollback keeps what was there.
+    #[arg(long)]
+    pub(crate) no_alt_screen: bool,
+    /// How much the conversation shows at the start: info (3), verbose (4) or debug (5); /display changes it.
+    #[arg(long, short, value_name = "MODE", default_value_t)]
+    pub(crate) display: DisplayMode,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }

@@ -16,6 +16,7 @@ mod called_off;
 mod commands;
 mod config;
 mod connect;
+mod console;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
 mod daemon;

@@ -102,6 +102,7 @@ const KINDS: Kind = Kind::Choice(&[
 ]);
 /// Programs whose login can be used.
 const PROGRAMS: Kind = Kind::Choice(&["codex_cli"]);
+const SCREENS: Kind = Kind::Choice(&["auto", "always", "never"]);
 
 /// Every key, in the order the documentation lists them.
 pub const KEYS: &[Key] = &[
@@ -336,6 +337,12 @@ pub const KEYS: &[Key] = &[
         Kind::Text,
         "https://github.com",
         "Where templates and skills on GitHub are fetched from: `https://`, `http://` on this machine, or a `file://` directory with a mirror. The repository is `<owner>/<repo>.git` below it.",
+    ),
+    with_default(
+        "tui.alternate_screen",
+        SCREENS,
+        "auto",
+        "Whether `holon tui` has a screen of its own, which is gone when it is closed. `auto` means yes, apart from terminals in which scrolling back needs the normal screen (Zellij).",
     ),
     with_default(
         "retention.event_budget_bytes",

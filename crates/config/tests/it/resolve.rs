@@ -320,3 +320,23 @@ fn a_list_of_models_with_one_that_is_none_is_refused() {
         "HOLON_DISABLE_PROVIDER_FALLBACK: expected true or false, found \"maybe\""
     );
 }
+
+#[test]
+fn the_console_has_its_own_screen_as_variable_file_and_terminal_say() {
+    let is_used = |pairs: &[(&str, &str)], content: &str| {
+        let settings = settled(pairs, &Flags::default(), content);
+        settings.alternate_screen.value.is_used(&env(pairs))
+    };
+    let zellij = ("ZELLIJ", "0");
+    let variable = |value| ("HOLON_TUI_ALTERNATE_SCREEN", value);
+    assert!(is_used(&[], ""));
+    assert!(!is_used(&[zellij], ""));
+    assert!(is_used(&[zellij], r#"tui.alternate_screen = "always""#));
+    assert!(!is_used(&[], r#"tui.alternate_screen = "never""#));
+    assert!(is_used(
+        &[variable("auto")],
+        r#"tui.alternate_screen = "never""#
+    ));
+    let refused = refused(&[variable("maybe")], &Flags::default(), "");
+    assert!(refused.contains("HOLON_TUI_ALTERNATE_SCREEN"), "{refused}");
+}

@@ -1,0 +1,280 @@
+//! The console, driven in a real terminal: tmux starts it, types into it and reads its screen.
+
+use crate::support::{until, world};
+use holon_testkit::World;
+use serde_json::json;
+use std::process::{Command, Stdio};
+
+/// If this variable is set, a missing program fails the test instead of skipping it.
+const NEEDED: &str = "HOLON_TESTS_NEED_PROGRAMS";
+
+/// Returns true if tmux is installed, and prints a message if it is not.
+#[allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "what is not tested has to be said, and what may be left out is no setting of the product"
+)]
+fn has_tmux() -> bool {
+    let found = Command::new("tmux").arg("-V").stdin(Stdio::null()).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        let is_needed = std::env::var_os(NEEDED).is_some_and(|value| !value.is_empty());
+        assert!(!is_needed, "tmux is not installed");
+        println!("the console is not tested in a terminal, tmux is not installed");
+    }
+    found
+}
+
+/// A terminal with a tmux server of its own, which ends with it.
+struct Tmux<'a> {
+    world: &'a World,
+}
+
+impl<'a> Tmux<'a> {
+    /// Starts a shell line in a terminal of this size.
+    fn start(world: &'a World, columns: u16, rows: u16, line: &str) -> Self {
+        let tmux = Self { world };
+        tmux.run(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            &columns.to_string(),
+            "-y",
+            &rows.to_string(),
+            line,
+        ]);
+        tmux
+    }
+
+    /// Opens a console. The shell says what it ended with and whether the terminal is as it was.
+    fn console(world: &'a World, columns: u16, rows: u16, args: &str) -> Self {
+        let program = world.command();
+        let program = program.get_program().to_string_lossy().into_owned();
+        let line = format!(
+            "'{program}' tui {args}; echo \"closed $?\"; stty -a | grep -o ' icanon'; read end"
+        );
+        Self::start(world, columns, rows, &line)
+    }
+
+    fn run(&self, args: &[&str]) -> String {
+        let prepared = self.world.command();
+        let variables = prepared.get_envs();
+        let variables = variables.filter_map(|(name, value)| Some((name, value?)));
+        let socket = self.world.path().join("tmux.sock");
+        let output = Command::new("tmux")
+            .env_clear()
+            .envs(variables)
+            .env("LC_ALL", "C.UTF-8")
+            .env("TERM", "xterm-256color")
+            .current_dir(self.world.path())
+            .arg("-u")
+            .arg("-S")
+            .arg(socket)
+            .args(args)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn screen(&self) -> String {
+        self.run(&["capture-pane", "-p"])
+    }
+
+    fn key(&self, name: &str) {
+        self.run(&["send-keys", name]);
+    }
+
+    fn write(&self, text: &str) {
+        self.run(&["send-keys", "-l", text]);
+    }
+
+    fn enter(&self, text: &str) {
+        self.write(text);
+        // The completions close with the text; one key more would choose another.
+        self.sees(text);
+        self.key("Enter");
+    }
+
+    fn sees(&self, words: &str) {
+        let mut shown = String::new();
+        let mut is_there = || {
+            shown = self.screen();
+            shown.contains(words)
+        };
+        let what = format!("the screen shows {words:?}");
+        let seen =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| until(&what, &mut is_there)));
+        assert!(seen.is_ok(), "{what} not:\n{shown}");
+    }
+
+    fn sees_no(&self, words: &str) {
+        until(&format!("{words:?} is gone"), || {
+            !self.screen().contains(words)
+        });
+    }
+
+    fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        self.run(&["resize-window", "-x", &columns, "-y", &rows]);
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        // The server may have ended with its last terminal.
+        let socket = self.world.path().join("tmux.sock");
+        let ended = Command::new("tmux")
+            .arg("-S")
+            .arg(socket)
+            .arg("kill-server")
+            .stderr(Stdio::null())
+            .status();
+        assert!(ended.is_ok() || std::thread::panicking());
+    }
+}
+
+#[test]
+fn an_operator_works_in_the_console_over_a_restart_of_the_host() {
+    if !has_tmux() {
+        return;
+    }
+    let world = world();
+    let meeting = world.meeting("tool");
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": format!("{}; echo 'seen \u{1b}[31m'", meeting.shell()) } });
+    let model = world.model(
+        "worker",
+        &json!([
+            { "text": "I look.", "calls": [call] },
+            { "text": "**First** answer." },
+            { "text": "Second answer." },
+        ]),
+    );
+    let served = world.serve(&["--model", &model]);
+    let tmux = Tmux::console(&world, 100, 30, "--display verbose");
+    tmux.sees("message to main");
+    tmux.enter("please look");
+    meeting.wait();
+    tmux.sees("echo here");
+    meeting.let_go();
+    tmux.sees("First answer.");
+    assert_eq!(
+        tmux.screen().matches("please look").count(),
+        1,
+        "{}",
+        tmux.screen()
+    );
+    for (command, words) in [
+        ("/help", "── Help main"),
+        ("/status", "── Status main"),
+        ("/agents", "── Agents main"),
+        ("/events", "── Raw events main"),
+        ("/transcript", "── Transcript main"),
+        ("/tasks", "── Tasks main"),
+        ("/work", "── Work items main"),
+        ("/timers", "── Timers and waits main"),
+        ("/workspace", "── Workspaces main"),
+        ("/model", "── Model of the agent main"),
+        ("/skills", "── Skills main"),
+        ("/debug-prompt", "── Prompt of the last turn main"),
+    ] {
+        tmux.enter(command);
+        tmux.sees(words);
+        tmux.key("Escape");
+        tmux.sees("First answer.");
+    }
+    tmux.resize(1, 1);
+    tmux.resize(100, 30);
+    tmux.sees("First answer.");
+    assert_eq!(served.terminate().0, Some(0));
+    tmux.sees("no connection");
+    tmux.write("and then");
+    tmux.sees("and then");
+    let served = world.serve(&["--model", &model]);
+    tmux.sees_no("no connection");
+    tmux.key("Enter");
+    tmux.sees("Second answer.");
+    let shown = tmux.screen();
+    for words in ["please look", "First answer.", "and then", "Second answer."] {
+        assert_eq!(shown.matches(words).count(), 1, "{words}:\n{shown}");
+    }
+    tmux.key("C-c");
+    tmux.sees("closed 0");
+    tmux.sees("icanon");
+    assert!(world.run(&["status"]).answer().contains("agent      main"));
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn tasks_are_followed_written_to_and_stopped_from_the_console() {
+    if !has_tmux() {
+        return;
+    }
+    let world = world();
+    let cmd = "echo ready; while read line; do echo \"got $line\"; done";
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": cmd, "yield_time_ms": 0, "accepts_input": true } });
+    let model = world.model(
+        "starter",
+        &json!([{ "text": "I start.", "calls": [call] }, { "text": "Started." }]),
+    );
+    let served = world.serve(&["--model", &model]);
+    let tmux = Tmux::console(&world, 100, 30, "--no-alt-screen");
+    tmux.sees("message to main");
+    tmux.enter("start it");
+    tmux.sees("Started.");
+    tmux.enter("/tasks");
+    tmux.sees("running");
+    tmux.key("Enter");
+    tmux.sees("ready");
+    tmux.key("i");
+    tmux.sees("input of the task");
+    tmux.write("hello");
+    tmux.key("Enter");
+    tmux.sees("got hello");
+    tmux.key("x");
+    tmux.sees("x once more");
+    tmux.key("x");
+    tmux.sees("is asked to end");
+    tmux.key("C-c");
+    tmux.sees("closed 0");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn without_a_host_or_a_terminal_the_console_says_so() {
+    let world = world();
+    let piped = world.run(&["tui"]);
+    assert_eq!(piped.code, Some(2), "{piped:?}");
+    assert!(piped.stderr.contains("holon tail --follow"), "{piped:?}");
+    if !has_tmux() {
+        return;
+    }
+    let tmux = Tmux::console(&world, 100, 20, "");
+    tmux.sees("no host is running");
+    tmux.sees("closed 3");
+}
+
+#[test]
+fn a_signal_restores_the_terminal() {
+    if !has_tmux() {
+        return;
+    }
+    let world = world();
+    let served = world.serve(&["--model", &crate::support::hello(&world)]);
+    let program = world.command();
+    let program = program.get_program().to_string_lossy().into_owned();
+    let line = format!(
+        "sh -c \"echo \\$\\$ > pid; exec '{program}' tui\"; echo closed; stty -a | grep -o ' icanon'; read end"
+    );
+    let tmux = Tmux::start(&world, 80, 24, &line);
+    tmux.sees("message to main");
+    let pid = std::fs::read_to_string(world.path().join("pid")).unwrap();
+    let killed = Command::new("kill").arg(pid.trim()).status().unwrap();
+    assert!(killed.success());
+    tmux.sees("closed");
+    tmux.sees("icanon");
+    assert_eq!(served.terminate().0, Some(0));
+}

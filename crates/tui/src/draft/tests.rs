@@ -1,0 +1,108 @@
+//! Editing by whole characters, pastes, and the layout of a draft.
+
+use super::*;
+
+fn typed(text: &str) -> Draft {
+    Draft::of(text)
+}
+
+#[test]
+fn editing_moves_by_whole_characters() {
+    let mut draft = typed("a👩‍👩‍👧é漢");
+    draft.left();
+    draft.left();
+    draft.backspace();
+    assert_eq!(draft.text(), "aé漢");
+    draft.delete();
+    assert_eq!(draft.text(), "a漢");
+    draft.home();
+    draft.left();
+    draft.right();
+    draft.insert("b");
+    assert_eq!(draft.text(), "ab漢");
+    draft.end();
+    draft.right();
+    draft.delete();
+    assert_eq!(draft.take(), "ab漢");
+    assert!(draft.is_empty());
+}
+
+#[test]
+fn words_and_lines_are_removed_as_in_a_shell() {
+    let mut draft = typed("one two  three");
+    draft.remove_word();
+    assert_eq!(draft.text(), "one two  ");
+    draft.remove_word();
+    assert_eq!(draft.text(), "one ");
+    draft.insert("x\nyy zz");
+    draft.word_left();
+    draft.remove_to_end();
+    assert_eq!(draft.text(), "one x\nyy ");
+    draft.remove_to_start();
+    assert_eq!(draft.text(), "one x\n");
+    draft.backspace();
+    draft.home();
+    draft.word_right();
+    draft.insert("!");
+    assert_eq!(draft.text(), "one! x");
+}
+
+#[test]
+fn up_and_down_keep_the_column_and_report_the_ends() {
+    let mut draft = typed("abcd\nx\nefgh");
+    assert!(!draft.down());
+    assert!(draft.up());
+    assert!(draft.up());
+    draft.insert("|");
+    assert_eq!(draft.text(), "a|bcd\nx\nefgh");
+    assert!(!draft.up());
+    assert!(draft.down());
+}
+
+#[test]
+fn a_long_paste_is_a_token_and_is_sent_whole() {
+    let mut draft = typed("see ");
+    let log = "line\r\n".repeat(1_000);
+    assert_eq!(draft.paste(&log), 0);
+    assert_eq!(draft.text(), "see [paste 1: 5000 bytes, 1000 lines]");
+    draft.insert(" and");
+    let mut again = draft.clone();
+    assert_eq!(draft.take(), format!("see {} and", log.replace('\r', "")));
+    for _ in 0..5 {
+        again.backspace();
+    }
+    assert_eq!(again.text(), "see ", "a token goes as one character");
+    assert_eq!(again.take(), "see ");
+}
+
+#[test]
+fn a_paste_of_ten_megabytes_is_bounded_and_says_how_much_is_left_out() {
+    let mut draft = Draft::default();
+    let cut = draft.paste(&"x".repeat(10 << 20));
+    assert!(draft.text().len() < 100);
+    let sent = draft.take();
+    assert_eq!(sent.len() + cut, 10 << 20);
+    assert!(sent.len() <= MAX_BYTES);
+    assert!(cut > 0);
+}
+
+#[test]
+fn a_backslash_at_the_end_continues_the_line() {
+    let mut draft = typed("one\\");
+    assert!(draft.continue_line());
+    assert_eq!(draft.text(), "one\n");
+    assert!(!draft.continue_line());
+}
+
+#[test]
+fn the_layout_breaks_between_wide_characters_and_places_the_cursor() {
+    let draft = typed("漢字仮\nab");
+    let laid = draft.layout(6);
+    assert_eq!(laid.lines, ["漢字", "仮", "ab"]);
+    assert_eq!(laid.cursor, (2, 2));
+    let mut draft = typed("abcdef\u{1b}");
+    assert_eq!(draft.layout(4).lines, ["abc", "def", "␛"]);
+    draft.home();
+    assert_eq!(draft.layout(4).cursor, (0, 0));
+    assert_eq!(typed("").layout(0).lines, [""]);
+}

@@ -1,0 +1,87 @@
+//! Messages and commands that were sent from this console, for the up and down keys.
+
+/// Most entries that are kept.
+const KEPT: usize = 100;
+
+/// Entries, oldest first, and the one that is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct History {
+    entries: Vec<String>,
+    /// Entry that is shown; absent while the operator writes a new text.
+    position: Option<usize>,
+    /// Text that was being written when the first entry was shown.
+    draft: String,
+}
+
+impl History {
+    /// Adds an entry, unless it repeats the last one.
+    pub(crate) fn add(&mut self, text: &str) {
+        self.position = None;
+        if text.trim().is_empty() || self.entries.last().is_some_and(|last| last == text) {
+            return;
+        }
+        self.entries.push(text.to_owned());
+        let surplus = self.entries.len().saturating_sub(KEPT);
+        self.entries.drain(..surplus);
+    }
+
+    /// Returns the entry before the shown one.
+    pub(crate) fn older(&mut self, draft: &str) -> Option<&str> {
+        let position = match self.position {
+            None => {
+                draft.clone_into(&mut self.draft);
+                self.entries.len().checked_sub(1)?
+            }
+            Some(position) => position.checked_sub(1)?,
+        };
+        self.position = Some(position);
+        self.entries.get(position).map(String::as_str)
+    }
+
+    /// Returns the entry after the shown one, or the text that was being written.
+    pub(crate) fn newer(&mut self) -> Option<&str> {
+        let position = self.position? + 1;
+        if position < self.entries.len() {
+            self.position = Some(position);
+            self.entries.get(position).map(String::as_str)
+        } else {
+            self.position = None;
+            Some(&self.draft)
+        }
+    }
+
+    /// Forgets which entry is shown, because the operator edits it.
+    pub(crate) fn leave(&mut self) {
+        self.position = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_go_back_and_come_home_to_the_draft() {
+        let mut history = History::default();
+        assert_eq!(history.older("x"), None);
+        for text in ["one", "one", " ", "two"] {
+            history.add(text);
+        }
+        assert_eq!(history.older("new"), Some("two"));
+        assert_eq!(history.older("two"), Some("one"));
+        assert_eq!(history.older("one"), None);
+        assert_eq!(history.newer(), Some("two"));
+        assert_eq!(history.newer(), Some("new"));
+        assert_eq!(history.newer(), None);
+    }
+
+    #[test]
+    fn only_the_newest_entries_are_kept() {
+        let mut history = History::default();
+        for n in 0..(KEPT + 5) {
+            history.add(&n.to_string());
+        }
+        assert_eq!(history.entries.len(), KEPT);
+        assert_eq!(history.entries.first().map(String::as_str), Some("5"));
+    }
+}

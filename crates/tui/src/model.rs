@@ -1,0 +1,186 @@
+//! The state of the console. Only `update` changes it.
+
+use crate::conversation::Conversation;
+use crate::draft::Draft;
+use crate::history::History;
+use crate::overlay::Overlay;
+use crate::theme::Theme;
+use holon_client::Answer;
+use holon_client::view::Agent;
+use holon_domain::AgentId;
+use holon_domain::time::Timestamp;
+use holon_presentation::DisplayMode;
+use std::collections::BTreeMap;
+
+/// State of the connection to the host, as its parts report it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Link {
+    /// True once the feed has brought the history.
+    pub(crate) is_open: bool,
+    /// Trouble of the feed, which tries again.
+    pub(crate) feed_trouble: Option<String>,
+    /// Trouble of the last request for the status, which is repeated.
+    pub(crate) host_trouble: Option<String>,
+    /// Reason for which the feed has ended for good.
+    pub(crate) ended: Option<String>,
+}
+
+/// Place in the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scroll {
+    /// The newest line is shown, also when more arrive.
+    Bottom,
+    /// The last line that is shown, counted from 0 in its row.
+    At { seq: u64, line: usize },
+}
+
+/// A message that the host has not stored yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pending {
+    /// Ticket of its request.
+    pub(crate) ticket: u64,
+    pub(crate) agent: AgentId,
+    pub(crate) text: String,
+    /// Id under which it is stored; absent until the host answers.
+    pub(crate) message_id: Option<String>,
+}
+
+/// Purpose of a request that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Status,
+    Briefs,
+    /// A transcript, for the texts of messages in it.
+    Messages,
+    Older,
+    /// Content of the overlay with this ticket.
+    Page,
+    Output,
+    WorkItem,
+    Send,
+    /// An action of the operator; the sentence of the reply is shown.
+    Action,
+}
+
+/// One line for the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) text: String,
+    pub(crate) is_bad: bool,
+}
+
+/// What the console is started with.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Address of the host, for people.
+    pub host: String,
+    pub agent: AgentId,
+    pub mode: DisplayMode,
+    pub theme: Theme,
+    pub columns: u16,
+    pub rows: u16,
+}
+
+/// All of the console.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) host: String,
+    pub(crate) agent: AgentId,
+    pub(crate) columns: u16,
+    pub(crate) rows: u16,
+    pub(crate) theme: Theme,
+    pub(crate) link: Link,
+    /// Number of the feed whose news counts.
+    pub(crate) feed: u64,
+    pub(crate) conversation: Conversation,
+    pub(crate) scroll: Scroll,
+    pub(crate) pending: Vec<Pending>,
+    pub(crate) draft: Draft,
+    pub(crate) history: History,
+    /// Selected completion of a slash command.
+    pub(crate) choice: usize,
+    /// True if the operator closed the completions of this draft.
+    pub(crate) menu_closed: bool,
+    /// Open overlays; the last one is on top.
+    pub(crate) overlays: Vec<Overlay>,
+    /// Last status of the agent; absent before the first reply.
+    pub(crate) status: Option<Box<Answer<Agent>>>,
+    pub(crate) notice: Option<Notice>,
+    /// Time of the last tick.
+    pub(crate) now: Timestamp,
+    pub(crate) next_ticket: u64,
+    /// Requests that are under way.
+    pub(crate) asked: BTreeMap<u64, Purpose>,
+    /// Time at which the status was asked for last.
+    pub(crate) status_asked_at: Timestamp,
+    /// True if the status changed while a request for it was under way.
+    pub(crate) status_is_old: bool,
+    pub(crate) has_quit: bool,
+}
+
+impl Model {
+    /// Creates the state before anything is known.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            host: setup.host,
+            agent: setup.agent,
+            columns: setup.columns,
+            rows: setup.rows,
+            theme: setup.theme,
+            link: Link::default(),
+            feed: 0,
+            conversation: Conversation::new(setup.mode),
+            scroll: Scroll::Bottom,
+            pending: Vec::new(),
+            draft: Draft::default(),
+            history: History::default(),
+            choice: 0,
+            menu_closed: false,
+            overlays: Vec::new(),
+            status: None,
+            notice: None,
+            now: Timestamp::default(),
+            next_ticket: 1,
+            asked: BTreeMap::new(),
+            status_asked_at: Timestamp::default(),
+            status_is_old: false,
+            has_quit: false,
+        }
+    }
+
+    /// Returns true once the console is to be closed.
+    #[must_use]
+    pub const fn has_quit(&self) -> bool {
+        self.has_quit
+    }
+
+    /// Returns true while a message or an action is under way.
+    #[must_use]
+    pub fn is_acting(&self) -> bool {
+        self.is_asked(&Purpose::Send) || self.is_asked(&Purpose::Action)
+    }
+
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice {
+            text: text.into(),
+            is_bad: false,
+        });
+    }
+
+    pub(crate) fn complain(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice {
+            text: text.into(),
+            is_bad: true,
+        });
+    }
+
+    pub(crate) fn overlay(&mut self) -> Option<&mut Overlay> {
+        self.overlays.last_mut()
+    }
+
+    /// Returns true if a request for this purpose is under way.
+    pub(crate) fn is_asked(&self, purpose: &Purpose) -> bool {
+        self.asked.values().any(|asked| asked == purpose)
+    }
+}

@@ -1,0 +1,203 @@
+//! What comes in and what goes out: messages, commands, requests and replies. Nothing here does anything.
+
+use holon_api::{EventEnvelope, SkillsResponse};
+use holon_client::Answer;
+use holon_client::view::{
+    Agent, AgentListEntry, Brief, Explanation, ListedTask, Models, Prompt, TaskOutput, Timer,
+    TranscriptEntry, Wait, WorkItem,
+};
+use holon_domain::AgentId;
+use holon_domain::delta::AssistantDelta;
+use holon_domain::time::Timestamp;
+use ratatui::crossterm::event::KeyEvent;
+
+/// Something that happened. `update` is the only reader.
+#[derive(Debug)]
+pub enum Msg {
+    Key(KeyEvent),
+    Paste(String),
+    Resize {
+        columns: u16,
+        rows: u16,
+    },
+    /// Passes once in a while, with the time of the wall.
+    Tick(Timestamp),
+    /// News of the feed with this number. News of an older feed is ignored.
+    Feed {
+        feed: u64,
+        news: News,
+    },
+    /// Reply to the request with this ticket.
+    Reply {
+        ticket: u64,
+        reply: Result<Reply, Problem>,
+    },
+    /// The program is asked to end, by a signal.
+    Quit,
+}
+
+/// What the feed of one agent brings.
+#[derive(Debug)]
+pub enum News {
+    /// Events before the stream, oldest first. Everything that was shown before is replaced.
+    History {
+        events: Vec<EventEnvelope>,
+        /// True if the host has events before these.
+        has_older: bool,
+    },
+    Event(Box<EventEnvelope>),
+    Delta(AssistantDelta),
+    /// The connection is lost; the feed tries again.
+    Lost(String),
+    /// The connection is there again.
+    Back,
+    /// The feed has ended for good: the agent is gone, or the host refuses.
+    Ended(String),
+}
+
+/// Something that the runtime does for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Follow the events of an agent in place of those of another.
+    Follow {
+        feed: u64,
+        agent: AgentId,
+    },
+    /// Ask the host. Exactly one reply with the same ticket comes back.
+    Ask {
+        ticket: u64,
+        request: Request,
+    },
+    Quit,
+}
+
+/// A request to the host about one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    pub agent: AgentId,
+    pub question: Question,
+}
+
+/// One request of the client. Reads change nothing; the rest is what an operator may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    Status,
+    Explain,
+    Agents,
+    Briefs,
+    Transcript,
+    /// Events before a position.
+    Older {
+        before_seq: u64,
+    },
+    Tasks,
+    TaskOutput {
+        task: String,
+        after_byte: u64,
+        stderr_after_byte: u64,
+    },
+    WorkItems,
+    WorkItem {
+        id: String,
+    },
+    Timers,
+    Models,
+    Skills,
+    DebugPrompt,
+    Send {
+        text: String,
+    },
+    TaskInput {
+        task: String,
+        input: String,
+    },
+    StopTask {
+        task: String,
+    },
+    CompleteWorkItem {
+        id: String,
+    },
+    ResumeWorkItem {
+        id: String,
+    },
+    CreateWorkItem {
+        objective: String,
+    },
+    CancelTimer {
+        id: String,
+    },
+    CancelWait {
+        id: String,
+    },
+    AttachWorkspace {
+        path: String,
+    },
+    UseWorkspace {
+        id: String,
+        isolated: bool,
+    },
+    ExitWorkspace,
+    DetachWorkspace {
+        id: String,
+    },
+    SetModel {
+        model: String,
+        /// Absent: the effort of the provider's setting.
+        effort: Option<String>,
+    },
+    ClearModel,
+    InstallSkill {
+        name_or_path: String,
+    },
+    UninstallSkill {
+        name: String,
+    },
+    CreateAgent,
+    StartAgent,
+    StopAgent,
+    Abort,
+    Wake {
+        reason: String,
+    },
+}
+
+/// A reply of the host.
+#[derive(Debug)]
+pub enum Reply {
+    Status(Box<Answer<Agent>>),
+    Explained(Box<Answer<Explanation>>),
+    Agents(Vec<Answer<AgentListEntry>>),
+    Briefs(Vec<Answer<Brief>>),
+    Transcript(Vec<Answer<TranscriptEntry>>),
+    /// Events before those that are kept, in ascending order.
+    Older {
+        events: Vec<EventEnvelope>,
+        has_older: bool,
+    },
+    Tasks(Vec<Answer<ListedTask>>),
+    TaskOutput(Box<Answer<TaskOutput>>),
+    WorkItems(Vec<WorkItem>),
+    WorkItem(Box<Answer<WorkItem>>),
+    Timers {
+        timers: Vec<Answer<Timer>>,
+        waits: Vec<Answer<Wait>>,
+    },
+    Models(Box<Answer<Models>>),
+    Skills(Box<SkillsResponse>),
+    DebugPrompt(Box<Answer<Prompt>>),
+    /// A message is stored under this id.
+    Sent {
+        message_id: String,
+    },
+    /// Something was done, in a sentence.
+    Done(String),
+}
+
+/// A request that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What happened and what to do next, for people.
+    pub message: String,
+    /// True if the host did not answer at all.
+    pub is_link: bool,
+}

@@ -1,0 +1,206 @@
+//! Overlays: pages over the conversation, each a list with the detail of the selected entry, or a text alone.
+
+mod page;
+
+pub(crate) use page::{Act, Key, Page};
+
+use crate::draft::Draft;
+use crate::msg::Question;
+
+/// Most bytes of a task's output that are kept while it is followed; of a longer one, the end.
+const OUTPUT_BYTES: usize = 256 << 10;
+
+/// One entry of a list, or the text of a page without one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Entry {
+    /// Id that requests name.
+    pub(crate) id: String,
+    pub(crate) label: String,
+    pub(crate) tone: Tone,
+    pub(crate) detail: String,
+    /// True if the detail is markdown.
+    pub(crate) is_markdown: bool,
+}
+
+/// Style of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tone {
+    #[default]
+    Plain,
+    Good,
+    Bad,
+    Faint,
+}
+
+/// State of the content of an overlay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Load {
+    Loading,
+    Ready,
+    Failed(String),
+}
+
+/// Output of a task that is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Follow {
+    pub(crate) task: String,
+    pub(crate) after_byte: u64,
+    pub(crate) stderr_after_byte: u64,
+    pub(crate) output: String,
+    /// Sentence about the end of the task; absent while it runs.
+    pub(crate) ended: Option<String>,
+    pub(crate) is_over: bool,
+    /// True while a request is under way.
+    pub(crate) is_asked: bool,
+}
+
+impl Follow {
+    pub(crate) fn new(task: &str) -> Self {
+        Self {
+            task: task.to_owned(),
+            after_byte: 0,
+            stderr_after_byte: 0,
+            output: String::new(),
+            ended: None,
+            is_over: false,
+            is_asked: false,
+        }
+    }
+
+    pub(crate) fn question(&self) -> Question {
+        Question::TaskOutput {
+            task: self.task.clone(),
+            after_byte: self.after_byte,
+            stderr_after_byte: self.stderr_after_byte,
+        }
+    }
+
+    pub(crate) fn add(&mut self, text: &str) {
+        self.output.push_str(text);
+        if self.output.len() > 2 * OUTPUT_BYTES {
+            self.output = holon_domain::text::suffix(&self.output, OUTPUT_BYTES).to_owned();
+        }
+    }
+}
+
+/// A line that the operator is asked for inside an overlay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) label: String,
+    pub(crate) act: Act,
+    pub(crate) draft: Draft,
+}
+
+/// A page over the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Overlay {
+    pub(crate) page: Page,
+    pub(crate) load: Load,
+    /// Ticket of the request that fills the page, while it is under way.
+    pub(crate) ticket: Option<u64>,
+    pub(crate) entries: Vec<Entry>,
+    /// Index among the entries that the filter lets through.
+    pub(crate) selected: usize,
+    /// First line of the detail that is shown.
+    pub(crate) scroll: usize,
+    /// True while the end of the detail is shown.
+    pub(crate) at_end: bool,
+    pub(crate) filter: String,
+    pub(crate) ask: Option<Ask>,
+    pub(crate) follow: Option<Follow>,
+    /// Key that must be pressed once more.
+    pub(crate) pressed: Option<char>,
+}
+
+impl Overlay {
+    pub(crate) fn new(page: Page) -> Self {
+        let at_end = page == Page::Transcript;
+        Self {
+            page,
+            load: Load::Loading,
+            ticket: None,
+            entries: Vec::new(),
+            selected: 0,
+            scroll: 0,
+            at_end,
+            filter: String::new(),
+            ask: None,
+            follow: None,
+            pressed: None,
+        }
+    }
+
+    /// Puts the entries in place. The selected entry stays selected by its id.
+    pub(crate) fn fill(&mut self, entries: Vec<Entry>) {
+        let selected = self.selected_entry().map(|entry| entry.id.clone());
+        self.entries = entries;
+        self.load = Load::Ready;
+        let place = selected.and_then(|id| self.shown().position(|entry| entry.id == id));
+        let last = self.shown().count().saturating_sub(1);
+        self.selected = place.unwrap_or(self.selected).min(last);
+    }
+
+    /// Entries that the filter lets through.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Entry> {
+        let filter = self.filter.to_lowercase();
+        self.entries
+            .iter()
+            .filter(move |entry| entry.label.to_lowercase().contains(&filter))
+    }
+
+    pub(crate) fn selected_entry(&self) -> Option<&Entry> {
+        self.shown().nth(self.selected)
+    }
+
+    /// Moves the selection, and shows the detail of the entry from its beginning.
+    pub(crate) fn select(&mut self, index: usize) {
+        let last = self.shown().count().saturating_sub(1);
+        self.selected = index.min(last);
+        self.scroll = 0;
+        self.at_end = false;
+        self.follow = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str) -> Entry {
+        Entry {
+            id: id.to_owned(),
+            label: id.to_owned(),
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn the_selection_follows_its_entry_and_stays_inside_the_list() {
+        let mut overlay = Overlay::new(Page::Tasks);
+        overlay.fill(vec![entry("a"), entry("b"), entry("c")]);
+        overlay.select(2);
+        overlay.fill(vec![entry("c"), entry("a")]);
+        assert_eq!(overlay.selected_entry(), Some(&entry("c")));
+        overlay.fill(Vec::new());
+        assert_eq!(overlay.selected_entry(), None);
+        overlay.select(9);
+        assert_eq!(overlay.selected, 0);
+    }
+
+    #[test]
+    fn a_filter_ignores_case() {
+        let mut overlay = Overlay::new(Page::Models);
+        overlay.fill(vec![entry("Anthropic/x"), entry("openai/y")]);
+        overlay.filter = "anthro".to_owned();
+        assert_eq!(overlay.shown().count(), 1);
+    }
+
+    #[test]
+    fn followed_output_is_bounded() {
+        let mut follow = Follow::new("task_1");
+        for _ in 0..100 {
+            follow.add(&"漢".repeat(10_000));
+        }
+        assert!(follow.output.len() <= 2 * OUTPUT_BYTES);
+    }
+}

@@ -1,0 +1,192 @@
+//! Subjects of overlays, and the keys of each.
+
+use crate::msg::Question;
+
+/// Subject of an overlay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Page {
+    Help,
+    Status,
+    Agents,
+    Events,
+    Transcript,
+    Tasks,
+    Work,
+    Timers,
+    Workspace,
+    Models,
+    /// Choice of the reasoning effort for a model.
+    Effort {
+        model: String,
+    },
+    Skills,
+    DebugPrompt,
+}
+
+/// Something that a key does in an overlay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    SwitchAgent,
+    StartAgent,
+    StopAgent,
+    NewAgent,
+    FollowTask,
+    WriteToTask,
+    StopTask,
+    ReadWorkItem,
+    CompleteWorkItem,
+    ResumeWorkItem,
+    NewWorkItem,
+    Cancel,
+    AttachWorkspace,
+    UseWorkspace,
+    UseIsolated,
+    ExitWorkspace,
+    DetachWorkspace,
+    ChooseModel,
+    ChooseEffort,
+    InstallSkill,
+    UninstallSkill,
+    Reload,
+}
+
+/// A key of an overlay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// `\n` is the enter key.
+    pub(crate) key: char,
+    pub(crate) label: &'static str,
+    pub(crate) act: Act,
+    /// True if the key must be pressed twice.
+    pub(crate) asks: bool,
+}
+
+const fn key(key: char, label: &'static str, act: Act) -> Key {
+    Key {
+        key,
+        label,
+        act,
+        asks: false,
+    }
+}
+
+const fn asking(pressed: char, label: &'static str, act: Act) -> Key {
+    Key {
+        asks: true,
+        ..key(pressed, label, act)
+    }
+}
+
+const RELOAD: Key = key('r', "reload", Act::Reload);
+
+impl Page {
+    pub(crate) fn title(&self) -> String {
+        match self {
+            Self::Help => "Help".to_owned(),
+            Self::Status => "Status".to_owned(),
+            Self::Agents => "Agents".to_owned(),
+            Self::Events => "Raw events".to_owned(),
+            Self::Transcript => "Transcript".to_owned(),
+            Self::Tasks => "Tasks".to_owned(),
+            Self::Work => "Work items".to_owned(),
+            Self::Timers => "Timers and waits".to_owned(),
+            Self::Workspace => "Workspaces".to_owned(),
+            Self::Models => "Model of the agent".to_owned(),
+            Self::Effort { model } => format!("Reasoning effort of {model}"),
+            Self::Skills => "Skills".to_owned(),
+            Self::DebugPrompt => "Prompt of the last turn".to_owned(),
+        }
+    }
+
+    /// Returns the request that fills the page; `None` if the console has all of it.
+    pub(crate) const fn question(&self) -> Option<Question> {
+        match self {
+            Self::Help | Self::Events | Self::Effort { .. } => None,
+            Self::Status => Some(Question::Explain),
+            Self::Agents => Some(Question::Agents),
+            Self::Transcript => Some(Question::Transcript),
+            Self::Tasks => Some(Question::Tasks),
+            Self::Work => Some(Question::WorkItems),
+            Self::Timers => Some(Question::Timers),
+            Self::Workspace => Some(Question::Status),
+            Self::Models => Some(Question::Models),
+            Self::Skills => Some(Question::Skills),
+            Self::DebugPrompt => Some(Question::DebugPrompt),
+        }
+    }
+
+    /// Returns true if the page is a text without a list.
+    pub(crate) const fn is_text(&self) -> bool {
+        matches!(
+            self,
+            Self::Help | Self::Status | Self::Transcript | Self::DebugPrompt
+        )
+    }
+
+    /// Returns true if letters select by a filter and do nothing else.
+    pub(crate) const fn filters(&self) -> bool {
+        matches!(self, Self::Models)
+    }
+
+    pub(crate) const fn keys(&self) -> &'static [Key] {
+        match self {
+            Self::Help | Self::Events => const { &[] },
+            Self::Status | Self::Transcript | Self::DebugPrompt => const { &[RELOAD] },
+            Self::Agents => {
+                const {
+                    &[
+                        key('\n', "switch", Act::SwitchAgent),
+                        key('s', "start", Act::StartAgent),
+                        asking('x', "stop", Act::StopAgent),
+                        key('n', "new", Act::NewAgent),
+                        RELOAD,
+                    ]
+                }
+            }
+            Self::Tasks => {
+                const {
+                    &[
+                        key('\n', "follow output", Act::FollowTask),
+                        key('i', "input", Act::WriteToTask),
+                        asking('x', "stop", Act::StopTask),
+                        RELOAD,
+                    ]
+                }
+            }
+            Self::Work => {
+                const {
+                    &[
+                        key('\n', "plan and todo", Act::ReadWorkItem),
+                        key('n', "new", Act::NewWorkItem),
+                        asking('c', "complete", Act::CompleteWorkItem),
+                        key('u', "resume", Act::ResumeWorkItem),
+                        RELOAD,
+                    ]
+                }
+            }
+            Self::Timers => const { &[asking('x', "cancel", Act::Cancel), RELOAD] },
+            Self::Workspace => {
+                const {
+                    &[
+                        key('\n', "use", Act::UseWorkspace),
+                        key('w', "use in a worktree", Act::UseIsolated),
+                        key('a', "attach", Act::AttachWorkspace),
+                        key('e', "exit", Act::ExitWorkspace),
+                        asking('d', "detach", Act::DetachWorkspace),
+                    ]
+                }
+            }
+            Self::Models => const { &[key('\n', "choose", Act::ChooseModel)] },
+            Self::Effort { .. } => const { &[key('\n', "choose", Act::ChooseEffort)] },
+            Self::Skills => {
+                const {
+                    &[
+                        key('i', "install", Act::InstallSkill),
+                        asking('x', "remove", Act::UninstallSkill),
+                        RELOAD,
+                    ]
+                }
+            }
+        }
+    }
+}

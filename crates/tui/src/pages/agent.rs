@@ -1,0 +1,221 @@
+//! Agents, the status of one, and its workspaces.
+
+use super::{Facts, nothing, page, plain, word};
+use crate::overlay::{Entry, Tone};
+use holon_client::Answer;
+use holon_client::view::{Agent, AgentListEntry, Explanation};
+use holon_domain::AgentId;
+use serde_json::Value;
+
+/// Lists agents, children under their parents.
+pub(crate) fn agents(list: &[Answer<AgentListEntry>], current: &AgentId) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let is_listed = |id: &str| list.iter().any(|agent| agent.identity.agent_id == id);
+    for agent in list {
+        let parent = parent_of(agent);
+        if parent.is_empty() || !is_listed(parent) {
+            add_with_children(list, agent, current, 0, &mut entries);
+        }
+    }
+    if entries.is_empty() {
+        return nothing("no agents; n makes one");
+    }
+    entries
+}
+
+fn parent_of(agent: &Answer<AgentListEntry>) -> &str {
+    word(agent.raw(), "/identity/lineage_parent_agent_id")
+}
+
+fn add_with_children(
+    list: &[Answer<AgentListEntry>],
+    agent: &Answer<AgentListEntry>,
+    current: &AgentId,
+    depth: usize,
+    entries: &mut Vec<Entry>,
+) {
+    // An agent is its own ancestor in no reply of a sound host.
+    if depth > 8 || entries.len() > list.len() {
+        return;
+    }
+    entries.push(agent_entry(agent, current, depth));
+    let id = &agent.identity.agent_id;
+    for child in list.iter().filter(|child| parent_of(child) == id) {
+        add_with_children(list, child, current, depth + 1, entries);
+    }
+}
+
+fn agent_entry(agent: &Answer<AgentListEntry>, current: &AgentId, depth: usize) -> Entry {
+    let raw = agent.raw();
+    let id = &agent.identity.agent_id;
+    let mark = if id == current.as_str() { "▸" } else { " " };
+    let mut facts = Facts::default();
+    facts.add("agent", id);
+    facts.add("state", plain(&agent.status));
+    facts.add("why", &agent.scheduling_posture.reason);
+    facts.add_some("wakes", agent.scheduling_posture.wakes_at.as_deref());
+    facts.add("queued", agent.pending.to_string());
+    facts.add("model", word(raw, "/model/effective_model"));
+    facts.add("works in", &agent.active_workspace_entry.cwd);
+    facts.add(
+        "projection",
+        plain(word(raw, "/active_workspace_entry/projection_kind")),
+    );
+    facts.add(
+        "access",
+        plain(word(raw, "/active_workspace_entry/access_mode")),
+    );
+    facts.add("child of", parent_of(agent));
+    facts.add("kind", plain(word(raw, "/identity/kind")));
+    facts.add("visibility", plain(word(raw, "/identity/visibility")));
+    facts.add("next", word(raw, "/lifecycle/resume_cli_hint"));
+    Entry {
+        id: id.clone(),
+        label: format!(
+            "{mark} {}{id}  {}{}  {}",
+            "  ".repeat(depth),
+            plain(&agent.scheduling_posture.posture),
+            match agent.pending {
+                0 => String::new(),
+                pending => format!(", {pending} queued"),
+            },
+            agent.scheduling_posture.reason,
+        ),
+        tone: tone_of(&agent.scheduling_posture.posture),
+        detail: facts.text(),
+        is_markdown: false,
+    }
+}
+
+fn tone_of(posture: &str) -> Tone {
+    match posture {
+        "active_turn" => Tone::Good,
+        "waiting_for_operator" | "put_aside" | "blocked" => Tone::Bad,
+        "stopped" | "archived" => Tone::Faint,
+        _ => Tone::Plain,
+    }
+}
+
+/// Explains what an agent does, waits for and needs.
+pub(crate) fn status(explained: &Explanation, agent: Option<&Answer<Agent>>) -> Vec<Entry> {
+    let mut facts = Facts::default();
+    facts.add("agent", &explained.agent_id);
+    facts.add("state", plain(&explained.status));
+    facts.add("why", &explained.scheduling_posture.reason);
+    facts.add_some("wakes", explained.scheduling_posture.wakes_at.as_deref());
+    if let Some(closure) = &explained.closure {
+        facts.add("outcome", plain(&closure.outcome));
+        facts.add_some("waits for", closure.waiting_reason.as_deref().map(plain));
+    }
+    facts.add("queued", explained.pending.to_string());
+    facts.add_some(
+        "oldest",
+        explained
+            .oldest_unserved
+            .as_ref()
+            .map(|input| &input.preview),
+    );
+    facts.add_some(
+        "work item",
+        explained
+            .current_work_item
+            .as_ref()
+            .map(|item| &item.objective),
+    );
+    if let Some(agent) = agent {
+        agent_facts(agent, &mut facts);
+    }
+    facts.list("Woken by", explained.woken_by.iter().cloned());
+    let planned = explained.planned.iter();
+    facts.list(
+        "Planned",
+        planned.map(|wake| format!("{}  {}", wake.at, wake.what)),
+    );
+    let waits = explained.waiting_intents.iter();
+    facts.list(
+        "Waits",
+        waits.map(|wait| format!("{}: {}", plain(&wait.kind), wait.waiting_for)),
+    );
+    let hints = explained.pending_wake_hints.iter();
+    facts.list(
+        "Wake hints that were not delivered yet",
+        hints.map(|hint| hint.key.clone()),
+    );
+    let decisions = explained.decisions.iter();
+    facts.list(
+        "Last decisions",
+        decisions.map(|one| format!("{}  {}", one.at, one.what)),
+    );
+    page(facts.text())
+}
+
+fn agent_facts(agent: &Answer<Agent>, facts: &mut Facts) {
+    let raw = agent.raw();
+    facts.add_some("model", agent.model.effective_model.as_deref());
+    facts.add(
+        "fallbacks",
+        agent.model.effective_fallback_models.join(", "),
+    );
+    facts.add("works in", &agent.execution.cwd);
+    facts.add("projection", plain(word(raw, "/execution/projection_kind")));
+    facts.add("access", plain(word(raw, "/execution/access_mode")));
+    facts.add(
+        "confined",
+        plain(&agent.execution.policy.process_execution.path_confinement),
+    );
+    let total = &agent.token_usage.total;
+    facts.add(
+        "tokens",
+        format!(
+            "{} read, {} written",
+            total.input_tokens, total.output_tokens
+        ),
+    );
+    budget_facts(raw, facts);
+    facts.add("turns", agent.agent.turn_index.to_string());
+    facts.add("timers", agent.work.active_timer_count.to_string());
+    facts.add_some("note", agent.lifecycle.operator_hint.as_deref());
+    facts.add_some("next", agent.lifecycle.resume_cli_hint.as_deref());
+}
+
+/// Shows budgets, of whatever kind the host reports.
+fn budget_facts(raw: &Value, facts: &mut Facts) {
+    for name in ["budget", "tree_budget", "budgets"] {
+        if let Some(budget) = raw.get(name).filter(|budget| !budget.is_null()) {
+            facts.add("budget", budget.to_string());
+        }
+    }
+}
+
+/// Lists the workspaces that an agent may use.
+pub(crate) fn workspaces(agent: &Answer<Agent>) -> Vec<Entry> {
+    let raw = agent.raw();
+    let execution = &agent.execution;
+    let attached = execution.attached_workspaces.iter();
+    let entries: Vec<Entry> = attached
+        .map(|(id, path)| {
+            let is_active = *id == execution.workspace_id;
+            let mut facts = Facts::default();
+            facts.add("workspace", id);
+            facts.add("directory", path);
+            if is_active {
+                facts.add("works in", &execution.cwd);
+                facts.add("projection", plain(word(raw, "/execution/projection_kind")));
+                facts.add("access", plain(word(raw, "/execution/access_mode")));
+                facts.add("root", word(raw, "/execution/execution_root"));
+                facts.add_some("warning", execution.workspace_warning.as_deref());
+            }
+            Entry {
+                id: id.clone(),
+                label: format!("{} {path}", if is_active { "▸" } else { " " }),
+                tone: if is_active { Tone::Good } else { Tone::Plain },
+                detail: facts.text(),
+                is_markdown: false,
+            }
+        })
+        .collect();
+    if entries.is_empty() {
+        return nothing("no workspaces; a attaches a directory");
+    }
+    entries
+}

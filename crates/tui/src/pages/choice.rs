@@ -1,0 +1,91 @@
+//! Models, reasoning efforts and skills.
+
+use super::{Facts, nothing};
+use crate::overlay::{Entry, Tone};
+use holon_api::SkillsResponse;
+use holon_client::Answer;
+use holon_client::view::{Agent, Models};
+
+/// Reasoning efforts that a model may be given. The first leaves the choice to the setting of the provider.
+const EFFORTS: [&str; 5] = ["inherit", "low", "medium", "high", "xhigh"];
+
+/// Lists models, available ones first. The entry without an id removes the choice of the agent.
+pub(crate) fn models(models: &Models, agent: Option<&Answer<Agent>>) -> Vec<Entry> {
+    let current = agent.and_then(|agent| agent.model.effective_model.as_deref());
+    let default = agent.and_then(|agent| agent.model.runtime_default_model.as_deref());
+    let mut entries = vec![Entry {
+        id: String::new(),
+        label: format!("  default of the host ({})", default.unwrap_or("none")),
+        detail: "The agent follows the default model of the host.".to_owned(),
+        ..Entry::default()
+    }];
+    let mut sorted: Vec<_> = models.model_availability.iter().collect();
+    sorted.sort_by_key(|model| !model.available);
+    entries.extend(sorted.into_iter().map(|model| {
+        let is_current = current == Some(model.model.as_str());
+        let mut facts = Facts::default();
+        facts.add("model", &model.model);
+        facts.add("available", if model.available { "yes" } else { "no" });
+        facts.add_some("because", model.unavailable_reason.as_deref());
+        Entry {
+            id: model.model.clone(),
+            label: format!("{} {}", if is_current { "▸" } else { " " }, model.model),
+            tone: match (is_current, model.available) {
+                (true, _) => Tone::Good,
+                (false, true) => Tone::Plain,
+                (false, false) => Tone::Faint,
+            },
+            detail: facts.text(),
+            is_markdown: false,
+        }
+    }));
+    entries
+}
+
+pub(crate) fn efforts() -> Vec<Entry> {
+    EFFORTS
+        .iter()
+        .map(|effort| Entry {
+            id: (*effort).to_owned(),
+            label: (*effort).to_owned(),
+            detail: match *effort {
+                "inherit" => "The setting of the provider decides.".to_owned(),
+                effort => format!("The model thinks with {effort} effort, if it can."),
+            },
+            ..Entry::default()
+        })
+        .collect()
+}
+
+/// Lists the skills that an agent can use.
+pub(crate) fn skills(listed: &SkillsResponse) -> Vec<Entry> {
+    let entries: Vec<Entry> = listed
+        .catalog
+        .discoverable_skills
+        .iter()
+        .map(|skill| {
+            let installed = listed.skills.iter().find(|one| one.name == skill.name);
+            let warning = installed.and_then(|one| one.warning.as_deref());
+            let mut facts = Facts::default();
+            facts.add("skill", &skill.skill_id);
+            facts.add("file", &skill.path);
+            facts.add("about", &skill.description);
+            facts.add_some("warning", warning);
+            Entry {
+                id: installed.map_or_else(|| skill.skill_id.clone(), |one| one.name.clone()),
+                label: format!("{}  {}", skill.skill_id, skill.description),
+                tone: if warning.is_some() {
+                    Tone::Bad
+                } else {
+                    Tone::Plain
+                },
+                detail: facts.text(),
+                is_markdown: false,
+            }
+        })
+        .collect();
+    if entries.is_empty() {
+        return nothing("no skills; i installs one");
+    }
+    entries
+}

@@ -1,0 +1,187 @@
+//! The part that touches the world: it owns the terminal and runs one task per source of messages.
+//!
+//! Keys come from a thread, the events of the agent and the replies of the host from tasks. All of them end up in one
+//! bounded queue. The loop takes what is there, updates the model and draws once, at once after a key and otherwise at a
+//! bounded rate, so that a flood of events costs frames and not keys.
+
+mod ask;
+mod feed;
+mod input;
+mod terminal;
+
+use crate::model::{Model, Setup};
+use crate::msg::{Command, Msg};
+use crate::theme::Theme;
+use crate::update::{start, update};
+use crate::view::view;
+use holon_client::Client;
+use holon_domain::AgentId;
+use holon_domain::time::Timestamp;
+use holon_presentation::DisplayMode;
+use std::time::Duration;
+use terminal::Screen;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+
+/// Messages that wait for the loop. A feed that is faster waits, and resumes by its cursor if the host gives it up.
+const QUEUE_LENGTH: usize = 1_024;
+/// Most messages between two frames.
+const BATCH: usize = 512;
+/// Time between two frames while no key is pressed.
+const FRAME: Duration = Duration::from_millis(33);
+/// Time between two ticks.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Longest wait at the end for messages and actions that are under way.
+const LAST_WAIT: Duration = Duration::from_secs(3);
+
+/// How a console is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// True if the console has a screen of its own, which is gone when it is closed.
+    pub alternate_screen: bool,
+    pub theme: Theme,
+    pub mode: DisplayMode,
+    /// Tells the time of the wall.
+    pub clock: fn() -> Timestamp,
+}
+
+/// Failure of the terminal or of the console itself.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the terminal cannot be used: {0}")]
+    Terminal(#[from] std::io::Error),
+    #[error("a task of the console failed: {0}")]
+    Task(String),
+}
+
+/// Runs a console until the operator closes it. The terminal is restored in every case.
+///
+/// # Errors
+/// When the terminal cannot be read or written.
+pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(), Error> {
+    let mut screen = Screen::open(options.alternate_screen)?;
+    let (columns, rows) = Screen::size()?;
+    let model = Model::new(Setup {
+        host: client.endpoint(),
+        agent,
+        mode: options.mode,
+        theme: options.theme,
+        columns,
+        rows,
+    });
+    let (sender, messages) = mpsc::channel(QUEUE_LENGTH);
+    let keyboard = input::Keyboard::listen(sender.clone())?;
+    let console = Console {
+        model,
+        client,
+        sender,
+        tasks: JoinSet::new(),
+        feed: JoinSet::new(),
+    };
+    let ended = console.run(&mut screen, messages, options.clock).await;
+    drop(keyboard);
+    ended
+}
+
+struct Console {
+    model: Model,
+    client: Client,
+    sender: mpsc::Sender<Msg>,
+    /// Requests that are under way.
+    tasks: JoinSet<()>,
+    /// The one feed. Dropping it ends its task.
+    feed: JoinSet<()>,
+}
+
+impl Console {
+    async fn run(
+        mut self,
+        screen: &mut Screen,
+        mut messages: mpsc::Receiver<Msg>,
+        clock: fn() -> Timestamp,
+    ) -> Result<(), Error> {
+        let mut ticks = tokio::time::interval(TICK);
+        let mut frames = tokio::time::interval(FRAME);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut signals = std::pin::pin!(input::asked_to_end());
+        self.take(Msg::Tick(clock()));
+        let first = start(&mut self.model);
+        self.perform(first);
+        let mut is_old = true;
+        while !self.model.has_quit() {
+            let mut is_urgent = false;
+            tokio::select! {
+                () = &mut signals => self.take(Msg::Quit),
+                message = messages.recv() => {
+                    if let Some(message) = message {
+                        is_urgent |= is_key(&message);
+                        self.take(message);
+                    }
+                    for _ in 1..BATCH {
+                        let Ok(message) = messages.try_recv() else { break };
+                        is_urgent |= is_key(&message);
+                        self.take(message);
+                    }
+                    is_old = true;
+                }
+                _ = ticks.tick() => {
+                    self.take(Msg::Tick(clock()));
+                    is_old = true;
+                }
+                _ = frames.tick(), if is_old => is_urgent = true,
+                ended = self.tasks.join_next(), if !self.tasks.is_empty() => check(ended)?,
+                ended = self.feed.join_next(), if !self.feed.is_empty() => check(ended)?,
+            }
+            if is_urgent && is_old {
+                screen.draw(|frame| view(&self.model, frame))?;
+                is_old = false;
+            }
+        }
+        if self.model.is_acting() {
+            let done = async { while self.tasks.join_next().await.is_some() {} };
+            // What takes longer was sent, and its reply has no reader.
+            tokio::time::timeout(LAST_WAIT, done).await.ok();
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, message: Msg) {
+        let commands = update(&mut self.model, message);
+        self.perform(commands);
+    }
+
+    fn perform(&mut self, commands: Vec<Command>) {
+        for command in commands {
+            let (client, sender) = (self.client.clone(), self.sender.clone());
+            match command {
+                Command::Follow { feed, agent } => {
+                    self.feed = JoinSet::new();
+                    self.feed.spawn(feed::follow(client, agent, feed, sender));
+                }
+                Command::Ask { ticket, request } => {
+                    self.tasks.spawn(async move {
+                        let reply = ask::ask(&client, request).await;
+                        // The console may be closed before the reply comes.
+                        sender.send(Msg::Reply { ticket, reply }).await.ok();
+                    });
+                }
+                Command::Quit => {}
+            }
+        }
+    }
+}
+
+const fn is_key(message: &Msg) -> bool {
+    matches!(message, Msg::Key(_) | Msg::Paste(_) | Msg::Resize { .. })
+}
+
+/// Passes on a panic of a task: its message was shown, and the console cannot be trusted any more.
+fn check(ended: Option<Result<(), tokio::task::JoinError>>) -> Result<(), Error> {
+    match ended {
+        Some(Err(error)) if error.is_panic() => Err(Error::Task(error.to_string())),
+        Some(Ok(()) | Err(_)) | None => Ok(()),
+    }
+}

@@ -1,0 +1,102 @@
+//! The terminal of a console: taken at the start and given back in every case, also after a panic.
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::terminal::{self, EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::crossterm::{cursor, execute, style};
+use ratatui::{Frame, Terminal};
+use std::io::{self, Stdout, Write as _};
+use std::panic::PanicHookInfo;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+type PanicHook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
+
+/// The terminal while the console has it.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    lease: Arc<Lease>,
+}
+
+/// What must be undone, once.
+#[derive(Debug)]
+struct Lease {
+    alternate_screen: bool,
+    is_taken: AtomicBool,
+}
+
+impl Lease {
+    /// Gives the terminal back. Does nothing the second time. Failures are not reported: there is no terminal to show
+    /// them on.
+    fn end(&self) {
+        if !self.is_taken.swap(false, Ordering::SeqCst) {
+            return;
+        }
+        let mut out = io::stdout();
+        execute!(out, DisableBracketedPaste, style::ResetColor, cursor::Show).ok();
+        if self.alternate_screen {
+            execute!(out, LeaveAlternateScreen).ok();
+        } else {
+            // The last frame stays; the shell goes on below it.
+            let bottom = terminal::size().map_or(0, |(_, rows)| rows.saturating_sub(1));
+            execute!(out, cursor::MoveTo(0, bottom)).ok();
+            out.write_all(b"\r\n").ok();
+        }
+        out.flush().ok();
+        terminal::disable_raw_mode().ok();
+    }
+}
+
+impl Screen {
+    /// Puts the terminal into raw mode and, if asked for, on its alternate screen.
+    pub(super) fn open(alternate_screen: bool) -> io::Result<Self> {
+        let lease = Arc::new(Lease {
+            alternate_screen,
+            is_taken: AtomicBool::new(true),
+        });
+        restore_on_panic(Arc::clone(&lease));
+        terminal::enable_raw_mode()?;
+        // From here on, dropping the screen undoes what was done.
+        let mut screen = Self {
+            terminal: Terminal::new(CrosstermBackend::new(io::stdout()))?,
+            lease,
+        };
+        let mut out = io::stdout();
+        if alternate_screen {
+            execute!(out, EnterAlternateScreen)?;
+        } else {
+            // What is on the screen moves into the scrollback.
+            let rows = terminal::size()?.1;
+            execute!(out, cursor::MoveTo(0, rows.saturating_sub(1)))?;
+            out.write_all("\n".repeat(usize::from(rows)).as_bytes())?;
+        }
+        execute!(out, EnableBracketedPaste)?;
+        screen.terminal.clear()?;
+        Ok(screen)
+    }
+
+    /// Columns and rows of the terminal.
+    pub(super) fn size() -> io::Result<(u16, u16)> {
+        terminal::size()
+    }
+
+    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(draw)?;
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.lease.end();
+    }
+}
+
+/// Gives the terminal back before a panic is reported, so that the report is readable.
+fn restore_on_panic(lease: Arc<Lease>) {
+    let report: PanicHook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        lease.end();
+        report(panic);
+    }));
+}

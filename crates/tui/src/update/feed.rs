@@ -1,0 +1,72 @@
+//! News of the feed: history, events, deltas, and trouble with the connection.
+
+use super::{ask_once, ask_status};
+use crate::conversation::{Conversation, Needs};
+use crate::model::{Model, Purpose, Scroll};
+use crate::msg::{Command, News, Question};
+
+pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
+    match news {
+        News::History { events, has_older } => {
+            let needs = model.conversation.restart(events, has_older);
+            model.scroll = Scroll::Bottom;
+            model.link.is_open = true;
+            model.link.feed_trouble = None;
+            settle(model);
+            ask_for(model, needs)
+        }
+        News::Event(event) => {
+            model.link.feed_trouble = None;
+            let needs = model.conversation.push(*event);
+            settle(model);
+            ask_for(model, needs)
+        }
+        News::Delta(delta) => {
+            model.conversation.push_delta(&delta);
+            Vec::new()
+        }
+        News::Lost(reason) => {
+            model.link.feed_trouble = Some(reason);
+            Vec::new()
+        }
+        News::Back => {
+            model.link.feed_trouble = None;
+            Vec::new()
+        }
+        News::Ended(reason) => {
+            model.complain(format!("{reason}; choose another agent with /agents"));
+            model.link.ended = Some(reason);
+            Vec::new()
+        }
+    }
+}
+
+/// Forgets the messages that have a row now.
+pub(super) fn settle(model: &mut Model) {
+    let conversation: &Conversation = &model.conversation;
+    let is_shown = |id: &Option<String>| id.as_ref().is_some_and(|id| conversation.has_message(id));
+    model
+        .pending
+        .retain(|message| !is_shown(&message.message_id));
+}
+
+/// Asks for the texts that events do not carry, and for the state that they may have changed.
+pub(super) fn ask_for(model: &mut Model, needs: Needs) -> Vec<Command> {
+    let mut commands = Vec::new();
+    if needs.briefs {
+        commands.extend(ask_once(model, Purpose::Briefs, Question::Briefs));
+    }
+    if needs.messages {
+        commands.extend(ask_once(model, Purpose::Messages, Question::Transcript));
+    }
+    if needs.status {
+        if model.is_asked(&Purpose::Status) {
+            model.status_is_old = true;
+        } else if model.now.millis_since(model.status_asked_at) >= 250 {
+            commands.push(ask_status(model));
+        } else {
+            model.status_is_old = true;
+        }
+    }
+    commands
+}

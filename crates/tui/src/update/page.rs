@@ -1,0 +1,310 @@
+//! Keys of overlays, and the output of a task that is followed.
+
+use super::submit::{act, act_on, switch_to};
+use super::{ask, load_page, open_page};
+use crate::draft::Draft;
+use crate::model::{Model, Purpose};
+use crate::msg::{Command, Question};
+use crate::overlay::{Act, Ask, Follow, Key, Overlay, Page};
+use crate::pages::WAIT;
+use crate::view::{detail_height, detail_page};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Some(top) = model.overlays.last() else {
+        return Vec::new();
+    };
+    if top.ask.is_some() {
+        return press_ask(model, key.code);
+    }
+    let is_letter = !key
+        .modifiers
+        .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    let (page, text, selected) = (top.page.clone(), top.page.is_text(), top.selected);
+    match key.code {
+        KeyCode::Esc => close(model),
+        KeyCode::Char('q') if !page.filters() => close(model),
+        KeyCode::Up => step(model, text, selected.checked_sub(1), -1),
+        KeyCode::Down => step(model, text, Some(selected + 1), 1),
+        KeyCode::Char('k') if !page.filters() => step(model, text, selected.checked_sub(1), -1),
+        KeyCode::Char('j') if !page.filters() => step(model, text, Some(selected + 1), 1),
+        KeyCode::PageUp => scroll_pages(model, -1),
+        KeyCode::PageDown => scroll_pages(model, 1),
+        KeyCode::Home => scroll_by(model, isize::MIN / 2),
+        KeyCode::End => scroll_by(model, isize::MAX / 2),
+        KeyCode::Enter => return press_key(model, '\n'),
+        KeyCode::Char(c) if page.filters() && is_letter => filter(model, |filter| filter.push(c)),
+        KeyCode::Backspace if page.filters() => filter(model, |filter| {
+            filter.pop();
+        }),
+        KeyCode::Char(c) if is_letter => return press_key(model, c),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn close(model: &mut Model) {
+    model.overlays.pop();
+}
+
+fn filter(model: &mut Model, change: impl FnOnce(&mut String)) {
+    if let Some(top) = model.overlay() {
+        change(&mut top.filter);
+        top.select(0);
+    }
+}
+
+/// Selects another entry, or scrolls a page without a list.
+fn step(model: &mut Model, is_text: bool, to: Option<usize>, lines: isize) {
+    if is_text {
+        scroll_by(model, lines);
+    } else if let (Some(to), Some(top)) = (to, model.overlay()) {
+        top.pressed = None;
+        top.select(to);
+    }
+}
+
+fn scroll_pages(model: &mut Model, pages: isize) {
+    let lines = isize::try_from(detail_page(model)).unwrap_or(1).max(1);
+    scroll_by(model, pages * lines);
+}
+
+/// Scrolls the detail. At its end, it stays there when more arrives.
+fn scroll_by(model: &mut Model, lines: isize) {
+    let last = detail_height(model).saturating_sub(detail_page(model));
+    if let Some(top) = model.overlay() {
+        let now = if top.at_end {
+            last
+        } else {
+            top.scroll.min(last)
+        };
+        top.scroll = now.saturating_add_signed(lines).min(last);
+        top.at_end = lines > 0 && top.scroll == last;
+    }
+}
+
+fn press_key(model: &mut Model, pressed: char) -> Vec<Command> {
+    let Some(top) = model.overlays.last_mut() else {
+        return Vec::new();
+    };
+    let Some(key) = top
+        .page
+        .keys()
+        .iter()
+        .find(|key| key.key == pressed)
+        .copied()
+    else {
+        return Vec::new();
+    };
+    if key.asks && top.pressed != Some(pressed) {
+        top.pressed = Some(pressed);
+        let subject = top
+            .selected_entry()
+            .map_or(String::new(), |entry| entry.id.clone());
+        let subject = subject.trim_start_matches(WAIT).to_owned();
+        model.say(format!("{pressed} once more: {} {subject}", key.label));
+        return Vec::new();
+    }
+    top.pressed = None;
+    perform(model, key)
+}
+
+fn perform(model: &mut Model, key: Key) -> Vec<Command> {
+    let Some(top) = model.overlays.last_mut() else {
+        return Vec::new();
+    };
+    if let Some(label) = question_of(key.act) {
+        top.ask = Some(Ask {
+            label: label.to_owned(),
+            act: key.act,
+            draft: Draft::default(),
+        });
+        return Vec::new();
+    }
+    let page = top.page.clone();
+    let id = top.selected_entry().map(|entry| entry.id.clone());
+    match (key.act, id) {
+        (Act::Reload, _) => load_page(model),
+        (Act::ExitWorkspace, _) => act(model, Question::ExitWorkspace),
+        (Act::ChooseModel, Some(id)) if id.is_empty() => {
+            close(model);
+            act(model, Question::ClearModel)
+        }
+        (Act::ChooseModel, Some(model_ref)) => open_page(model, Page::Effort { model: model_ref }),
+        (Act::ChooseEffort, Some(effort)) => choose_effort(model, &page, &effort),
+        (_, None) => Vec::new(),
+        (_, Some(id)) if id.is_empty() => Vec::new(),
+        (chosen, Some(id)) => perform_on(model, chosen, id),
+    }
+}
+
+/// Returns the line that an act needs from the operator.
+const fn question_of(act: Act) -> Option<&'static str> {
+    match act {
+        Act::NewAgent => Some("id of the new agent"),
+        Act::WriteToTask => Some("input of the task, with a line end"),
+        Act::NewWorkItem => Some("objective"),
+        Act::AttachWorkspace => Some("directory on the host"),
+        Act::InstallSkill => Some("name of a built-in skill, or a directory on the host"),
+        _ => None,
+    }
+}
+
+fn choose_effort(model: &mut Model, page: &Page, effort: &str) -> Vec<Command> {
+    let Page::Effort { model: chosen } = page else {
+        return Vec::new();
+    };
+    let chosen = chosen.clone();
+    model
+        .overlays
+        .retain(|overlay| !matches!(overlay.page, Page::Effort { .. } | Page::Models));
+    let effort = (effort != "inherit").then(|| effort.to_owned());
+    act(
+        model,
+        Question::SetModel {
+            model: chosen,
+            effort,
+        },
+    )
+}
+
+fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
+    match chosen {
+        Act::SwitchAgent => switch_to(model, &id),
+        Act::StartAgent => act_on(model, &id, Question::StartAgent),
+        Act::StopAgent => act_on(model, &id, Question::StopAgent),
+        Act::FollowTask => follow(model, &id),
+        Act::StopTask => act(model, Question::StopTask { task: id }),
+        Act::ReadWorkItem => vec![ask(model, Purpose::WorkItem, Question::WorkItem { id })],
+        Act::CompleteWorkItem => act(model, Question::CompleteWorkItem { id }),
+        Act::ResumeWorkItem => act(model, Question::ResumeWorkItem { id }),
+        Act::Cancel => match id.strip_prefix(WAIT) {
+            Some(wait) => act(
+                model,
+                Question::CancelWait {
+                    id: wait.to_owned(),
+                },
+            ),
+            None => act(model, Question::CancelTimer { id }),
+        },
+        Act::UseWorkspace => act(
+            model,
+            Question::UseWorkspace {
+                id,
+                isolated: false,
+            },
+        ),
+        Act::UseIsolated => act(model, Question::UseWorkspace { id, isolated: true }),
+        Act::DetachWorkspace => act(model, Question::DetachWorkspace { id }),
+        Act::UninstallSkill => act(model, Question::UninstallSkill { name: id }),
+        Act::NewAgent
+        | Act::WriteToTask
+        | Act::NewWorkItem
+        | Act::AttachWorkspace
+        | Act::ExitWorkspace
+        | Act::ChooseModel
+        | Act::ChooseEffort
+        | Act::InstallSkill
+        | Act::Reload => Vec::new(),
+    }
+}
+
+fn press_ask(model: &mut Model, code: KeyCode) -> Vec<Command> {
+    let Some(top) = model.overlays.last_mut() else {
+        return Vec::new();
+    };
+    let Some(ask) = &mut top.ask else {
+        return Vec::new();
+    };
+    match code {
+        KeyCode::Esc => top.ask = None,
+        KeyCode::Enter => return answer(model),
+        KeyCode::Backspace => ask.draft.backspace(),
+        KeyCode::Delete => ask.draft.delete(),
+        KeyCode::Left => ask.draft.left(),
+        KeyCode::Right => ask.draft.right(),
+        KeyCode::Home => ask.draft.home(),
+        KeyCode::End => ask.draft.end(),
+        KeyCode::Char(c) => {
+            ask.draft.insert(c.encode_utf8(&mut [0; 4]));
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Does what the operator was asked a line for.
+fn answer(model: &mut Model) -> Vec<Command> {
+    let Some(top) = model.overlays.last_mut() else {
+        return Vec::new();
+    };
+    let selected = top.selected_entry().map(|entry| entry.id.clone());
+    let Some(mut asked) = top.ask.take() else {
+        return Vec::new();
+    };
+    let line = asked.draft.take();
+    let trimmed = line.trim().to_owned();
+    match (asked.act, selected) {
+        (Act::WriteToTask, Some(task)) if !task.is_empty() => {
+            let mut commands = Vec::new();
+            if top.follow.is_none() {
+                commands.extend(follow(model, &task));
+            }
+            let input = format!("{line}\n");
+            commands.extend(act(model, Question::TaskInput { task, input }));
+            commands
+        }
+        _ if trimmed.is_empty() => Vec::new(),
+        (Act::NewAgent, _) => act_on(model, &trimmed, Question::CreateAgent),
+        (Act::NewWorkItem, _) => act(model, Question::CreateWorkItem { objective: trimmed }),
+        (Act::AttachWorkspace, _) => act(model, Question::AttachWorkspace { path: trimmed }),
+        (Act::InstallSkill, _) => act(
+            model,
+            Question::InstallSkill {
+                name_or_path: trimmed,
+            },
+        ),
+        _ => Vec::new(),
+    }
+}
+
+/// Follows the output of a task from its beginning.
+fn follow(model: &mut Model, task: &str) -> Vec<Command> {
+    if let Some(top) = model.overlay() {
+        top.follow = Some(Follow::new(task));
+        top.at_end = true;
+    }
+    ask_output(model).into_iter().collect()
+}
+
+fn followed(model: &mut Model) -> Option<&mut Follow> {
+    model
+        .overlay()
+        .and_then(|top: &mut Overlay| top.follow.as_mut())
+}
+
+/// Asks for the next part of the followed output, unless a request is under way.
+pub(super) fn ask_output(model: &mut Model) -> Option<Command> {
+    let follow = followed(model)?;
+    if follow.is_asked || follow.is_over {
+        return None;
+    }
+    follow.is_asked = true;
+    let question = follow.question();
+    Some(ask(model, Purpose::Output, question))
+}
+
+/// Keeps an open page fresh.
+pub(super) fn tick(model: &mut Model) -> Vec<Command> {
+    if let Some(command) = ask_output(model) {
+        return vec![command];
+    }
+    let shows_newest = |top: &&Overlay| top.page == Page::Events && top.selected == 0;
+    if model.overlays.last().as_ref().is_some_and(shows_newest) {
+        let entries = crate::pages::events(model.conversation.events().iter().rev());
+        if let Some(top) = model.overlay() {
+            top.entries = entries;
+        }
+    }
+    Vec::new()
+}

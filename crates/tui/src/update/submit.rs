@@ -1,0 +1,148 @@
+//! Messages and slash commands.
+
+use super::{ask, ask_of, ask_status, load_page, open_page, quit, switch_agent};
+use crate::model::{Model, Pending, Purpose, Scroll};
+use crate::msg::{Command, Question};
+use crate::overlay::Page;
+use crate::slash::{Input, Slash, read};
+use holon_domain::AgentId;
+
+/// Longest text that the history keeps.
+const REMEMBERED_BYTES: usize = 64 << 10;
+
+/// Adds a text to the history.
+pub(super) fn remember(model: &mut Model, text: &str) {
+    if text.len() <= REMEMBERED_BYTES {
+        model.history.add(text);
+    }
+}
+
+/// Sends the draft, or runs it as a command. A draft that is neither stays.
+pub(super) fn submit(model: &mut Model) -> Vec<Command> {
+    let mut whole = model.draft.clone();
+    let text = whole.take();
+    match read(text.trim_end()) {
+        Input::Nothing => Vec::new(),
+        Input::Invalid(reason) => {
+            model.complain(reason);
+            Vec::new()
+        }
+        Input::Message(message) => {
+            remember(model, &text);
+            model.draft.clear();
+            vec![send(model, message)]
+        }
+        Input::Command(slash) => {
+            remember(model, &text);
+            model.draft.clear();
+            model.notice = None;
+            model.menu_closed = false;
+            run(model, slash)
+        }
+    }
+}
+
+fn send(model: &mut Model, text: String) -> Command {
+    model.scroll = Scroll::Bottom;
+    model.notice = None;
+    let ticket = model.next_ticket;
+    model.pending.push(Pending {
+        ticket,
+        agent: model.agent.clone(),
+        text: text.clone(),
+        message_id: None,
+    });
+    ask(model, Purpose::Send, Question::Send { text })
+}
+
+/// Asks for an action about the agent of the console.
+pub(super) fn act(model: &mut Model, question: Question) -> Vec<Command> {
+    vec![ask(model, Purpose::Action, question)]
+}
+
+/// Asks for an action about another agent.
+pub(super) fn act_on(model: &mut Model, id: &str, question: Question) -> Vec<Command> {
+    match AgentId::parse_stored(id) {
+        Ok(agent) => vec![ask_of(model, agent, Purpose::Action, question)],
+        Err(error) => {
+            model.complain(error.to_string());
+            Vec::new()
+        }
+    }
+}
+
+pub(super) fn switch_to(model: &mut Model, id: &str) -> Vec<Command> {
+    match AgentId::parse_stored(id) {
+        Ok(agent) => switch_agent(model, agent),
+        Err(error) => {
+            model.complain(error.to_string());
+            Vec::new()
+        }
+    }
+}
+
+fn run(model: &mut Model, slash: Slash) -> Vec<Command> {
+    let here = model.agent.as_str().to_owned();
+    match slash {
+        Slash::Help => open_page(model, Page::Help),
+        Slash::Status => open_page(model, Page::Status),
+        Slash::Agents => open_page(model, Page::Agents),
+        Slash::Events => open_page(model, Page::Events),
+        Slash::Transcript => open_page(model, Page::Transcript),
+        Slash::Tasks => open_page(model, Page::Tasks),
+        Slash::Work => open_page(model, Page::Work),
+        Slash::Timers => open_page(model, Page::Timers),
+        Slash::Workspace => open_page(model, Page::Workspace),
+        Slash::Models => open_page(model, Page::Models),
+        Slash::Skills => open_page(model, Page::Skills),
+        Slash::DebugPrompt => open_page(model, Page::DebugPrompt),
+        Slash::SwitchAgent(id) => switch_to(model, &id),
+        Slash::CreateAgent(id) => act_on(model, &id, Question::CreateAgent),
+        Slash::StartAgent(id) => act_on(model, &id.unwrap_or(here), Question::StartAgent),
+        Slash::StopAgent(id) => act_on(model, &id.unwrap_or(here), Question::StopAgent),
+        Slash::Display(mode) => {
+            model.conversation.set_mode(mode);
+            model.scroll = Scroll::Bottom;
+            model.say(format!("the conversation shows {mode}"));
+            Vec::new()
+        }
+        Slash::AttachWorkspace(path) => act(model, Question::AttachWorkspace { path }),
+        Slash::UseWorkspace(id) => act(
+            model,
+            Question::UseWorkspace {
+                id,
+                isolated: false,
+            },
+        ),
+        Slash::ExitWorkspace => act(model, Question::ExitWorkspace),
+        Slash::DetachWorkspace(id) => act(model, Question::DetachWorkspace { id }),
+        Slash::SetModel(chosen) => act(
+            model,
+            Question::SetModel {
+                model: chosen,
+                effort: None,
+            },
+        ),
+        Slash::ClearModel => act(model, Question::ClearModel),
+        Slash::InstallSkill(name_or_path) => act(model, Question::InstallSkill { name_or_path }),
+        Slash::UninstallSkill(name) => act(model, Question::UninstallSkill { name }),
+        Slash::Wake(reason) => act(model, Question::Wake { reason }),
+        Slash::Abort => act(model, Question::Abort),
+        Slash::Refresh => {
+            let mut commands = load_page(model);
+            let agent = model.agent.clone();
+            model.feed += 1;
+            commands.push(Command::Follow {
+                feed: model.feed,
+                agent,
+            });
+            commands.push(ask_status(model));
+            commands
+        }
+        Slash::Clear => {
+            model.notice = None;
+            Vec::new()
+        }
+        Slash::Quit => quit(model),
+    }
+}

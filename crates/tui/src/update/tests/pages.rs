@@ -1,0 +1,233 @@
+//! Overlays: keys, follow-ups and what they ask of the host.
+
+use super::*;
+use crate::msg::Question as Q;
+
+fn task_list() -> Reply {
+    let task = |id: &str, status: &str| {
+        let task = json!({
+            "id": id, "kind": "command_task", "status": status, "summary": "make all",
+            "created_at": "2026-11-16T10:00:00.000Z",
+        });
+        Answer::new(task).unwrap()
+    };
+    Reply::Tasks(vec![task("task_1", "running"), task("task_2", "completed")])
+}
+
+fn output(next: u64, text: &str, status: &str) -> Reply {
+    let part = json!({
+        "retrieval_status": status,
+        "task": {
+            "task_id": "task_1", "status": "running", "output_preview": text, "next_offset": next,
+            "result_summary": if status == "success" { json!("exit 0") } else { json!(null) },
+        },
+    });
+    Reply::TaskOutput(Box::new(Answer::new(part).unwrap()))
+}
+
+fn part(after_byte: u64) -> Q {
+    Q::TaskOutput {
+        task: "task_1".to_owned(),
+        after_byte,
+        stderr_after_byte: 0,
+    }
+}
+
+fn with_tasks() -> Model {
+    let mut model = with_history(80, 24, Vec::new());
+    let commands = enter(&mut model, "/tasks");
+    reply(&mut model, &commands, &Q::Tasks, task_list());
+    model
+}
+
+#[test]
+fn escape_closes_the_top_overlay_only() {
+    let mut model = with_history(80, 24, Vec::new());
+    enter(&mut model, "/model");
+    let models = json!({"model_availability": [{"model": "a/b", "available": true}]});
+    let top = model.overlays.last().unwrap().ticket.unwrap();
+    let models = Reply::Models(Box::new(Answer::new(models).unwrap()));
+    update(
+        &mut model,
+        Msg::Reply {
+            ticket: top,
+            reply: Ok(models),
+        },
+    );
+    press(&mut model, KeyCode::Down);
+    press(&mut model, KeyCode::Enter);
+    assert_eq!(model.overlays.len(), 2);
+    press(&mut model, KeyCode::Esc);
+    assert_eq!(
+        model.overlays.last().map(|top| &top.page),
+        Some(&Page::Models)
+    );
+    press(&mut model, KeyCode::Enter);
+    press(&mut model, KeyCode::Down);
+    let commands = press(&mut model, KeyCode::Enter);
+    let chosen = Q::SetModel {
+        model: "a/b".to_owned(),
+        effort: Some("low".to_owned()),
+    };
+    assert_eq!(questions(&commands), [&chosen]);
+    assert!(model.overlays.is_empty());
+}
+
+#[test]
+fn letters_filter_models_also_j_and_k() {
+    let mut model = with_history(80, 24, Vec::new());
+    enter(&mut model, "/model");
+    type_text(&mut model, "jkq");
+    assert_eq!(model.overlays.last().unwrap().filter, "jkq");
+    press(&mut model, KeyCode::Backspace);
+    assert_eq!(model.overlays.last().unwrap().filter, "jk");
+}
+
+#[test]
+fn the_output_of_a_task_is_followed_to_its_end() {
+    let mut model = with_tasks();
+    let first = press(&mut model, KeyCode::Enter);
+    let next = reply(
+        &mut model,
+        &first,
+        &part(0),
+        output(6, "line 1", "not_ready"),
+    );
+    assert_eq!(questions(&next), [&part(6)]);
+    let idle = reply(&mut model, &next, &part(6), output(6, "", "not_ready"));
+    assert!(idle.is_empty(), "nothing new: the next tick asks");
+    let ticked = update(&mut model, Msg::Tick(Timestamp::from_millis(1)));
+    let again = reply(
+        &mut model,
+        &ticked,
+        &part(6),
+        output(12, "line 2", "success"),
+    );
+    let last = reply(&mut model, &again, &part(12), output(12, "", "success"));
+    assert!(last.is_empty());
+    let shown = screen(&model);
+    assert!(
+        shown.contains("line 1line 2") && shown.contains("exit 0"),
+        "{shown}"
+    );
+    assert!(update(&mut model, Msg::Tick(Timestamp::from_millis(2))).is_empty());
+}
+
+#[test]
+fn input_is_sent_to_a_task_with_its_line_end() {
+    let mut model = with_tasks();
+    press(&mut model, KeyCode::Char('i'));
+    type_text(&mut model, "yesq");
+    press(&mut model, KeyCode::Backspace);
+    assert!(screen(&model).contains("input of the task"));
+    let commands = press(&mut model, KeyCode::Enter);
+    let input = Q::TaskInput {
+        task: "task_1".to_owned(),
+        input: "yes\n".to_owned(),
+    };
+    assert_eq!(questions(&commands), [&part(0), &input]);
+    let done = reply(
+        &mut model,
+        &commands,
+        &input,
+        Reply::Done("4 bytes are written".to_owned()),
+    );
+    assert_eq!(questions(&done), [&Q::Tasks, &Q::Status]);
+    assert!(screen(&model).contains("4 bytes are written"));
+}
+
+#[test]
+fn what_ends_something_asks_twice() {
+    let mut model = with_tasks();
+    assert!(press(&mut model, KeyCode::Char('x')).is_empty());
+    assert!(screen(&model).contains("x once more: stop task_1"));
+    press(&mut model, KeyCode::Down);
+    assert!(
+        press(&mut model, KeyCode::Char('x')).is_empty(),
+        "another task"
+    );
+    let commands = press(&mut model, KeyCode::Char('x'));
+    let stop = Q::StopTask {
+        task: "task_2".to_owned(),
+    };
+    assert_eq!(questions(&commands), [&stop]);
+}
+
+#[test]
+fn every_page_opens_and_asks_for_its_content() {
+    let mut model = with_history(80, 24, turn(1, 1, "msg_1", "Done."));
+    for (command, asked) in [
+        ("/help", None),
+        ("/events", None),
+        ("/status", Some(Q::Explain)),
+        ("/agents", Some(Q::Agents)),
+        ("/transcript", Some(Q::Transcript)),
+        ("/tasks", Some(Q::Tasks)),
+        ("/work", Some(Q::WorkItems)),
+        ("/timers", Some(Q::Timers)),
+        ("/workspace", Some(Q::Status)),
+        ("/model", Some(Q::Models)),
+        ("/skills", Some(Q::Skills)),
+        ("/debug-prompt", Some(Q::DebugPrompt)),
+    ] {
+        let commands = enter(&mut model, command);
+        assert_eq!(
+            questions(&commands),
+            asked.iter().collect::<Vec<_>>(),
+            "{command}"
+        );
+        assert_eq!(model.overlays.len(), 1, "{command}");
+        press(&mut model, KeyCode::Esc);
+        assert!(model.overlays.is_empty(), "{command}");
+    }
+}
+
+#[test]
+fn workspaces_are_attached_used_and_left() {
+    let mut model = with_history(80, 24, Vec::new());
+    let commands = enter(&mut model, "/workspace");
+    reply(&mut model, &commands, &Q::Status, status("idle", ""));
+    assert!(
+        screen(&model).contains("exclusive write"),
+        "{}",
+        screen(&model)
+    );
+    press(&mut model, KeyCode::Down);
+    let used = press(&mut model, KeyCode::Enter);
+    let id = "ws_2".to_owned();
+    assert_eq!(
+        questions(&used),
+        [&Q::UseWorkspace {
+            id: id.clone(),
+            isolated: false
+        }]
+    );
+    let isolated = press(&mut model, KeyCode::Char('w'));
+    assert_eq!(
+        questions(&isolated),
+        [&Q::UseWorkspace { id, isolated: true }]
+    );
+    assert_eq!(
+        questions(&press(&mut model, KeyCode::Char('e'))),
+        [&Q::ExitWorkspace]
+    );
+    press(&mut model, KeyCode::Char('a'));
+    let attached = enter(&mut model, "/src/new");
+    let path = "/src/new".to_owned();
+    assert_eq!(questions(&attached), [&Q::AttachWorkspace { path }]);
+}
+
+#[test]
+fn a_page_that_cannot_be_read_says_why() {
+    let mut model = with_history(80, 24, Vec::new());
+    let commands = enter(&mut model, "/work");
+    let ticket = ticket_of(&commands, &Q::WorkItems);
+    update(
+        &mut model,
+        Msg::Reply {
+            ticket,
+            reply: Err(gone()),
+        },
+    );
+    assert!(screen(&model).contains("cannot reach the host"));
+}

@@ -1,0 +1,179 @@
+//! `view`: the model as a screen. Pure: the same model gives the same screen.
+//!
+//! From top to bottom: a line about the agent, the conversation, a line about what the agent does, the composer, and a
+//! line for notices and hints. On a small terminal the lines around the conversation give way first. An overlay covers
+//! all but the composer.
+
+mod activity;
+mod composer;
+mod flow;
+mod page;
+mod row;
+
+pub(crate) use flow::Flow;
+pub(crate) use page::{detail_height, detail_page};
+
+use crate::model::{Model, Scroll};
+use crate::text::{clean_line, columns};
+use crate::update::menu;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+
+/// Most lines of the composer.
+const COMPOSER_LINES: u16 = 10;
+/// Most completions that are shown at once.
+const MENU_LINES: usize = 8;
+
+/// Parts of the screen. A part that does not fit has no height.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Areas {
+    pub(crate) header: Rect,
+    pub(crate) body: Rect,
+    pub(crate) activity: Rect,
+    pub(crate) composer: Rect,
+    pub(crate) footer: Rect,
+}
+
+/// Gives each part its lines. On few rows the header goes first, then the footer, then the activity.
+pub(crate) fn areas(model: &Model) -> Areas {
+    let (width, rows) = (model.columns, model.rows);
+    let draft = model.draft.layout(composer::text_width(width)).lines.len();
+    let draft = u16::try_from(draft).unwrap_or(u16::MAX);
+    let lines = draft.clamp(1, COMPOSER_LINES.min((rows / 3).max(1)));
+    let mut left = rows;
+    let mut take = |wanted: u16, from: u16| {
+        let taken = if rows >= from { wanted.min(left) } else { 0 };
+        left -= taken;
+        taken
+    };
+    let composer = take(lines + u16::from(rows >= 8), 1);
+    let activity = take(1, 3);
+    let footer = take(1, 5);
+    let header = take(1, 7);
+    let part = |y: u16, height: u16| Rect::new(0, y, width, height);
+    let body = left;
+    Areas {
+        header: part(0, header),
+        body: part(header, body),
+        activity: part(header + body, activity),
+        composer: part(header + body + activity, composer),
+        footer: part(header + body + activity + composer, footer),
+    }
+}
+
+/// Lines of the conversation that fit on the screen.
+pub(crate) fn body_height(model: &Model) -> usize {
+    usize::from(areas(model).body.height)
+}
+
+/// Draws the conversation or the top overlay, and around it the lines that always stand.
+pub fn view(model: &Model, frame: &mut Frame<'_>) {
+    let areas = areas(model);
+    let screen = frame.area();
+    if let Some(overlay) = model.overlays.last() {
+        let top = areas.header.y;
+        let height = areas.composer.y;
+        let area = Rect::new(0, top, model.columns, height);
+        page::draw(model, overlay, frame, area.intersection(screen));
+    } else {
+        draw(frame, areas.header, vec![header(model)]);
+        let lines = Flow::of(model).window(model.scroll, usize::from(areas.body.height));
+        // The newest line stands right above the activity, also in a short conversation.
+        let empty = usize::from(areas.body.height).saturating_sub(lines.len());
+        let lines = std::iter::repeat_n(Line::default(), empty).chain(lines);
+        draw(frame, areas.body, lines.collect());
+        draw(frame, areas.activity, vec![activity::line(model)]);
+    }
+    composer::draw(model, frame, areas.composer.intersection(screen));
+    draw(frame, areas.footer, vec![footer(model)]);
+    draw_menu(model, frame, areas.composer.y);
+}
+
+/// Draws lines, as far as they fit.
+fn draw(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'_>>) {
+    let area = area.intersection(frame.area());
+    if area.width > 0 && area.height > 0 {
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+}
+
+fn header(model: &Model) -> Line<'static> {
+    let theme = model.theme;
+    let mut words = Vec::new();
+    if let Some(agent) = &model.status {
+        words.extend(agent.model.effective_model.clone());
+        words.push(agent.execution.cwd.clone());
+    }
+    words.push(model.conversation.mode().to_string());
+    words.push(model.host.clone());
+    let left = format!(" {} ", clean_line(model.agent.as_str()));
+    let rest = clean_line(&words.join(" · "));
+    Line::from(vec![
+        Span::styled(left, theme.selected()),
+        Span::raw(" "),
+        Span::styled(rest, theme.faint()),
+    ])
+}
+
+fn footer(model: &Model) -> Line<'static> {
+    let theme = model.theme;
+    if let Some(notice) = &model.notice {
+        let style = if notice.is_bad {
+            theme.alert()
+        } else {
+            theme.good()
+        };
+        return Line::styled(format!(" {}", clean_line(&notice.text)), style);
+    }
+    let hint = match (model.overlays.last(), model.scroll) {
+        (Some(overlay), _) => page::hint(overlay),
+        (None, Scroll::At { .. }) => " Esc goes to the newest row · PgUp PgDn scroll".to_owned(),
+        (None, Scroll::Bottom) => {
+            " Enter sends · Alt+Enter new line · / commands · ? help · Ctrl+C closes".to_owned()
+        }
+    };
+    Line::styled(hint, theme.faint())
+}
+
+/// Draws the completions of a slash command above the composer.
+fn draw_menu(model: &Model, frame: &mut Frame<'_>, bottom: u16) {
+    let offered = menu(model);
+    let shown = offered.len().min(MENU_LINES).min(usize::from(bottom));
+    if shown == 0 {
+        return;
+    }
+    let choice = model.choice.min(offered.len() - 1);
+    let first = choice.saturating_sub(shown - 1);
+    let name = |usage: &crate::slash::Usage| format!(" /{} {}", usage.name, usage.args);
+    let width = offered
+        .iter()
+        .map(|usage| columns(&name(usage)))
+        .max()
+        .unwrap_or(0);
+    let lines: Vec<Line<'_>> = offered
+        .iter()
+        .enumerate()
+        .skip(first)
+        .take(shown)
+        .map(|(index, usage)| {
+            let style = if index == choice {
+                model.theme.selected()
+            } else {
+                model.theme.strong()
+            };
+            Line::from(vec![
+                Span::styled(format!("{:<width$} ", name(usage)), style),
+                Span::styled(format!(" {}", usage.about), model.theme.faint()),
+            ])
+        })
+        .collect();
+    let height = u16::try_from(shown).unwrap_or(0);
+    let area = Rect::new(0, bottom - height, model.columns, height).intersection(frame.area());
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+#[cfg(test)]
+mod tests;

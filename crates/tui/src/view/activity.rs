@@ -1,0 +1,77 @@
+//! The line about what the agent does, waits for and needs, in plain words.
+
+use crate::model::Model;
+use crate::text::{clean_line, clock};
+use ratatui::text::{Line, Span};
+
+/// Signs of a running turn, one after the other.
+const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
+
+pub(super) fn line(model: &Model) -> Line<'static> {
+    let theme = model.theme;
+    let link = &model.link;
+    let trouble = link.ended.clone().or_else(|| {
+        let trouble = link.host_trouble.as_ref().or(link.feed_trouble.as_ref());
+        trouble.map(|reason| format!("no connection, trying again: {reason}"))
+    });
+    let (sign, words, style) = if let Some(trouble) = trouble {
+        ("✗", trouble, theme.alert())
+    } else if model.pending.iter().any(|one| one.agent == model.agent) {
+        ("↑", "sending your message".to_owned(), theme.strong())
+    } else if let Some(live) = model.conversation.live_item() {
+        (spinner(model), live.presentation.summary, theme.good())
+    } else if let Some(words) = posture(model) {
+        words
+    } else if link.is_open {
+        (
+            "…",
+            "reading the state of the agent".to_owned(),
+            theme.faint(),
+        )
+    } else {
+        ("…", format!("connecting to {}", model.host), theme.faint())
+    };
+    Line::from(vec![
+        Span::styled(format!(" {sign} "), style),
+        Span::styled(clean_line(&words), style),
+        Span::styled(tasks(model), theme.faint()),
+    ])
+}
+
+fn spinner(model: &Model) -> &'static str {
+    let step = usize::try_from(model.now.as_millis() / 250).unwrap_or(0);
+    SPINNER.get(step % SPINNER.len()).copied().unwrap_or("●")
+}
+
+/// Says what the scheduler says about the agent.
+fn posture(model: &Model) -> Option<(&'static str, String, ratatui::style::Style)> {
+    let theme = model.theme;
+    let agent = model.status.as_ref()?;
+    let posture = &agent.scheduling_posture;
+    let wakes = posture
+        .wakes_at
+        .as_deref()
+        .map_or_else(String::new, |at| format!("; wakes at {}", clock(at)));
+    let words = format!(
+        "{}: {}{wakes}",
+        posture.posture.replace('_', " "),
+        posture.reason
+    );
+    Some(match posture.posture.as_str() {
+        "active_turn" => (spinner(model), words, theme.good()),
+        "waiting_for_operator" | "blocked" | "put_aside" => ("!", words, theme.alert()),
+        _ => ("○", words, theme.faint()),
+    })
+}
+
+fn tasks(model: &Model) -> String {
+    let running = model
+        .status
+        .as_ref()
+        .map_or(0, |agent| agent.active_tasks.len());
+    match running {
+        0 => String::new(),
+        1 => "  · 1 task runs".to_owned(),
+        many => format!("  · {many} tasks run"),
+    }
+}
