@@ -127,12 +127,13 @@ impl EventStream {
         Ok(())
     }
 
-    /// Returns the next event and passes over deltas. After a broken connection the stream resumes from its cursor. Cancel-safe: no event is
-    /// lost.
+    /// Returns the next event and passes over deltas. After a broken connection the stream resumes from its cursor.
+    /// Cancel-safe: no event is lost.
     ///
     /// # Errors
     /// When the host refuses (an old cursor, an unknown agent, a wrong token), when the agent was deleted, when the host
-    /// has another store than before, or when it was unreachable too many times in a row. The next call starts over from the cursor.
+    /// has another store than before, or when it was unreachable too many times in a row. The next call starts over
+    /// from the cursor.
     pub async fn next(&mut self) -> Result<EventEnvelope, Error> {
         loop {
             if let StreamItem::Event(envelope) = self.next_item().await? {

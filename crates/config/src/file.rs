@@ -158,6 +158,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Error> {
         path: path.to_owned(),
         source,
     };
+    // A pipe would block the reader until something writes into it.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(failed(std::io::Error::other("it is not a regular file")));
+    }
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
         // The store reports a home that cannot be used.

@@ -319,7 +319,8 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
     }
 }
 
-/// Aborts the current run, if it is the one that the operator means. The message of the run is settled.
+/// Aborts the current run, if it is the one that the operator means. The message of the run is settled; the result of a
+/// task that no model has answered is held for the next turn.
 pub(crate) fn abort(
     draft: &mut Draft<'_>,
     asked: Option<&RunId>,

@@ -7,6 +7,7 @@
 mod error;
 mod manifest;
 mod pack;
+mod staging;
 mod unpack;
 
 pub use error::BackupError;
@@ -22,16 +23,19 @@ const STORE: &str = "state/holon.sqlite3";
 const SETTINGS: &str = "config.toml";
 /// Directory of the agents' homes in a home and in a backup.
 const AGENTS: &str = "agents";
+/// Directory of the scripts that scripted models play, in a home and in a backup.
+const SCRIPTS: &str = "scripts";
 
-/// Returns true if a backup may hold a file of a home under this path.
+/// Returns true if a backup may hold a file of a home under this path. The two directories themselves are not meant.
 fn is_backed_up(path: &str) -> bool {
     let is_plain = Path::new(path)
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
-    let is_of_agent = path
-        .strip_prefix(AGENTS)
-        .is_some_and(|rest| rest.starts_with('/'));
-    is_plain && (path == STORE || path == SETTINGS || is_of_agent)
+    let is_below = |directory: &str| {
+        let rest = path.strip_prefix(directory);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    is_plain && (path == STORE || path == SETTINGS || is_below(AGENTS) || is_below(SCRIPTS))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ const TAIL_BYTES: u64 = 1 << 20;
 /// Bytes that are read in one step of following.
 const STEP_BYTES: u64 = 256 << 10;
 
-/// Returns the last lines of a log, oldest first, also those in files that were rotated away. A log that does not exist has none. Of a log with very long lines
-/// the last megabyte is searched.
+/// Returns the last lines of a log, oldest first, also those in files that were rotated away. A log that does not exist
+/// has none. Of each file the last megabyte is searched.
 ///
 /// # Errors
 /// Fails if it cannot be read.

@@ -13,7 +13,7 @@ pub use home::{HomeState, RemovalRetry};
 pub use run_terms::{RunEnd, RunTerms};
 pub use settings::AgentSettings;
 pub use stored::AgentRow;
-pub use work::{AgentWait, CurrentItem, ItemCounts, WorkState};
+pub use work::{AgentWait, CurrentItem, FailedTurn, ItemCounts, WorkState};
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;

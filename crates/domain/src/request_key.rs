@@ -60,16 +60,18 @@ pub struct KeptReply {
     pub digest: String,
     /// JSON of the reply.
     pub reply: String,
-    /// Time at which it was kept.
-    pub kept_at: Timestamp,
+    /// Birth of the agent that the request was about, a number that no other agent of the host has. Absent if it was
+    /// about none, and in replies that an earlier build kept.
+    pub birth: Option<i64>,
 }
 
 impl KeptReply {
-    /// Returns true if the reply was given before the present agent was created. It then belongs to an agent of the same
-    /// name that was removed.
+    /// Returns true if the reply belongs to the agent with this birth, and not to one of the same name that was
+    /// removed. Does not depend on the clock, which may be set back. A reply without a birth belongs to the present
+    /// agent.
     #[must_use]
-    pub fn is_older_than(&self, created_at: Timestamp) -> bool {
-        self.kept_at < created_at
+    pub fn belongs_to(&self, birth: i64) -> bool {
+        self.birth.is_none_or(|kept| kept == birth)
     }
 }
 

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 pub enum Posture {
     /// A word that this build does not know.
     Unknown,
-    /// Being removed. Nothing runs any more, and the history is removed with the agent.
+    /// Being removed, or archived. Nothing runs any more. An archived agent keeps its history.
     Archived,
     /// A turn is open.
     ActiveTurn,

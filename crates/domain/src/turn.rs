@@ -516,6 +516,26 @@ pub enum TerminalReason {
     RuntimeFault,
 }
 
+impl TerminalReason {
+    /// Returns true for a failure that the agent itself can repair in a later turn. A provider that did not answer
+    /// leaves nothing to repair.
+    #[must_use]
+    pub const fn is_repairable(self) -> bool {
+        match self {
+            Self::ContextLengthExceeded
+            | Self::OutputLimit
+            | Self::Poisoned
+            | Self::RuntimeFault => true,
+            Self::Finished
+            | Self::Slept
+            | Self::MaxRounds
+            | Self::ProviderFailed
+            | Self::OperatorAborted
+            | Self::AgentStopped => false,
+        }
+    }
+}
+
 /// Record of a turn's end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalRecord {

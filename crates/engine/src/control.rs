@@ -315,20 +315,26 @@ impl ControlHandle {
         self.read_kept(key, agent, false).await
     }
 
-    /// Keeps the response to a request whose answer comes from an effect.
+    /// Keeps the response to a request whose answer comes from an effect. `agent` is the one that it is about.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn keep_response(&self, key: RequestKey, response: String) -> Result<(), Error> {
+    pub async fn keep_response(
+        &self,
+        key: RequestKey,
+        agent: Option<AgentId>,
+        response: String,
+    ) -> Result<(), Error> {
         let (shell, bytes) = (self.shell.clone(), response.len());
         let kept = holon_store::commit(self.shell.store.as_ref(), bytes, move |ledger| {
-            ledger.keep_reply(&key, &response, shell.ports.clock.now())
+            let now = shell.ports.clock.now();
+            ledger.keep_reply(&key, agent.as_ref(), &response, now)
         });
         kept.await.map_err(engine_error)
     }
 
-    /// Reads the reply that is kept for a request. One that was given before the present agent of this name was created is
-    /// none; `without_agent` says if it counts while there is no agent.
+    /// Reads the reply that is kept for a request. One that was given for an earlier agent of this name is none;
+    /// `without_agent` says if it counts while there is no agent.
     async fn read_kept(
         &self,
         key: &RequestKey,
@@ -342,9 +348,11 @@ impl ControlHandle {
                 return Ok(kept);
             };
             let present = or_default_if_unreadable(reader.agent(&agent))?;
-            let is_of_present = present.map_or(without_agent, |(_, present)| {
-                !found.is_older_than(present.created_at)
-            });
+            let birth = match present {
+                Some(_) => reader.birth(&agent)?,
+                None => None,
+            };
+            let is_of_present = birth.map_or(without_agent, |birth| found.belongs_to(birth));
             Ok(kept.filter(|_| is_of_present))
         });
         match read.await? {

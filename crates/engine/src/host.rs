@@ -104,6 +104,9 @@ impl Host {
         let watch = ClockWatch::begin(shell.ports.clock.as_ref());
         shell.check_clock_at_boot().await?;
         shell.recover(&self.last_exit).await?;
+        if shell.conduct.scope == Scope::All {
+            shell.note_recovered().await;
+        }
         shell.spawn(shell.clone().run_due_loop(watch));
         shell.spawn(shell.clone().run_retention_loop());
         match shell.conduct.scope {

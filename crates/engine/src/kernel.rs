@@ -214,7 +214,7 @@ impl Kernel {
             let reply = reply.map_err(|error| Error::Encode {
                 reason: error.to_string(),
             })?;
-            ledger.keep_reply(key, &reply, now)?;
+            ledger.keep_reply(key, Some(agent_id), &reply, now)?;
         }
         Ok(handled)
     }
@@ -251,7 +251,7 @@ impl Kernel {
                 reason: error.to_string(),
             })?;
             for key in keys {
-                ledger.keep_reply(key, &reply, now)?;
+                ledger.keep_reply(key, Some(agent_id), &reply, now)?;
             }
         }
         Ok(handled)
@@ -297,8 +297,12 @@ fn is_kept_for(
     if matches!(input, Input::Delete) {
         return Ok(true);
     }
-    let agent = ledger.agent(agent_id)?;
-    Ok(agent.is_some_and(|(_, agent)| !kept.is_older_than(agent.created_at)))
+    // An agent that cannot be read is refused here.
+    if ledger.agent(agent_id)?.is_none() {
+        return Ok(false);
+    }
+    let birth = ledger.birth(agent_id)?;
+    Ok(birth.is_some_and(|birth| kept.belongs_to(birth)))
 }
 
 /// Reads the numbers that were given out before an agent of this name is made.

@@ -276,7 +276,7 @@ fn repairs(rows: &TurnRows) -> Option<TerminalReason> {
         Some(kept) => kept.repairs,
         None => {
             let current = rows.messages.get(&rows.turn.message_seq)?;
-            holon_prompt::repaired_failure(current, rows.agent.last_turn.as_ref())
+            holon_prompt::repaired_failure(current, rows.agent.work.failed_turn.as_ref())
         }
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! Recaps and reminders are entries of the turn's log from the answer to their first request on, so a request after a
 //! restart is the same. `fold` decides which rounds give way to a recap, `recap` writes it, `reminder` decides when a
-//! reminder is due, `joining` which messages join,
-//! `parts` lists the parts for readers, and
-//! `guidance` what outlives the round that entered a workspace. Invariant: every call that is shown has its result, and every operator
-//! message that joined is shown whole, once, and is never counted among the text that may be folded.
+//! reminder is due, `joining` which messages join, `guidance` what outlives the round that entered a workspace, and
+//! `parts` lists the parts for readers.
+//!
+//! Invariant: every call that is shown has its result, and every operator message that joined is shown whole, once, and
+//! is never counted among the text that may be folded.
 
 mod fold;
 mod guidance;

@@ -1,7 +1,9 @@
 //! Renders instruction files with their scope, their source and their rank.
 //!
 //! Files are read again for each turn. They are pins; if the pins do not fit, the files are bounded together and the
-//! longest are cut first. A file that exists and was not loaded is named with the reason. Invariant: a file cannot leave its enclosure, so no file speaks for another.
+//! longest are cut first. A file that exists and was not loaded is named with the reason.
+//!
+//! Invariant: a file cannot leave its enclosure, so no file speaks for another.
 
 use crate::candidate::{Candidate, fit};
 use crate::excerpt::Excerpt;

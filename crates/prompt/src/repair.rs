@@ -1,25 +1,34 @@
-//! Rules for a turn that the runtime began after a turn that failed.
+//! Rules for a turn by which the runtime goes on with the work of a turn that failed.
 //!
-//! They narrow what the agent may start on its own. A turn that an operator or an event began has other rules, and a
-//! provider that did not answer leaves nothing that an agent could repair.
+//! They narrow what the agent may start on its own. A turn that an operator, an event or a timer began has other rules,
+//! and so has a turn for another work item. A provider that did not answer leaves nothing that an agent could repair.
 
 use crate::candidate::Candidate;
 use crate::context;
+use holon_domain::agent::FailedTurn;
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::prompt_plan::BlockSource;
-use holon_domain::turn::{TerminalReason, TerminalRecord};
+use holon_domain::turn::TerminalReason;
 
-/// Returns the failure that a turn repairs; `None` if its message came from elsewhere or the turn before did not fail.
+/// Returns the failure that a turn repairs. `None` if its message came from elsewhere or is about other work, or if the
+/// turn before did not fail.
 #[must_use]
 pub fn repaired_failure(
     message: &MessageEnvelope,
-    last_turn: Option<&TerminalRecord>,
+    failed: Option<&FailedTurn>,
 ) -> Option<TerminalReason> {
-    let reason = last_turn?.reason;
+    let failed = failed?;
     let is_repair = goes_on_by_itself(message)
         && context::event_turn(message).is_none()
-        && why(reason).is_some();
-    is_repair.then_some(reason)
+        && is_about(message, failed)
+        && why(failed.reason).is_some();
+    is_repair.then_some(failed.reason)
+}
+
+/// Returns true if a message is about the work item of a failed turn, or if that turn itself sent it.
+fn is_about(message: &MessageEnvelope, failed: &FailedTurn) -> bool {
+    let same_item = message.work_item_id.is_some() && message.work_item_id == failed.work_item_id;
+    same_item || message.causation_id.as_deref() == Some(failed.message_id.as_str())
 }
 
 /// Renders the rules; `None` for an end that needs no repair.
@@ -58,11 +67,13 @@ const fn why(reason: TerminalReason) -> Option<&'static str> {
     }
 }
 
-/// Returns true for a message by which the runtime or the agent itself goes on with its work.
+/// Returns true for a message by which the runtime or the agent itself goes on with its work. The tick of a timer
+/// begins a job of its own.
 const fn goes_on_by_itself(message: &MessageEnvelope) -> bool {
     match message.kind {
-        MessageKind::SystemTick | MessageKind::TimerTick | MessageKind::InternalFollowup => true,
+        MessageKind::SystemTick | MessageKind::InternalFollowup => true,
         MessageKind::OperatorPrompt
+        | MessageKind::TimerTick
         | MessageKind::ChannelEvent
         | MessageKind::WebhookEvent
         | MessageKind::CallbackEvent

@@ -99,16 +99,21 @@ impl KeyedRoute {
         if self.keep == Keep::Decision {
             return Ok(next.run(request).await);
         }
-        if let Some(kept) = self.control.kept_response(&response, agent).await? {
+        if let Some(kept) = self.control.kept_response(&response, agent.clone()).await? {
             return Ok(([(CONTENT_TYPE, JSON)], kept).into_response());
         }
         let answered = next.run(request).await;
-        self.keep_answer(response, answered).await
+        self.keep_answer(response, agent, answered).await
     }
 
     /// Keeps a response that is JSON and not too large. The response is given also if it cannot be kept, because the
     /// effect has happened.
-    async fn keep_answer(&self, key: RequestKey, answered: Response) -> Result<Response, Refusal> {
+    async fn keep_answer(
+        &self,
+        key: RequestKey,
+        agent: Option<AgentId>,
+        answered: Response,
+    ) -> Result<Response, Refusal> {
         let is_json = answered
             .headers()
             .get(CONTENT_TYPE)
@@ -123,7 +128,10 @@ impl KeyedRoute {
             return Err(RequestFault::BODY_BROKEN.refuse("the response broke off"));
         };
         if let Ok(text) = std::str::from_utf8(&bytes)
-            && let Err(error) = self.control.keep_response(key, text.to_owned()).await
+            && let Err(error) = self
+                .control
+                .keep_response(key, agent, text.to_owned())
+                .await
         {
             tracing::warn!(%error, "a response could not be kept for repetitions");
         }

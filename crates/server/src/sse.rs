@@ -200,8 +200,10 @@ impl Pump {
     }
 
     /// Sends a page and returns true if there may be more events. Deltas that came before the page was read go first, so
-    /// that the deltas of a round are never sent after the round's own event.
+    /// that the deltas of a round are never sent after the round's own event. A page that has more to come and does not
+    /// move the cursor ends the stream: it would be read for ever, and nothing sent would tell that the reader left.
     async fn send_page(&mut self, page: &SourcePage) -> Result<bool, StreamEnd> {
+        let start = self.cursor;
         let mut chunk = BytesMut::new();
         self.send_ready_deltas(&mut chunk).await?;
         for entry in &page.entries {
@@ -221,6 +223,9 @@ impl Pump {
         }
         // The page may end with entries that are not shown.
         self.cursor = self.cursor.max(page.cursor);
+        if page.has_more && self.cursor == start {
+            return Err(end_with_error(stuck_at(start)));
+        }
         Ok(page.has_more)
     }
 
@@ -323,6 +328,13 @@ pub(crate) fn write_delta(chunk: &mut BytesMut, agent_id: &AgentId, delta: &Assi
 pub(crate) fn internal(error: &serde_json::Error) -> Refusal {
     Refusal::from(Error::Internal {
         message: error.to_string(),
+    })
+}
+
+/// Returns the refusal for a page after which the same page would be read again.
+fn stuck_at(cursor: u64) -> Refusal {
+    Refusal::from(Error::Internal {
+        message: format!("the page after {cursor} does not lead further"),
     })
 }
 

@@ -91,6 +91,9 @@ impl World {
                 Ok(())
             }
             Act::Late => self.deliver_late(),
+            Act::StopStart if self.plan.has(Fault::StopStart) && self.dice.percent(30) => {
+                self.abort_any()
+            }
             Act::StopStart if self.plan.has(Fault::StopStart) => self.stop_or_start(),
             Act::Configure => self.configure(),
             Act::Workspace => self.command_workspace(),

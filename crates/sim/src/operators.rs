@@ -5,13 +5,13 @@ use crate::rng::Rng;
 use crate::violation::{Verdict, ensure};
 use crate::work_calls::{self, SOURCES, WorkNames};
 use crate::world::{InputResult, World};
-use holon_core::input::WorkCommand;
+use holon_core::input::{AfterAbort, WorkCommand};
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::intent::{BlockerChange, NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::timer::{DueAction, TimerSchedule};
 use holon_domain::trigger::{DeliveryMode, WakeHint};
 use holon_domain::work_item::PlanStatus;
-use holon_domain::{AgentId, TimerId, Timestamp, TriggerId, WaitId, WorkItemId};
+use holon_domain::{AgentId, RunId, TimerId, Timestamp, TriggerId, WaitId, WorkItemId};
 use holon_engine::kernel::Refusal;
 
 /// Trigger through which outside hints come.
@@ -67,6 +67,64 @@ impl World {
             ),
             InputResult::Handled(_)
             | InputResult::Panicked
+            | InputResult::Failed
+            | InputResult::Aside
+            | InputResult::Died => Ok(()),
+        }
+    }
+
+    /// Aborts the current run of some agent, or names a run that is not the current one.
+    pub(crate) fn abort_any(&mut self) -> Verdict<()> {
+        let Some(id) = self.any_agent() else {
+            return Ok(());
+        };
+        let known = self.model.agent(&id);
+        let is_archived = known.is_some_and(|known| known.record.archived_at.is_some());
+        let turn = known.and_then(|known| known.record.open_turn.as_ref());
+        let current = turn.map(|turn| turn.run_id.clone());
+        let run_id = match self.dice.below(4) {
+            0 => Some(RunId::from_stored("run_of_another_time")),
+            1 => current.clone(),
+            _ => None,
+        };
+        let then = if self.dice.percent(30) {
+            AfterAbort::Stop
+        } else {
+            AfterAbort::GoOn
+        };
+        let is_stale = run_id.is_some() && run_id != current;
+        let input = Input::Abort { run_id, then };
+        self.trace.note(|| format!("{id} {input:?}"));
+        match self.send(&id, &input)? {
+            InputResult::Unknown(touched) => self.recover_doubtful_agents(touched),
+            InputResult::Handled(reply) => {
+                self.model.coverage.count("aborted");
+                let aborted = if let Reply::Aborted { run_id } = reply {
+                    Some(run_id)
+                } else {
+                    None
+                };
+                ensure(
+                    aborted.is_some() && aborted == current && !is_stale,
+                    "an abort ends the current run and no other",
+                    || format!("{aborted:?}, current {current:?}"),
+                )
+            }
+            InputResult::Refused(refusal) => {
+                let is_known = match &refusal {
+                    Refusal::Rejected(Rejection::NoCurrentRun { .. }) => current.is_none(),
+                    Refusal::Rejected(Rejection::StaleRun { .. }) => is_stale,
+                    Refusal::Rejected(Rejection::Archived { .. }) => is_archived,
+                    Refusal::Rejected(Rejection::Deleting { .. }) | Refusal::NotFound => true,
+                    Refusal::Rejected(_) | Refusal::KeyReused => false,
+                };
+                ensure(
+                    is_known,
+                    "an abort is refused for a reason that holds",
+                    || format!("{refusal:?}, current {current:?}"),
+                )
+            }
+            InputResult::Panicked
             | InputResult::Failed
             | InputResult::Aside
             | InputResult::Died => Ok(()),

@@ -175,8 +175,18 @@ impl Ledger for FaultyLedger<'_> {
         self.inner.kept_reply(id, now)
     }
 
-    fn keep_reply(&mut self, key: &RequestKey, reply: &str, now: Timestamp) -> Result<(), Error> {
-        self.inner.keep_reply(key, reply, now)
+    fn keep_reply(
+        &mut self,
+        key: &RequestKey,
+        agent: Option<&AgentId>,
+        reply: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.inner.keep_reply(key, agent, reply, now)
+    }
+
+    fn birth(&mut self, id: &AgentId) -> Result<Option<i64>, Error> {
+        self.inner.birth(id)
     }
 
     fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error> {

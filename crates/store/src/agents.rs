@@ -59,6 +59,8 @@ pub(crate) const FREE_NO: &str = "SELECT 1 + max(coalesce((SELECT max(agent_no) 
 const INSERT: &str = "INSERT INTO agents (agent_no, agent_id, visible, attention, pending, interjections, oldest_event, \
      newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, newest_effect, \
      newest_turn, interjections_listed) VALUES (?11, ?1, ?2, ?3, 0, 0, ?12 + 1, ?12, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)";
+const NOTE_BIRTH: &str = "UPDATE agents SET birth = ?2 WHERE agent_no = ?1";
+pub(crate) const BIRTH: &str = "SELECT birth FROM agents WHERE agent_id = ?1";
 pub(crate) const ATTENTION: &str = "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
 /// Agents with open effects, for boot. The table holds open effects only, so the query starts there.
 const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
@@ -239,6 +241,17 @@ pub(crate) fn insert(
     ];
     run(conn, INSERT, values)?;
     Ok(AgentNo(no))
+}
+
+/// Notes the first generation of a new agent, by which it is told apart from others of its name.
+pub(crate) fn note_birth(conn: &Connection, no: AgentNo, generation: u64) -> Result<(), Error> {
+    run(conn, NOTE_BIRTH, params![no.0, generation])?;
+    Ok(())
+}
+
+/// Returns the birth of an agent; `None` if there is no agent of this name.
+pub(crate) fn birth(conn: &Connection, id: &AgentId) -> Result<Option<i64>, Error> {
+    first(conn, BIRTH, [id.as_str()], |row| Ok(row.get(0)?))
 }
 
 /// A row of an earlier build in its parts.

@@ -38,7 +38,8 @@ pub fn copy_store(db_path: &Path, target: &Path) -> Result<StoreCopy, Error> {
     describe(&copy)
 }
 
-/// Gives a restored store an identity of its own, and marks that its open calls may have been performed elsewhere.
+/// Gives a restored store an identity of its own, removes its named tokens, and marks that its open calls may have been
+/// performed elsewhere.
 ///
 /// # Errors
 /// When the file is no store, is newer than this build, or cannot be written.
@@ -46,6 +47,8 @@ pub fn mark_restored(db_path: &Path) -> Result<StoreCopy, Error> {
     let conn = open::open_writable(db_path)?;
     open::renew_epoch(&conn)?;
     exit::mark_restored(&conn)?;
+    // A token that was revoked after the backup must not count again.
+    conn.execute("DELETE FROM tokens", [])?;
     let copy = describe(&conn)?;
     open::close_in_order(conn)?;
     Ok(copy)

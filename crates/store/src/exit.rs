@@ -21,7 +21,7 @@ const UNSET_RUNS: &str = "DELETE FROM meta WHERE key >= 'run/' AND key < 'run0'"
 const CLEAN_EXIT: &str = "clean_exit";
 const CLEAN: &str = "1";
 const IN_USE: &str = "0";
-/// Value after a restoration, until the first host opens the store.
+/// Value after a restoration, until a host has recovered every agent.
 const RESTORED: &str = "restored";
 
 /// The kind of process that opens a store, by the agents whose work it performs.
@@ -56,8 +56,12 @@ impl LastExit {
     /// Returns the end of the last process that performed this agent's work.
     #[must_use]
     pub fn of(&self, agent_id: &AgentId) -> PreviousExit {
-        let run = self.runs.get(agent_id).copied();
-        run.map_or(self.host, PreviousExit::of)
+        match (self.runs.get(agent_id), self.host) {
+            (Some(true), _) => PreviousExit::Clean,
+            (Some(false), PreviousExit::Restored) => PreviousExit::Restored,
+            (Some(false), PreviousExit::Clean | PreviousExit::Unclean) => PreviousExit::Unclean,
+            (None, host) => host,
+        }
     }
 }
 
@@ -67,7 +71,10 @@ pub(crate) fn occupy(conn: &Connection, occupant: &Occupant) -> Result<LastExit,
     let last = last_exit(conn)?;
     match occupant {
         Occupant::Host => {
-            set(conn, CLEAN_EXIT, IN_USE)?;
+            // A crash before the host has recovered every agent must not hide that the store is a restored one.
+            if last.host != PreviousExit::Restored {
+                set(conn, CLEAN_EXIT, IN_USE)?;
+            }
             run(conn, UNSET_RUNS, [])?;
         }
         Occupant::Run(Some(agent_id)) => set(conn, &run_key(agent_id), IN_USE)?,
@@ -110,6 +117,14 @@ fn last_exit(conn: &Connection) -> Result<LastExit, Error> {
         host: host.unwrap_or(PreviousExit::Unclean),
         runs: runs.into_iter().flatten().collect(),
     })
+}
+
+/// Records that a host has recovered every agent, so that the store counts as its own from now on.
+pub(crate) fn note_recovered(conn: &Connection) -> Result<(), Error> {
+    if last_exit(conn)?.host == PreviousExit::Restored {
+        set(conn, CLEAN_EXIT, IN_USE)?;
+    }
+    Ok(())
 }
 
 /// Marks the store as restored from a backup: no process has used it here.
@@ -174,5 +189,28 @@ mod tests {
         leave(&conn, &run).expect("notes");
         let marks = all(&conn, RUNS, [], |_| Ok(())).expect("reads");
         assert_eq!(marks.len(), 0);
+    }
+
+    #[test]
+    fn a_restored_store_stays_one_until_a_host_has_recovered_it() {
+        let conn = Db::in_memory().expect("opens").conn;
+        mark_restored(&conn).expect("notes");
+        let of = |last: &LastExit| last.of(&agent("a"));
+        for _ in 0..2 {
+            // The host crashes before it has recovered every agent.
+            let last = occupy(&conn, &Occupant::Host).expect("notes");
+            assert_eq!(of(&last), PreviousExit::Restored);
+        }
+        let run = Occupant::Run(Some(agent("a")));
+        occupy(&conn, &run).expect("notes");
+        let last = occupy(&conn, &Occupant::Host).expect("notes");
+        assert_eq!(
+            of(&last),
+            PreviousExit::Restored,
+            "also after a run that crashed"
+        );
+        note_recovered(&conn).expect("notes");
+        let last = occupy(&conn, &Occupant::Host).expect("notes");
+        assert_eq!(of(&last), PreviousExit::Unclean);
     }
 }

@@ -133,8 +133,12 @@ impl Home {
     /// # Errors
     /// When the home belongs to another user, holds files and is open to others, or is not a directory.
     pub fn examine(path: &Path) -> Result<HomeState, HomeError> {
-        if !path.try_exists().map_err(|source| io_error(path, source))? {
-            return Ok(HomeState::Missing);
+        // A link to nothing exists, and the first start cannot create a directory in its place.
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(HomeState::Missing);
+            }
+            Err(_) | Ok(_) => {}
         }
         match check(path) {
             Ok(()) => Ok(HomeState::Private),

@@ -50,6 +50,8 @@ const SET_TRIMMED: &str = "INSERT INTO meta (key, value) VALUES ('events_trimmed
 
 /// Rows looked at for one page at most. Rows of agents that callers do not know count too.
 const ROWS_PER_PAGE: u64 = 4_096;
+/// Rows that one query may look at, at least. A page of few events can have to pass over many rows that are not shown.
+const ROWS_PER_QUERY: u64 = 128;
 
 /// One row of the host's history.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +60,16 @@ pub struct HostRow {
     pub row_no: u64,
     pub agent_id: AgentId,
     pub content: HostRowContent,
+}
+
+impl HostRow {
+    /// Returns the number of entries that the row takes on a page.
+    const fn entry_count(&self) -> u64 {
+        match &self.content {
+            HostRowContent::Events { events, .. } => events.len() as u64,
+            HostRowContent::Removed { .. } => 1,
+        }
+    }
 }
 
 /// The content of a row.
@@ -127,26 +139,27 @@ pub(crate) fn note_trimmed(conn: &Connection, row_no: u64) -> Result<(), Error> 
     Ok(())
 }
 
-/// Reads a page of rows.
+/// Reads a page of rows. No page has rows up to `trimmed`: there, the history of the host is incomplete, and a cursor is
+/// refused.
 pub(crate) fn page(conn: &Connection, query: HostQuery) -> Result<HostRows, Error> {
     let number = |sql: &str| -> Result<u64, Error> {
         Ok(first(conn, sql, [], |row| Ok(row.get(0)?))?.unwrap_or(0))
     };
     let (newest, trimmed) = (number(NEWEST)?, number(TRIMMED)?);
-    let mut left = query.low..=query.high.min(newest);
+    let low = query.low.max(trimmed.saturating_add(1));
+    let mut left = low..=query.high.min(newest);
     let (mut rows, mut events, mut looked) = (Vec::new(), 0, 0);
     let mut reached = None;
     while !left.is_empty() && events < query.limit && looked < ROWS_PER_PAGE {
-        let batch = batch(conn, &left, query)?;
+        let rest = HostQuery {
+            limit: query.limit - events,
+            ..query
+        };
+        let batch = batch(conn, &left, rest)?;
         let end = batch.end;
         looked += batch.looked;
-        for row in batch.rows {
-            events += match &row.content {
-                HostRowContent::Events { events, .. } => events.len() as u64,
-                HostRowContent::Removed { .. } => 1,
-            };
-            rows.push(row);
-        }
+        events += batch.rows.iter().map(HostRow::entry_count).sum::<u64>();
+        rows.extend(batch.rows);
         left = match query.order {
             EventOrder::Ascending => end + 1..=*left.end(),
             EventOrder::Descending if end > *left.start() => *left.start()..=end - 1,
@@ -162,6 +175,9 @@ pub(crate) fn page(conn: &Connection, query: HostQuery) -> Result<HostRows, Erro
     })
 }
 
+/// The number of a row, and the row if it is shown.
+type NumberedRow = (u64, Option<HostRow>);
+
 /// Rows of one query.
 struct Batch {
     rows: Vec<HostRow>,
@@ -171,19 +187,9 @@ struct Batch {
 }
 
 fn batch(conn: &Connection, range: &RangeInclusive<u64>, query: HostQuery) -> Result<Batch, Error> {
-    let sql = match query.order {
-        EventOrder::Ascending => ASCENDING,
-        EventOrder::Descending => DESCENDING,
-    };
-    let bounds = params![
-        limit(*range.start()),
-        limit(*range.end()),
-        limit(query.limit)
-    ];
-    let found = all(conn, sql, bounds, read_row)?;
-    let full = found.len() as u64 >= query.limit;
+    let (found, is_full) = event_rows(conn, range, query)?;
     let last = found.last().map(|(row_no, _)| *row_no);
-    let covered = match (query.order, full, last) {
+    let covered = match (query.order, is_full, last) {
         (EventOrder::Ascending, true, Some(last)) => *range.start()..=last,
         (EventOrder::Descending, true, Some(last)) => last..=*range.end(),
         (EventOrder::Ascending | EventOrder::Descending, true | false, Some(_) | None) => {
@@ -210,9 +216,37 @@ fn batch(conn: &Connection, range: &RangeInclusive<u64>, query: HostQuery) -> Re
     })
 }
 
+/// Reads rows of events in the requested order until they hold enough events. Returns true with them if rows of the range
+/// may be left.
+fn event_rows(
+    conn: &Connection,
+    range: &RangeInclusive<u64>,
+    query: HostQuery,
+) -> Result<(Vec<NumberedRow>, bool), Error> {
+    let sql = match query.order {
+        EventOrder::Ascending => ASCENDING,
+        EventOrder::Descending => DESCENDING,
+    };
+    let most = query.limit.max(ROWS_PER_QUERY);
+    let bounds = params![limit(*range.start()), limit(*range.end()), limit(most)];
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut selected = statement.query(bounds)?;
+    let (mut rows, mut events) = (Vec::new(), 0);
+    while let Some(row) = selected.next()? {
+        let (row_no, shown) = read_row(row)?;
+        events += shown.as_ref().map_or(0, HostRow::entry_count);
+        rows.push((row_no, shown));
+        if events >= query.limit {
+            return Ok((rows, true));
+        }
+    }
+    let is_full = rows.len() as u64 >= most;
+    Ok((rows, is_full))
+}
+
 /// Reads a row and its number. A row that is not shown, or cannot be read, has its number only: the decision that needs
 /// it puts the agent aside.
-fn read_row(row: &Row<'_>) -> Result<(u64, Option<HostRow>), Error> {
+fn read_row(row: &Row<'_>) -> Result<NumberedRow, Error> {
     let row_no = row.get(0)?;
     let Some(name) = row.get::<_, Option<String>>(5)? else {
         return Ok((row_no, None));
@@ -248,4 +282,40 @@ fn read_removal(row: &Row<'_>) -> Result<HostRow, Error> {
             at: tombstone.deleted_at,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Db;
+    use crate::samples::Scribe;
+    use holon_domain::agent::Visibility;
+
+    #[test]
+    fn one_query_passes_over_many_rows_that_are_not_shown() {
+        let mut hidden = Scribe::new("hidden");
+        hidden.record.settings.identity.visibility = Visibility::Private;
+        let mut db = Db::in_memory().expect("opens");
+        let no = db
+            .write(|tx| tx.create_agent(&hidden.record))
+            .expect("creates");
+        for _ in 0..200 {
+            let decision = hidden.event().decide();
+            db.write(|tx| tx.apply(no, &decision)).expect("writes");
+        }
+        for (order, end) in [
+            (EventOrder::Ascending, 128),
+            (EventOrder::Descending, 200 - 127),
+        ] {
+            let query = HostQuery {
+                low: 1,
+                high: 200,
+                limit: 1,
+                order,
+            };
+            let batch = batch(db.reader().conn(), &(1..=200), query).expect("reads");
+            assert_eq!((batch.looked, batch.end), (128, end), "{order:?}");
+            assert_eq!(batch.rows, []);
+        }
+    }
 }

@@ -6,10 +6,12 @@
 use crate::agents;
 use crate::error::Error;
 use crate::queue::read_entry;
-use crate::row::{AgentNo, run};
+use crate::row::{AgentNo, first, run};
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use rusqlite::{Connection, params};
 
+/// Priorities of messages, as they are stored.
+const PRIORITIES: u8 = 4;
 const ADD: &str = "INSERT INTO interjections (agent_no, priority, seq) VALUES (?1, ?2, ?3)";
 pub(crate) const REMOVE: &str =
     "DELETE FROM interjections WHERE agent_no = ?1 AND priority = ?2 AND seq = ?3";
@@ -17,6 +19,10 @@ pub(crate) const REMOVE: &str =
 pub(crate) const LISTED: &str = "SELECT m.seq, m.status, m.max_rounds, m.envelope FROM interjections i \
      CROSS JOIN messages m ON m.agent_no = i.agent_no AND m.seq = i.seq \
      WHERE i.agent_no = ?1 ORDER BY i.priority, i.seq";
+/// Reads the newest message of one priority from the end of the list.
+pub(crate) const NEWEST: &str = "SELECT m.seq, m.status, m.max_rounds, m.envelope FROM interjections i \
+     CROSS JOIN messages m ON m.agent_no = i.agent_no AND m.seq = i.seq \
+     WHERE i.agent_no = ?1 AND i.priority = ?2 ORDER BY i.seq DESC LIMIT 1";
 /// Reads the same from the queue of an agent that is not listed yet. The range makes the planner use the queue's index.
 pub(crate) const UNLISTED: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
      WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq";
@@ -78,6 +84,19 @@ pub(crate) fn each(
         }
     }
     Ok(())
+}
+
+/// Reads the newest queued message that may enter a running turn. `None` if there is none, or the agent is not listed yet.
+pub(crate) fn newest(conn: &Connection, no: AgentNo) -> Result<Option<QueueEntry>, Error> {
+    let mut newest: Option<QueueEntry> = None;
+    for priority in 0..PRIORITIES {
+        let found = first(conn, NEWEST, params![no.0, priority], read_entry)?;
+        let seq_of = |entry: &Option<QueueEntry>| entry.as_ref().map(|entry| entry.seq);
+        if seq_of(&found) > seq_of(&newest) {
+            newest = found;
+        }
+    }
+    Ok(newest)
 }
 
 #[cfg(test)]

@@ -2,18 +2,19 @@
 //!
 //! A row is older than its time by at most the pace of new ones: each new row removes a few expired ones.
 
+use crate::agents;
 use crate::error::Error;
 use crate::row::{first, run};
-use holon_domain::Timestamp;
 use holon_domain::limits::KEPT_REPLY_MS;
 use holon_domain::request_key::{KeptReply, RequestKey};
+use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, params};
 
 pub(crate) const ONE: &str =
-    "SELECT digest, reply, kept_at FROM kept_replies WHERE id = ?1 AND kept_at > ?2";
-/// An expired row of the same key is replaced.
-pub(crate) const KEEP: &str =
-    "INSERT OR REPLACE INTO kept_replies (id, digest, reply, kept_at) VALUES (?1, ?2, ?3, ?4)";
+    "SELECT digest, reply, birth FROM kept_replies WHERE id = ?1 AND kept_at > ?2";
+/// An expired row of the same key is replaced, and so is one of an agent that was removed.
+pub(crate) const KEEP: &str = "INSERT OR REPLACE INTO kept_replies (id, digest, reply, kept_at, birth) \
+     VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const FORGET: &str = "DELETE FROM kept_replies WHERE id IN \
      (SELECT id FROM kept_replies WHERE kept_at <= ?1 ORDER BY kept_at LIMIT 4)";
 
@@ -29,20 +30,28 @@ pub(crate) fn one(conn: &Connection, id: &str, now: Timestamp) -> Result<Option<
         Ok(KeptReply {
             digest: row.get(0)?,
             reply: row.get(1)?,
-            kept_at: Timestamp::from_millis(row.get(2)?),
+            birth: row.get(2)?,
         })
     })
 }
 
-/// Keeps the reply to a request, and removes a few expired ones.
+/// Birth of an agent that was gone before the reply was kept: no agent has it.
+const GONE: i64 = -1;
+
+/// Keeps the reply to a request, and removes a few expired ones. `agent` is the one that the request was about.
 pub(crate) fn keep(
     conn: &Connection,
     key: &RequestKey,
+    agent: Option<&AgentId>,
     reply: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
     run(conn, FORGET, [expired_at(now)])?;
-    let row = params![key.id, key.digest, reply, now.as_millis()];
+    let birth = match agent {
+        Some(agent) => Some(agents::birth(conn, agent)?.unwrap_or(GONE)),
+        None => None,
+    };
+    let row = params![key.id, key.digest, reply, now.as_millis(), birth];
     run(conn, KEEP, row)?;
     Ok(())
 }
@@ -65,7 +74,7 @@ mod tests {
         let conn = &db.conn;
         let day = i64::try_from(KEPT_REPLY_MS).expect("fits");
         let at = Timestamp::from_millis;
-        keep(conn, &key("a"), "1", at(1_000)).expect("keeps");
+        keep(conn, &key("a"), None, "1", at(1_000)).expect("keeps");
         let found = |id: &str, now: i64| one(conn, id, at(now)).expect("reads");
         let kept = found("a", 999 + day).expect("is kept");
         assert_eq!(
@@ -74,17 +83,40 @@ mod tests {
         );
         assert_eq!(found("a", 1_000 + day), None);
         assert_eq!(found("b", 1_000), None);
-        keep(conn, &key("a"), "2", at(1_000 + day)).expect("keeps");
+        keep(conn, &key("a"), None, "2", at(1_000 + day)).expect("keeps");
         assert_eq!(
             found("a", 1_000 + day).map(|kept| kept.reply),
             Some("2".to_owned())
         );
         for number in 0..3 {
-            keep(conn, &key(&number.to_string()), "x", at(3_000 + 2 * day)).expect("keeps");
+            let key = key(&number.to_string());
+            keep(conn, &key, None, "x", at(3_000 + 2 * day)).expect("keeps");
         }
         let count = first(conn, "SELECT count(*) FROM kept_replies", [], |row| {
             Ok(row.get(0)?)
         });
         assert_eq!(count.expect("reads"), Some(3));
+    }
+
+    #[test]
+    fn a_reply_belongs_to_the_agent_that_lived_when_it_was_kept_whatever_the_clock_says() {
+        let mut db = Db::in_memory().expect("opens");
+        let (id, at) = (crate::samples::id("a"), Timestamp::from_millis);
+        let mut record = crate::samples::agent("a");
+        record.generation = 7;
+        db.write(|tx| tx.create_agent(&record)).expect("creates");
+        let conn = &db.conn;
+        assert_eq!(agents::birth(conn, &id), Ok(Some(7)));
+        let kept = |name: &str| one(conn, name, at(9_000)).expect("reads").expect("kept");
+        keep(conn, &key("of it"), Some(&id), "1", at(9_000)).expect("keeps");
+        keep(conn, &key("earlier"), None, "1", at(1)).expect("keeps");
+        let gone = crate::samples::id("gone");
+        assert_eq!(agents::birth(conn, &gone), Ok(None));
+        keep(conn, &key("gone"), Some(&gone), "1", at(9_000)).expect("keeps");
+        let belongs =
+            |birth: i64| ["of it", "earlier", "gone"].map(|name| kept(name).belongs_to(birth));
+        assert_eq!(belongs(7), [true, true, false]);
+        assert_eq!(belongs(8), [false, true, false], "another of the same name");
+        assert_eq!(belongs(0), [false, true, false], "one of an earlier build");
     }
 }

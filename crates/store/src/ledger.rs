@@ -96,11 +96,23 @@ pub trait Ledger {
     /// When the database fails.
     fn kept_reply(&mut self, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error>;
 
-    /// Keeps the reply to a request, as JSON.
+    /// Keeps the reply to a request, as JSON. `agent` is the one that the request was about.
     ///
     /// # Errors
     /// When the database fails.
-    fn keep_reply(&mut self, key: &RequestKey, reply: &str, now: Timestamp) -> Result<(), Error>;
+    fn keep_reply(
+        &mut self,
+        key: &RequestKey,
+        agent: Option<&AgentId>,
+        reply: &str,
+        now: Timestamp,
+    ) -> Result<(), Error>;
+
+    /// Returns the number that tells an agent apart from others of its name; `None` if there is no such agent.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn birth(&mut self, id: &AgentId) -> Result<Option<i64>, Error>;
 
     /// Notes that an agent is removed.
     ///
@@ -256,8 +268,18 @@ impl Ledger for Tx<'_> {
         kept_replies::one(self.conn(), id, now)
     }
 
-    fn keep_reply(&mut self, key: &RequestKey, reply: &str, now: Timestamp) -> Result<(), Error> {
-        kept_replies::keep(self.conn(), key, reply, now)
+    fn keep_reply(
+        &mut self,
+        key: &RequestKey,
+        agent: Option<&AgentId>,
+        reply: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        kept_replies::keep(self.conn(), key, agent, reply, now)
+    }
+
+    fn birth(&mut self, id: &AgentId) -> Result<Option<i64>, Error> {
+        agents::birth(self.conn(), id)
     }
 
     fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error> {

@@ -12,6 +12,7 @@ use crate::{
 /// the table's own key.
 const HOT: &[(&str, Option<&str>)] = &[
     (agents::BY_ID, Some("sqlite_autoindex_agents_1")),
+    (agents::BIRTH, Some("sqlite_autoindex_agents_1")),
     (agents::ID_OF, None),
     (agents::IS_VISIBLE, None),
     (agents::SETTINGS, None),
@@ -28,6 +29,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (queue::ONE, None),
     (interjections::REMOVE, None),
     (interjections::LISTED, None),
+    (interjections::NEWEST, None),
     (interjections::UNLISTED, Some("messages_queue")),
     (interjections::LIST, Some("messages_queue")),
     (interjections::NOTE, None),

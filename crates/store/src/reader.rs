@@ -172,6 +172,13 @@ impl<'a> Reader<'a> {
         self.joining_except(no, held, |_| false)
     }
 
+    /// Lists the newest queued message that may enter a running turn, if it is short.
+    pub(crate) fn newest_joining(&self, no: AgentNo) -> Result<Vec<QueueEntry>, Error> {
+        let mut joining = JoiningMessages::default();
+        joining.seat_newest(interjections::newest(self.conn, no)?);
+        Ok(joining.taken)
+    }
+
     /// Lists the same without the messages that do not join the turn.
     pub(crate) fn joining_except(
         &self,
@@ -183,6 +190,10 @@ impl<'a> Reader<'a> {
         interjections::each(self.conn, no, |entry| {
             is_apart(entry.seq) || joining.take(entry)
         })?;
+        if joining.is_full() {
+            let newest = interjections::newest(self.conn, no)?;
+            joining.seat_newest(newest.filter(|entry| !is_apart(entry.seq)));
+        }
         for seq in held.iter().filter(|seq| !is_apart(**seq)) {
             if joining.is_full() {
                 break;
@@ -339,6 +350,14 @@ impl<'a> Reader<'a> {
     /// When the database fails.
     pub fn kept_reply(&self, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error> {
         kept_replies::one(self.conn, id, now)
+    }
+
+    /// Returns the number that tells an agent apart from others of its name; `None` if there is no such agent.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn birth(&self, id: &AgentId) -> Result<Option<i64>, Error> {
+        agents::birth(self.conn, id)
     }
 
     /// Returns the bytes of the database without its log, and the number of open effects.
@@ -556,6 +575,20 @@ struct JoiningMessages {
 impl JoiningMessages {
     fn is_full(&self) -> bool {
         self.overflowed || self.taken.len() >= limits::JOINING_PER_ROUND
+    }
+
+    /// Adds the newest message to a full list if it is short: an order to stop is heard although many messages wait.
+    fn seat_newest(&mut self, newest: Option<QueueEntry>) {
+        let Some(newest) = newest else {
+            return;
+        };
+        let is_taken = self.taken.iter().any(|entry| entry.seq == newest.seq);
+        let is_short = newest.envelope.body.render().len() <= limits::NEWEST_JOINING_BYTES;
+        if is_taken || !is_short {
+            return;
+        }
+        self.taken.truncate(limits::JOINING_PER_ROUND - 1);
+        self.taken.push(newest);
     }
 
     /// Adds a message if it fits; the first always fits. Returns true if more may follow.

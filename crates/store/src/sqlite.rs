@@ -194,6 +194,12 @@ impl Store for SqliteStore {
         self.writer.write(0, trim).await
     }
 
+    async fn note_recovered(&self) -> Result<(), WriteError> {
+        self.writer
+            .write(0, |tx: &mut crate::Tx<'_>| tx.note_recovered())
+            .await
+    }
+
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.writer.subscribe()
     }

@@ -135,6 +135,9 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// `budget_bytes`. Returns the number of removed events.
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError>;
 
+    /// Records that a host has recovered every agent. Changes a restored store only.
+    async fn note_recovered(&self) -> Result<(), WriteError>;
+
     /// Subscribes to commits: one notice per agent with new events.
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice>;
 
@@ -309,6 +312,10 @@ impl Store for Inline {
 
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError> {
         self.db().write(|tx| tx.trim_to(budget_bytes))
+    }
+
+    async fn note_recovered(&self) -> Result<(), WriteError> {
+        self.db().write(|tx| tx.note_recovered())
     }
 
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {

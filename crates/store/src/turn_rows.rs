@@ -234,7 +234,8 @@ pub(crate) fn turn(
     }))
 }
 
-/// Lists the queued and held messages that the next request includes.
+/// Lists the queued and held messages that the next request includes. A turn that keeps too many apart hears only the
+/// newest one, if it is short.
 fn joining(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -242,7 +243,7 @@ fn joining(
     turn: &OpenTurn,
 ) -> Result<Vec<QueueEntry>, Error> {
     if turn.closed_to_joining {
-        return Ok(Vec::new());
+        return reader.newest_joining(no);
     }
     reader.joining_except(no, &agent.held, |seq| turn.keeps_apart(seq))
 }

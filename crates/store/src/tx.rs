@@ -95,7 +95,9 @@ impl<'a> Tx<'a> {
     /// `AgentExists` when the name is taken, or when the database fails.
     pub fn create_agent(&mut self, record: &AgentRecord) -> Result<AgentNo, Error> {
         let floor = tombstones::event_floor(self.conn, record.identity.agent_id.as_str())?;
-        agents::insert(self.conn, record, floor)
+        let no = agents::insert(self.conn, record, floor)?;
+        agents::note_birth(self.conn, no, record.generation)?;
+        Ok(no)
     }
 
     /// Writes a decision: every fact, then the agent's row.
@@ -258,6 +260,11 @@ impl<'a> Tx<'a> {
             limits::EVENTS_KEPT_PER_AGENT,
             limits::RETENTION_STEP,
         )
+    }
+
+    /// Records that a host has recovered every agent.
+    pub(crate) fn note_recovered(&mut self) -> Result<(), Error> {
+        crate::exit::note_recovered(self.conn)
     }
 
     /// Puts an agent aside, records one event and notifies subscribers. Returns true if it was not aside before.

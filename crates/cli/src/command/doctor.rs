@@ -13,10 +13,10 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{render, settings};
 use findings::{MachineFacts, Terminal, database, host, machine, models, settings_file};
-use holon_config::{Color, Env, Flags, Settings};
+use holon_config::{Color, Env, Flags, Settings, Token};
 use holon_daemon::{Home, checkup};
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Time for an answer of the host.
@@ -59,6 +59,7 @@ fn observe(settings: &Settings) -> MachineFacts {
     MachineFacts {
         home: Home::examine(home).map_err(|error| error.to_string()),
         home_path: home.clone(),
+        token_problem: token_problem(&home.join("run/control.token")),
         free_bytes: checkup::free_bytes(home),
         git: checkup::git_version(),
         shell: checkup::login_shell(settings),
@@ -68,4 +69,12 @@ fn observe(settings: &Settings) -> MachineFacts {
             columns: crate::output::columns(),
         },
     }
+}
+
+/// Returns the reason for which an existing control token cannot be used.
+fn token_problem(path: &Path) -> Option<String> {
+    if std::fs::symlink_metadata(path).is_err() {
+        return None;
+    }
+    Token::load(path).err().map(|error| error.to_string())
 }

@@ -7,15 +7,16 @@ use crate::exit::{Exit, Failure};
 use crate::live::{LiveAnswer, LiveOutput, LiveParts};
 use crate::output::{Format, Output};
 use crate::render::run::RunHost;
-use crate::target::Target;
+use crate::target::{RemoteHost, Target};
 use crate::{host, path, render, settings};
 use holon_api::RunRequest;
 use holon_client::view::Run;
 use holon_client::{Answer, Client, StreamItem};
-use holon_config::{Flags, Settings, Source};
+use holon_config::{Flags, Providers, Settings, Source};
 use holon_daemon::{LogLevel, LogTarget, RunNews};
 use holon_domain::AgentId;
 use holon_domain::run::RunOnceResponse;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::mpsc;
 
@@ -47,40 +48,21 @@ pub(super) fn perform(
     request: RunRequest,
     output: &Output,
 ) -> Result<Answer<Run>, Failure> {
-    let (home, remote) = match target {
-        Target::Home(home) => (home, None),
-        Target::Remote(remote) => (None, Some(remote)),
-    };
-    let flags = Flags {
-        home,
-        ..Flags::default()
-    };
-    let (settings, problem) = settings::load_for_client(&flags)?;
-    holon_daemon::start_logging(&settings, LogLevel::Warn, LogTarget::Stderr);
     let live = Live {
         answer: Mutex::new(LiveAnswer::new(output.live_parts())),
         parts: output.live_parts(),
         output,
     };
-    let response = super::block_on(async {
-        match &remote {
-            Some(remote) => {
-                let ran = live.run_on_host(&remote.client, &request).await;
-                let ran = ran.map_err(|error| host::remote_failure(&remote.url, error))?;
-                Ok((ran, Responder::Host))
-            }
-            None => {
-                let problem = problem.as_ref();
-                live.run_at_home(&flags, &settings, problem, request).await
-            }
-        }
-    });
-    let (response, by) = response.map_err(|failure| {
+    let ran = match target {
+        Target::Home(home) => live.perform_at_home(home, request),
+        Target::Remote(remote) => live.perform_remotely(&remote, &request),
+    };
+    let ran = ran.map_err(|failure| {
         live.give_up();
         add_hint(failure)
     })?;
-    print_answer(&live, &response, &by.run_host(&settings), &settings, output);
-    Ok(response)
+    print_answer(&live, &ran, output);
+    Ok(ran.response)
 }
 
 /// Decodes the response of a local run like that of a host.
@@ -158,7 +140,56 @@ struct Live<'a> {
     output: &'a Output,
 }
 
+/// A run that was answered, and what its rendering needs to know.
+struct Performed {
+    response: Answer<Run>,
+    host: RunHost,
+    /// Providers of the host, for the steps that the rendering proposes. Empty if the host is on another machine.
+    providers: Providers,
+}
+
 impl Live<'_> {
+    /// Runs the request with the settings of a home of this machine.
+    fn perform_at_home(
+        &self,
+        home: Option<PathBuf>,
+        request: RunRequest,
+    ) -> Result<Performed, Failure> {
+        let flags = Flags {
+            home,
+            ..Flags::default()
+        };
+        let (settings, problem) = settings::load_for_client(&flags)?;
+        holon_daemon::start_logging(&settings, LogLevel::Warn, LogTarget::Stderr);
+        let ran = self.run_at_home(&flags, &settings, problem.as_ref(), request);
+        let (response, by) = super::block_on(ran)?;
+        Ok(Performed {
+            response,
+            host: by.run_host(&settings),
+            providers: settings.providers,
+        })
+    }
+
+    /// Runs the request on a host of another machine. No settings of this machine are read.
+    fn perform_remotely(
+        &self,
+        remote: &RemoteHost,
+        request: &RunRequest,
+    ) -> Result<Performed, Failure> {
+        let response = super::block_on(async {
+            let ran = self.run_on_host(&remote.client, request).await;
+            ran.map_err(|error| host::remote_failure(&remote.url, error))
+        })?;
+        Ok(Performed {
+            response,
+            host: RunHost {
+                goes_on: true,
+                home: String::new(),
+            },
+            providers: Providers::default(),
+        })
+    }
+
     /// Runs the request on a host. A host that is too old to send news answers whole.
     async fn run_on_host(
         &self,
@@ -272,13 +303,8 @@ impl Responder {
     }
 }
 
-fn print_answer(
-    live: &Live<'_>,
-    response: &Answer<Run>,
-    host: &RunHost,
-    settings: &Settings,
-    output: &Output,
-) {
+fn print_answer(live: &Live<'_>, ran: &Performed, output: &Output) {
+    let response = &ran.response;
     if output.format() == Format::Json {
         output.answer(response, |response| response.final_text.clone());
         return;
@@ -302,7 +328,7 @@ fn print_answer(
     if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));
     }
-    if let Some(line) = render::run::status(response, &settings.providers, host) {
+    if let Some(line) = render::run::status(response, &ran.providers, &ran.host) {
         output.note(&line);
     }
     output.aside(&render::run::usage(response));

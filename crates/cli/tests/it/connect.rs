@@ -98,6 +98,24 @@ fn every_command_that_talks_to_a_host_takes_one_at_a_url() {
 }
 
 #[test]
+fn a_run_at_a_url_reads_no_settings_of_this_machine() {
+    let apart = Apart::new();
+    let file = apart.token_file();
+    let far = ["--connect", &apart.url, "--token-file", &file];
+    // A model that is none stops every run that reads the settings of this machine.
+    let run = |options: &[&str]| {
+        let mut command = apart.near.command();
+        command.args(["run", "hello", "--agent", "main"]);
+        command.args(options).env("HOLON_MODEL", "no model");
+        command.output().unwrap()
+    };
+    let ran = run(&far);
+    assert!(ran.status.success(), "{ran:?}");
+    let ran = run(&[]);
+    assert!(!ran.status.success(), "{ran:?}");
+}
+
+#[test]
 fn a_follower_at_a_url_sees_what_the_host_stores() {
     let apart = Apart::new();
     let file = apart.token_file();

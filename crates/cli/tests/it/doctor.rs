@@ -64,12 +64,16 @@ fn each_damage_is_named_with_its_next_step() {
     std::fs::write(&database, bytes).unwrap();
     std::fs::write(home.join("config.toml"), "model = [").unwrap();
     std::fs::write(home.join("run/holon.sock"), "not a socket").unwrap();
+    let token = home.join("run/control.token");
+    std::fs::write(&token, "a-token-of-the-operator-0123456789").unwrap();
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
     std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o755)).unwrap();
     let (code, finding) = examine(&world);
     assert_eq!(code, Some(1));
     for (check, part) in [
         ("home", "chmod 700"),
         ("settings", "correct the settings file"),
+        ("token", "delete it"),
         ("socket", "move it away"),
         ("database", "restore it from a backup"),
     ] {
@@ -77,4 +81,19 @@ fn each_damage_is_named_with_its_next_step() {
         assert_eq!(level, "error", "{check}: {words}");
         assert!(words.contains(part), "{check}: {words}");
     }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_the_settings_is_named_instead_of_waited_for() {
+    let world = world();
+    let home = world.home();
+    std::fs::create_dir(&home).unwrap();
+    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(home.join("config.toml"))
+        .status();
+    assert!(made.unwrap().success());
+    let (code, finding) = examine(&world);
+    assert_eq!(code, Some(1));
+    assert!(finding("settings").1.contains("not a regular file"));
 }

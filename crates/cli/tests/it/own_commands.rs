@@ -26,6 +26,7 @@ fn a_command_reads_its_own_agent_and_enqueues_to_it_and_every_other_request_is_r
          {program} prompt hello --json > prompt.json 2>&1; \
          {program} agent list --json > list.json 2>&1; \
          {program} agent stop --json > stop.json 2>&1; \
+         {program} daemon stop --json > daemon.json 2>&1; \
          {curl} -d '{{\"text\":\"from my command\"}}' http://x/agents/main/enqueue > enqueue.json; \
          (setsid {program} agent stop --json > escaped.json.part 2>&1; mv escaped.json.part escaped.json) & \
          sleep 0; wait"
@@ -43,7 +44,13 @@ fn a_command_reads_its_own_agent_and_enqueues_to_it_and_every_other_request_is_r
     until("the command has made its requests", || {
         home.join("escaped.json").exists()
     });
-    for name in ["prompt.json", "list.json", "stop.json", "escaped.json"] {
+    for name in [
+        "prompt.json",
+        "list.json",
+        "stop.json",
+        "daemon.json",
+        "escaped.json",
+    ] {
         let text = read(name);
         assert!(text.contains("agent_command"), "{name}: {text}");
     }

@@ -237,14 +237,14 @@ fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
 }
 
 /// Returns the final queue status of the turn's message. The result of a task is owed to the agent until a model has
-/// answered it: a cancelled turn leaves it to another one, and if no model could be asked it is held for the next turn.
+/// answered it: an agent that is stopped keeps it in its queue, and if the operator aborted the run or no model could be
+/// asked it is held for the next turn. Queued, it would open the aborted run again at once.
 /// A result that no model accepts is dropped, since every turn with it would fail.
 fn destination(turn: &OpenTurn, ending: &Ending) -> QueueStatus {
     let untold = turn.message_kind == MessageKind::TaskResult && turn.rounds == 0;
     match (ending.reason, ending.kind()) {
-        (TerminalReason::OperatorAborted | TerminalReason::AgentStopped, _) if untold => {
-            QueueStatus::Queued
-        }
+        (TerminalReason::AgentStopped, _) if untold => QueueStatus::Queued,
+        (TerminalReason::OperatorAborted, _) if untold => QueueStatus::Held,
         (TerminalReason::ProviderFailed, _) if untold && !is_refused(ending) => QueueStatus::Held,
         (_, TerminalKind::Completed) => QueueStatus::Processed,
         (_, TerminalKind::Aborted) if is_refused(ending) && turn.rounds == 0 => {

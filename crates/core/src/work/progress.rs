@@ -9,6 +9,7 @@ use crate::input::RoundAnswer;
 use crate::planted::{Fault, is_planted};
 use crate::subsystem::WORK_QUEUE;
 use crate::turn::notice;
+use holon_domain::agent::FailedTurn;
 use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::event::{
     Event, SystemTickSuppressed, WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed,
@@ -116,9 +117,15 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
 }
 
 /// Counts a turn against its item if it changed nothing, and records the end of the turn in the item it was bound to.
+/// Notes a failure that the next turn of the same work can repair.
 pub(crate) fn handle_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
     count_turn(draft, turn, reason);
     record_turn_end(draft, turn, reason);
+    draft.agent.work.failed_turn = reason.is_repairable().then(|| FailedTurn {
+        reason,
+        message_id: turn.message_id.clone(),
+        work_item_id: turn.work_item_id.clone(),
+    });
 }
 
 fn record_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {

@@ -14,6 +14,12 @@ pub enum BackupError {
     TargetInHome { path: PathBuf },
     #[error("{} is not empty; restore into a home that is empty or does not exist: --home DIR", home.display())]
     HomeNotEmpty { home: PathBuf },
+    #[error(
+        "{} could not be put into its place: {source}; a mount point or a link cannot be replaced, so name a new directory \
+         with --home DIR, for example one below it",
+        home.display()
+    )]
+    Place { home: PathBuf, source: io::Error },
     #[error("{} is no whole backup: {reason}; nothing was restored", path.display())]
     Invalid { path: PathBuf, reason: String },
     #[error(
@@ -44,7 +50,7 @@ impl BackupError {
             Self::Invalid { .. } => "invalid_backup",
             Self::Newer { .. } => "newer_backup",
             Self::Store(_) => "store_unusable",
-            Self::File { .. } => "file_failed",
+            Self::Place { .. } | Self::File { .. } => "file_failed",
         }
     }
 }

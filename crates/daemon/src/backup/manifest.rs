@@ -29,6 +29,8 @@ pub(super) struct Manifest {
 /// Everything that a backup holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Index {
+    /// All of them, because an empty one counts too, for example in a repository.
+    pub(super) directories: Vec<String>,
     pub(super) files: Vec<FileEntry>,
     pub(super) links: Vec<LinkEntry>,
     pub(super) left_out: Vec<LeftOut>,

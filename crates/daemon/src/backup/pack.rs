@@ -2,10 +2,12 @@
 
 use super::error::{BackupError, at};
 use super::manifest::{FORMAT, FileEntry, INDEX, Index, LeftOut, LinkEntry, MANIFEST, Manifest};
-use super::{AGENTS, SETTINGS, STORE};
+use super::staging::{Staging, parent_of};
+use super::{AGENTS, SCRIPTS, SETTINGS, STORE};
 use holon_domain::Timestamp;
 use holon_domain::text::hex;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
@@ -41,7 +43,7 @@ pub fn back_up(
 ) -> Result<BackupReport, BackupError> {
     let directory = check_target(home, target)?;
     // Removed when it is dropped, so that a failure leaves nothing.
-    let staging = Staging::create(&directory)?;
+    let staging = Staging::create(&directory, "backup")?;
     let copy = staging.path("store");
     let store = holon_store::copy_store(&home.join(STORE), &copy)?;
     let manifest = Manifest {
@@ -67,7 +69,9 @@ pub fn back_up(
     packing.json(MANIFEST, &manifest)?;
     packing.file(&copy, STORE)?;
     packing.file_if_present(&home.join(SETTINGS), SETTINGS)?;
-    packing.directory(&home.join(AGENTS), AGENTS)?;
+    for directory in [AGENTS, SCRIPTS] {
+        packing.directory(&home.join(directory), directory)?;
+    }
     let index = packing.finish()?;
     rename_new(&partial, target).map_err(at("created", target))?;
     sync_directory(&directory)?;
@@ -93,8 +97,7 @@ fn check_target(home: &Path, target: &Path) -> Result<PathBuf, BackupError> {
             path: target.to_owned(),
         });
     }
-    let parent = target.parent().filter(|parent| *parent != Path::new(""));
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = parent_of(target);
     let directory = parent.canonicalize().map_err(at("found", parent))?;
     let home = home.canonicalize().map_err(at("read", home))?;
     if directory.starts_with(&home) {
@@ -103,32 +106,6 @@ fn check_target(home: &Path, target: &Path) -> Result<PathBuf, BackupError> {
         });
     }
     Ok(directory)
-}
-
-/// A private directory beside the target, removed when it is dropped. A crash leaves it, under a name that says so.
-struct Staging(PathBuf);
-
-impl Staging {
-    fn create(parent: &Path) -> Result<Self, BackupError> {
-        let path = parent.join(format!(".holon-backup-{}", std::process::id()));
-        fs::DirBuilder::new()
-            .create(&path)
-            .and_then(|()| rustix::fs::chmod(&path, Mode::RWXU).map_err(io::Error::from))
-            .map_err(at("created", &path))?;
-        Ok(Self(path))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            tracing::warn!(path = %self.0.display(), %error, "a temporary directory stays");
-        }
-    }
 }
 
 struct Packing<'a> {
@@ -145,7 +122,10 @@ struct Packing<'a> {
 impl Packing<'_> {
     fn directory(&mut self, directory: &Path, path: &str) -> Result<(), BackupError> {
         let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
+            Ok(entries) => {
+                self.index.directories.push(path.to_owned());
+                entries
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return self.leave_out(path, &error.to_string()),
         };
@@ -311,9 +291,13 @@ fn header(bytes: u64, executable: bool) -> Header {
     header
 }
 
-/// Gives a file its name, unless another file has got it meanwhile.
+/// Gives a file its name, unless another file has got it meanwhile. Some network file systems cannot rename like that,
+/// and give it a second name instead; the first goes with its directory.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::hard_link(from, to),
+        renamed => Ok(renamed?),
+    }
 }
 
 fn sync_directory(directory: &Path) -> Result<(), BackupError> {

@@ -7,7 +7,8 @@ use super::error::{BackupError, at};
 use super::manifest::{
     FORMAT, FileEntry, INDEX, INDEX_BYTES, Index, MANIFEST, MANIFEST_BYTES, Manifest,
 };
-use super::{AGENTS, STORE, is_backed_up};
+use super::staging::{Staging, parent_of};
+use super::{AGENTS, SCRIPTS, STORE, is_backed_up};
 use holon_domain::Timestamp;
 use holon_domain::text::hex;
 use serde::Serialize;
@@ -39,18 +40,25 @@ pub struct RestoreReport {
 /// When the home holds something, the file is no whole backup, or the filesystem refuses. Nothing is left then.
 pub fn restore(backup: &Path, home: &Path) -> Result<RestoreReport, BackupError> {
     check_empty(home)?;
+    let found = fs::metadata(backup).map_err(at("read", backup))?;
+    if !found.is_file() {
+        return Err(BackupError::Invalid {
+            path: backup.to_owned(),
+            reason: "it is not a regular file".to_owned(),
+        });
+    }
     let file = File::open(backup).map_err(at("read", backup))?;
-    let parent = home.parent().filter(|parent| *parent != Path::new(""));
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = parent_of(home);
     fs::create_dir_all(parent).map_err(at("created", parent))?;
-    let staging = Staging::create(parent)?;
+    let staging = Staging::create(parent, "restore")?;
     let mut unpacking = Unpacking {
         backup,
-        root: staging.0.clone(),
+        root: staging.root().to_owned(),
         files: BTreeMap::new(),
     };
     let (manifest, index) = unpacking.read(file)?;
     unpacking.compare(&index)?;
+    unpacking.make_directories(&index)?;
     unpacking.make_links(&index)?;
     let store = unpacking.root.join(STORE);
     let damaged = holon_store::check_pages(&store)?;
@@ -60,7 +68,10 @@ pub fn restore(backup: &Path, home: &Path) -> Result<RestoreReport, BackupError>
     let restored = holon_store::mark_restored(&store)?;
     sync_all(&unpacking.root)?;
     // Replaces an empty directory, and nothing else.
-    fs::rename(&staging.0, home).map_err(at("created", home))?;
+    fs::rename(staging.root(), home).map_err(|source| BackupError::Place {
+        home: home.to_owned(),
+        source,
+    })?;
     Ok(RestoreReport {
         home_dir: home.to_owned(),
         backed_up_at: manifest.created_at,
@@ -79,28 +90,6 @@ fn check_empty(home: &Path) -> Result<(), BackupError> {
                 home: home.to_owned(),
             }),
         },
-    }
-}
-
-/// The home that is being built, beside its place. Removed when it is dropped, unless it has moved there.
-struct Staging(PathBuf);
-
-impl Staging {
-    fn create(parent: &Path) -> Result<Self, BackupError> {
-        let path = parent.join(format!(".holon-restore-{}", std::process::id()));
-        make_private(&path).map_err(at("created", &path))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        match fs::remove_dir_all(&self.0) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(path = %self.0.display(), %error, "a temporary directory stays");
-            }
-            Ok(()) | Err(_) => {}
-        }
     }
 }
 
@@ -224,6 +213,18 @@ impl Unpacking<'_> {
         Ok(())
     }
 
+    /// Makes the directories that hold no file.
+    fn make_directories(&self, index: &Index) -> Result<(), BackupError> {
+        for path in &index.directories {
+            if path != AGENTS && path != SCRIPTS && !is_backed_up(path) {
+                return Err(self.invalid(format!("{path:?} does not belong into a backup")));
+            }
+            let place = self.root.join(path);
+            make_private(&place).map_err(at("created", &place))?;
+        }
+        Ok(())
+    }
+
     /// Makes the links of agents' homes, after all files, so that no file was written through one.
     fn make_links(&self, index: &Index) -> Result<(), BackupError> {
         for link in &index.links {
@@ -236,8 +237,7 @@ impl Unpacking<'_> {
             make_private(parent).map_err(at("created", parent))?;
             symlink(&link.target, &place).map_err(at("created", &place))?;
         }
-        let agents = self.root.join(AGENTS);
-        make_private(&agents).map_err(at("created", &agents))
+        Ok(())
     }
 
     /// Refuses a directory that a link of the backup leads out of the new home.

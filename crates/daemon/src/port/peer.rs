@@ -14,10 +14,10 @@ pub(crate) struct ShimPeers {
 impl ShimPeers {
     /// The commands of the host with this home.
     pub(crate) fn of_host(home: &Path) -> Self {
-        let claims = home.join("state/tasks");
+        // The system shows the files of a process by their real paths. The directory of the commands may not exist yet.
+        let state = home.join("state");
         Self {
-            // The system shows the files of a process by their real paths.
-            claims: claims.canonicalize().unwrap_or(claims),
+            claims: state.canonicalize().unwrap_or(state).join("tasks"),
         }
     }
 }
@@ -48,6 +48,16 @@ fn command_at(dir: &Path) -> Option<PeerCommand> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_directory_of_commands_is_named_by_its_real_path_before_it_exists() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap().join("real");
+        std::fs::create_dir_all(real.join("state")).unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert_eq!(ShimPeers::of_host(&link).claims, real.join("state/tasks"));
+    }
 
     #[test]
     fn the_directory_of_a_command_names_its_agent_and_its_task() {

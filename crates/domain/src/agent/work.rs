@@ -4,9 +4,10 @@
 //! only them, so a decision costs the same with ten items and with a hundred thousand.
 
 use super::RestWake;
-use crate::id::WorkItemId;
+use crate::id::{MessageId, WorkItemId};
 use crate::time::Timestamp;
 use crate::timer::DueId;
+use crate::turn::TerminalReason;
 use crate::wait::WaitKind;
 use crate::work_item::WorkItemSchedulingState;
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,20 @@ pub struct WorkState {
     /// Pause before the next tick for work without progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_pause: Option<RestWake>,
+    /// The turn before, if it failed in a way that the agent can repair. Absent in rows of earlier builds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_turn: Option<FailedTurn>,
+}
+
+/// A turn whose failure a later turn of the same work can repair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedTurn {
+    pub reason: TerminalReason,
+    /// Message that the turn answered.
+    pub message_id: MessageId,
+    /// Work item that the turn was bound to at its end. Absent if it was bound to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
 }
 
 impl WorkState {

@@ -229,9 +229,9 @@ mod tests {
             "",
             "hct_",
             "x",
-            &token[1..],
+            token.get(1..).expect("ASCII"),
             &format!("{token}0"),
-            &token[..95],
+            token.get(..95).expect("ASCII"),
         ] {
             assert_eq!(TokenClaim::read(text), None, "{text}");
         }

@@ -65,7 +65,7 @@ impl ControlHandle {
             }
             let addition = ledger.add_token(&added)?;
             if addition == TokenAddition::Added {
-                ledger.keep_reply(key, "{}", now)?;
+                ledger.keep_reply(key, None, "{}", now)?;
             }
             Ok(Ok(addition.into()))
         });

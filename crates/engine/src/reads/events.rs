@@ -78,16 +78,7 @@ impl ReadHandle {
     /// # Errors
     /// When the cursor is too old, or storage fails.
     pub async fn host_events(&self, query: EventQuery) -> Result<HostPage, Error> {
-        let low = query.after_seq.map_or(0, |after| HostSeq(after).row());
-        let high = query
-            .before_seq
-            .map_or(u64::MAX, |before| HostSeq(before).row());
-        let rows = HostQuery {
-            low,
-            high,
-            limit: query.limit,
-            order: query.order,
-        };
+        let rows = select_rows(query);
         let read = self.readers.read(move |reader| read_rows(reader, rows));
         let rows = read.await?;
         let oldest_seq = match rows.trimmed {
@@ -136,6 +127,19 @@ fn check_cursor(
             newest_seq,
         }),
         Some(_) | None => Ok(()),
+    }
+}
+
+/// Returns the rows that can hold the wanted events. A row that lies wholly behind the cursor is left out: it would fill
+/// a small page with events that are not wanted, and the cursor would never move.
+fn select_rows(query: EventQuery) -> HostQuery {
+    let first = |after: u64| HostSeq(after.saturating_add(1)).row();
+    let last = |before: u64| HostSeq(before.saturating_sub(1)).row();
+    HostQuery {
+        low: query.after_seq.map_or(0, first),
+        high: query.before_seq.map_or(u64::MAX, last),
+        limit: query.limit,
+        order: query.order,
     }
 }
 
@@ -213,5 +217,29 @@ fn to_page(query: EventQuery, rows: HostRows, oldest_seq: u64, newest_seq: u64) 
         next_seq: next_seq.unwrap_or(oldest_seq),
         has_older: bounded_below || (!is_ascending && goes_on),
         has_newer: bounded_above || (is_ascending && goes_on),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_lies_wholly_behind_the_cursor_is_not_selected() {
+        let rows = |after_seq, before_seq| {
+            let query = EventQuery {
+                after_seq,
+                before_seq,
+                ..EventQuery::default()
+            };
+            let rows = select_rows(query);
+            (rows.low, rows.high)
+        };
+        assert_eq!(rows(None, None), (0, u64::MAX));
+        let (first, last) = (HostSeq::in_row(7, 0).0, HostSeq::end_of(7).0);
+        assert_eq!(rows(Some(first), Some(last)), (7, 7), "in the middle of it");
+        assert_eq!(rows(Some(last), Some(first)), (8, 6));
+        let most = HostSeq(u64::MAX).row();
+        assert_eq!(rows(Some(u64::MAX), Some(0)), (most, 0));
     }
 }

@@ -61,6 +61,14 @@ impl Shell {
         }
     }
 
+    /// Records that every agent is recovered. If that fails, a restored store counts as restored once more, which repeats
+    /// no call.
+    pub(crate) async fn note_recovered(&self) {
+        if let Err(error) = self.store.note_recovered().await {
+            tracing::warn!(%error, "the end of the recovery could not be recorded");
+        }
+    }
+
     /// Checks an agent in the background after a commit about it could not be confirmed.
     pub(super) fn spawn_clear_up(&self, agent_id: AgentId) {
         let shell = self.clone();

@@ -119,3 +119,50 @@ async fn a_repeated_run_joins_the_first_and_another_body_is_refused() {
         "a run without a key is new"
     );
 }
+
+#[tokio::test]
+async fn a_repeated_request_is_admitted_once_also_after_the_clock_was_set_back() {
+    let house = House::new();
+    let host = house.with_main().await;
+    house.clock.step(-3_600_000);
+    let first = send(&host, key("k", "a"), "hello").await.unwrap();
+    house.model.next().await.answer(says("hi"));
+    briefs(&host, "main", 1).await;
+    // The reply was kept at a time before the agent was made.
+    assert_eq!(send(&host, key("k", "a"), "hello").await, Ok(first));
+    assert_eq!(
+        send(&host, key("k", "b"), "other").await,
+        Err(Error::KeyReused)
+    );
+    let control = host.control();
+    let (response, main) = (key("r", "a"), Some(agent("main")));
+    let kept = control.keep_response(response.clone(), main.clone(), "{}".to_owned());
+    kept.await.unwrap();
+    let kept = control.kept_response(&response, main).await;
+    assert_eq!(kept, Ok(Some("{}".to_owned())));
+    at_rest(&host, "main").await;
+    assert!(house.model.is_quiet().await, "nothing was queued again");
+}
+
+#[tokio::test]
+async fn an_agent_that_takes_the_name_of_another_does_not_get_its_replies() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let control = host.control();
+    let first = send(&host, key("k", "a"), "hello").await.unwrap();
+    house.model.next().await.answer(says("hi"));
+    briefs(&host, "main", 1).await;
+    let (response, main) = (key("r", "a"), Some(agent("main")));
+    let kept = control.keep_response(response.clone(), main.clone(), "{}".to_owned());
+    kept.await.unwrap();
+    control.remove_agent(&agent("main")).await.unwrap();
+    house.is_gone(&agent("main")).await;
+    // By the clock the replies are younger than the new agent.
+    house.clock.step(-3_600_000);
+    create(&host, "main").await;
+    assert_eq!(control.kept_response(&response, main).await, Ok(None));
+    let second = send(&host, key("k", "a"), "hello").await.unwrap();
+    assert_ne!(first.message_id, second.message_id);
+    house.model.next().await.answer(says("hi again"));
+    briefs(&host, "main", 1).await;
+}

@@ -5,6 +5,7 @@ use crate::house::{House, agent, at_rest, briefs, interject, prompt};
 use holon_domain::model::{ModelRequest, ReplyBlock, StopReason};
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::prompt_view::TurnPartKind;
+use holon_domain::turn::TerminalReason;
 use holon_engine::Host;
 use holon_engine::request::Wake;
 use holon_testkit::ports::{calls, reply, says};
@@ -299,6 +300,37 @@ async fn a_prompt_shows_what_its_turn_added_and_earlier_turns_can_be_asked_for()
         unknown,
         holon_core::Rejection::NoSuchTurn { agent_id }.into()
     );
+}
+
+#[tokio::test]
+async fn a_tick_about_something_else_does_not_repair_a_turn_that_the_output_limit_ended() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "write a long poem").await;
+    let mut cut_off = 0;
+    let woken = loop {
+        let asked = house.model.next().await;
+        let shown = context(&asked.request);
+        if shown.contains("the tide turned") {
+            break asked;
+        }
+        if cut_off == 0 {
+            wake(&host, "the tide turned").await;
+        }
+        cut_off += 1;
+        assert!(cut_off < 20, "{shown}");
+        let words = ReplyBlock::Text {
+            text: "and so on".to_owned(),
+        };
+        asked.answer(reply(vec![words], StopReason::MaxOutputTokens));
+    };
+    let last = house.record(&agent("main")).await.expect("an agent");
+    let last = last.last_turn.expect("a turn").reason;
+    assert_eq!(last, TerminalReason::OutputLimit);
+    let shown = context(&woken.request);
+    assert!(!shown.contains("This turn repairs that"), "{shown}");
+    woken.answer(says("I see"));
+    at_rest(&host, "main").await;
 }
 
 #[tokio::test]

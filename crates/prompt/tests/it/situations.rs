@@ -3,11 +3,13 @@
 use crate::fixture::{Scene, channel, operator, past, task, tick};
 use crate::instructions::three;
 use crate::work::busy;
+use holon_domain::WorkItemId;
+use holon_domain::agent::FailedTurn;
+use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::model::PromptBlock;
 use holon_domain::prompt_plan::BlockOutcome;
-use holon_domain::turn::{TerminalReason, TerminalRecord};
+use holon_domain::turn::TerminalReason;
 use holon_prompt::{explain, repaired_failure};
-use serde_json::json;
 
 /// Renders a prompt with its blocks and the decisions about its parts. The whole policy has a snapshot of its own.
 fn document(scene: &Scene) -> String {
@@ -115,41 +117,78 @@ fn a_tick_after_a_turn_that_was_too_long() {
     let mut scene = busy();
     scene.history = vec![past(operator(2, "Split the module."), None)];
     scene.current = tick(9, "Go on with your work.");
-    scene.repairs = repaired_failure(&scene.current, Some(&ended("context_length_exceeded")));
+    let mut of_item = scene.current.clone();
+    of_item.work_item_id = Some(work_item("current"));
+    let failed = failed(TerminalReason::ContextLengthExceeded, Some("current"));
+    scene.repairs = repaired_failure(&of_item, Some(&failed));
     insta::assert_snapshot!(document(&scene));
 }
 
-/// The record of a turn that ended for this reason.
-fn ended(reason: &str) -> TerminalRecord {
-    let record = json!({
-        "turn_index": 1, "kind": "aborted", "reason": reason, "completed_at": crate::fixture::at(1),
-        "duration_ms": 1, "rounds": 1, "usage": holon_domain::attempt::TokenUsage::new(0, 0),
-    });
-    serde_json::from_value(record).unwrap()
+fn work_item(name: &str) -> WorkItemId {
+    WorkItemId::from_stored(format!("work_{name}"))
+}
+
+/// A turn about an item that ended for this reason. It answered message 1.
+fn failed(reason: TerminalReason, item: Option<&str>) -> FailedTurn {
+    FailedTurn {
+        reason,
+        message_id: operator(1, "").id,
+        work_item_id: item.map(work_item),
+    }
 }
 
 #[test]
 fn the_rules_of_a_repair_apply_only_after_a_failure_and_only_to_turns_of_the_runtime() {
-    let own = tick(9, "Go on.");
+    let of_item = |mut message: MessageEnvelope| {
+        message.work_item_id = Some(work_item("current"));
+        message
+    };
+    let own = of_item(tick(9, "Go on."));
     let failures = [
-        (
-            "context_length_exceeded",
-            Some(TerminalReason::ContextLengthExceeded),
-        ),
-        ("output_limit", Some(TerminalReason::OutputLimit)),
-        ("poisoned", Some(TerminalReason::Poisoned)),
-        ("runtime_fault", Some(TerminalReason::RuntimeFault)),
-        ("provider_failed", None),
-        ("finished", None),
-        ("max_rounds", None),
-        ("operator_aborted", None),
+        (TerminalReason::ContextLengthExceeded, true),
+        (TerminalReason::OutputLimit, true),
+        (TerminalReason::Poisoned, true),
+        (TerminalReason::RuntimeFault, true),
+        (TerminalReason::ProviderFailed, false),
+        (TerminalReason::Finished, false),
+        (TerminalReason::MaxRounds, false),
+        (TerminalReason::OperatorAborted, false),
     ];
     for (reason, repaired) in failures {
-        let record = ended(reason);
-        assert_eq!(repaired_failure(&own, Some(&record)), repaired, "{reason}");
+        let turn = failed(reason, Some("current"));
+        let expected = repaired.then_some(reason);
+        assert_eq!(reason.is_repairable(), repaired, "{reason:?}");
+        assert_eq!(repaired_failure(&own, Some(&turn)), expected, "{reason:?}");
         for other in [operator(9, "Go on."), channel(9, "Go on.")] {
-            assert_eq!(repaired_failure(&other, Some(&record)), None, "{reason}");
+            let other = of_item(other);
+            assert_eq!(repaired_failure(&other, Some(&turn)), None, "{reason:?}");
         }
     }
     assert_eq!(repaired_failure(&own, None), None);
+}
+
+#[test]
+fn the_rules_of_a_repair_apply_only_to_the_work_of_the_turn_that_failed() {
+    let reason = TerminalReason::ContextLengthExceeded;
+    let repaired = |message: &MessageEnvelope, item: Option<&str>| {
+        repaired_failure(message, Some(&failed(reason, item))).is_some()
+    };
+    let mut own = tick(9, "Go on.");
+    assert!(!repaired(&own, Some("current")), "a tick about no item");
+    assert!(!repaired(&own, None), "neither is about an item");
+    own.work_item_id = Some(work_item("current"));
+    assert!(repaired(&own, Some("current")));
+    assert!(!repaired(&own, Some("other")), "a tick of another item");
+    assert!(!repaired(&own, None));
+
+    let mut sent = tick(9, "And then this.");
+    sent.kind = MessageKind::InternalFollowup;
+    sent.causation_id = Some(operator(1, "").id.to_string());
+    assert!(repaired(&sent, None), "the turn itself sent it");
+    sent.causation_id = Some(operator(2, "").id.to_string());
+    assert!(!repaired(&sent, None), "another turn sent it");
+
+    // The tick of a timer has its own job, also if it is bound to the same item.
+    own.kind = MessageKind::TimerTick;
+    assert!(!repaired(&own, Some("current")));
 }

@@ -157,14 +157,11 @@ fn check_projection(asked: Option<Projection>, caller: &Caller) -> Result<(), Re
     }
 }
 
-/// Returns the cursor of the query, else that of the `Last-Event-ID` header, which some clients repeat from an earlier
-/// connection.
+/// Returns the cursor of the `Last-Event-ID` header, else that of the query. A browser that reconnects repeats its first
+/// URL and adds the header, so the header is the newer one.
 fn cursor(after_seq: Option<u64>, headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
-    if after_seq.is_some() {
-        return Ok(after_seq);
-    }
     let Some(value) = headers.get("last-event-id") else {
-        return Ok(None);
+        return Ok(after_seq);
     };
     let seq = value
         .to_str()

@@ -169,6 +169,22 @@ async fn a_stream_whose_agent_is_gone_ends_with_the_frame_that_says_so() {
     );
 }
 
+#[tokio::test]
+async fn a_page_that_leads_no_further_ends_the_stream_with_an_error() {
+    let engine = TestEngine::start().await;
+    let (mut pump, _received) = pump(&engine, "main", 7);
+    let page = |cursor| SourcePage {
+        entries: Vec::new(),
+        cursor,
+        newest_seq: 9,
+        has_more: true,
+    };
+    assert!(matches!(pump.send_page(&page(8)).await, Ok(true)));
+    let words = last_frame(pump.send_page(&page(8)).await);
+    assert!(words.starts_with("event: error\n"), "{words}");
+    assert!(words.contains("\"code\":\"internal\""), "{words}");
+}
+
 #[test]
 fn a_failure_of_the_engine_ends_the_stream_with_its_reason() {
     let end: Result<(), StreamEnd> = Err(end_with_error(Refusal::from(Error::Overloaded)));

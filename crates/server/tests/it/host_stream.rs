@@ -3,7 +3,9 @@
 use crate::world::World;
 use holon_api::{CreateAgentRequest, EventEnvelope, PageOrder, RunRequest};
 use holon_client::{Error as ClientError, EventStream, EventsQuery};
+use holon_domain::feed::HostSeq;
 use holon_testkit::engine::agent;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -229,6 +231,93 @@ async fn pages_of_the_host_go_forward_and_backward_and_pass_over_private_agents(
         forward.windows(2).all(|pair| pair[0].0 < pair[1].0),
         "{forward:?}"
     );
+}
+
+/// Records events of `main`, of `dev` and of a private agent; a turn of `main` has commits with several events. Returns
+/// the positions of the public ones in order.
+async fn record_turns(world: &World) -> Vec<u64> {
+    world.engine.record_events("dev", 2).await;
+    for agent_id in [Some(agent("main")), None, Some(agent("main"))] {
+        let request = RunRequest {
+            text: "hello".to_owned(),
+            agent_id,
+            ..RunRequest::default()
+        };
+        world.local().run(&request).await.unwrap();
+    }
+    let query = EventsQuery {
+        after_seq: Some(0),
+        limit: Some(512),
+        order: Some(PageOrder::Asc),
+        ..EventsQuery::default()
+    };
+    let page = world.local().host_events(query).await.unwrap();
+    assert!(!page.has_newer, "one page has all of them");
+    let seqs: Vec<u64> = page.events.iter().filter_map(|one| one.host_seq).collect();
+    let shares_row = |pair: &[u64]| HostSeq(pair[0]).row() == HostSeq(pair[1]).row();
+    assert!(seqs.windows(2).any(shares_row), "{seqs:?}");
+    seqs
+}
+
+/// Returns the positions of all events up to `newest`, read in pages of one event.
+async fn read_singly(world: &World, order: PageOrder, newest: u64) -> Vec<u64> {
+    let (mut seqs, mut after_seq, mut before_seq) = (Vec::new(), None, None);
+    match order {
+        PageOrder::Asc => after_seq = Some(0),
+        PageOrder::Desc => before_seq = Some(newest + 1),
+    }
+    loop {
+        let query = EventsQuery {
+            after_seq,
+            before_seq,
+            limit: Some(1),
+            order: Some(order),
+            ..EventsQuery::default()
+        };
+        let page = world.local().host_events(query).await.unwrap();
+        assert!(page.events.len() <= 1);
+        seqs.extend(page.events.iter().filter_map(|event| event.host_seq));
+        let (cursor, goes_on) = match order {
+            PageOrder::Asc => (&mut after_seq, page.has_newer),
+            PageOrder::Desc => (&mut before_seq, page.has_older),
+        };
+        if !goes_on {
+            break;
+        }
+        assert_ne!(*cursor, Some(page.next_seq), "the cursor moves");
+        *cursor = Some(page.next_seq);
+    }
+    seqs.retain(|seq| *seq <= newest);
+    seqs
+}
+
+#[tokio::test]
+async fn pages_of_one_event_lead_through_the_whole_history_both_ways() {
+    let world = World::start().await;
+    let seqs = record_turns(&world).await;
+    let newest = *seqs.last().unwrap();
+    assert_eq!(read_singly(&world, PageOrder::Asc, newest).await, seqs);
+    let mut backward = read_singly(&world, PageOrder::Desc, newest).await;
+    backward.reverse();
+    assert_eq!(backward, seqs);
+}
+
+#[tokio::test]
+async fn a_stream_with_pages_of_one_event_sends_the_whole_history() {
+    let world = World::start().await;
+    let seqs = record_turns(&world).await;
+    let newest = *seqs.last().unwrap();
+    let until = format!("id: {newest}\n");
+    let reading = read_raw(&world, "/events/stream?limit=1&after_seq=0", "", &until);
+    let text = tokio::time::timeout(Duration::from_secs(30), reading).await;
+    let text = text.expect("the stream gets to the newest event");
+    let (before_newest, _) = text.split_once(&until).expect("the stream goes on");
+    let lines = before_newest.lines();
+    let ids = lines.filter_map(|line| line.strip_prefix("id: "));
+    let mut sent: Vec<u64> = ids.map(|id| id.parse().unwrap()).collect();
+    sent.push(newest);
+    let (opening, events) = sent.split_first().unwrap();
+    assert_eq!((*opening, events), (0, seqs.as_slice()));
 }
 
 #[tokio::test]

@@ -17,7 +17,9 @@ impl ObservedAgent {
         no: AgentNo,
         coverage: &mut Coverage,
     ) -> Verdict<()> {
-        let unanswered = self.ended_unanswered();
+        let unanswered = matches!(self.last_end, Some((TerminalReason::AgentStopped, 0)));
+        let aborted_unanswered =
+            matches!(self.last_end, Some((TerminalReason::OperatorAborted, 0)));
         let no_model_asked = matches!(self.last_end, Some((TerminalReason::ProviderFailed, 0)));
         let refused = matches!(
             self.last_end,
@@ -34,9 +36,11 @@ impl ObservedAgent {
             message.status = to;
             let in_vain = message.is_result() && no_model_asked && from == QueueStatus::Dequeued;
             let put_back = message.is_result() && unanswered && from == QueueStatus::Dequeued;
+            let aborted =
+                message.is_result() && aborted_unanswered && from == QueueStatus::Dequeued;
             let fits = match to {
                 QueueStatus::Queued if put_back => message.turn.take() == Some(seq),
-                QueueStatus::Held if in_vain => message.turn.take() == Some(seq),
+                QueueStatus::Held if in_vain || aborted => message.turn.take() == Some(seq),
                 QueueStatus::Held => {
                     message.is_result()
                         && message.turn.is_none()
@@ -50,7 +54,7 @@ impl ObservedAgent {
                     message.turn == Some(seq) || !message.for_a_model || is_cancelled
                 }
                 QueueStatus::Aborted if from == QueueStatus::Held => no_model_asked || refused,
-                QueueStatus::Aborted => message.turn == Some(seq) && !put_back,
+                QueueStatus::Aborted => message.turn == Some(seq) && !put_back && !aborted,
                 QueueStatus::Interjected => {
                     message.may_join() && message.turn.is_some_and(|turn| turn != seq)
                 }
@@ -81,18 +85,6 @@ impl ObservedAgent {
             }
         }
         Ok(())
-    }
-
-    /// Returns true if the last turn was cancelled before any model answered it. The result of a task is then still
-    /// owed.
-    fn ended_unanswered(&self) -> bool {
-        matches!(
-            self.last_end,
-            Some((
-                TerminalReason::AgentStopped | TerminalReason::OperatorAborted,
-                0
-            ))
-        )
     }
 
     pub(super) fn check_operators(&self, queue: &QueueView) -> Verdict<()> {

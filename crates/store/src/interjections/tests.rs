@@ -62,3 +62,21 @@ fn a_message_that_returns_to_the_queue_is_listed_again_in_its_place() {
     apply(&mut db, no, &mut scribe);
     assert_eq!(found(&db, no), [1, 2]);
 }
+
+#[test]
+fn the_newest_short_message_joins_although_older_ones_fill_the_round() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = stored(&mut scribe);
+    let long = "a remark ".repeat(800);
+    for _ in 0..20 {
+        scribe.admit_as(Priority::Interject, &long);
+    }
+    scribe.admit_as(Priority::Interject, "stop now");
+    apply(&mut db, no, &mut scribe);
+    let joining = found(&db, no);
+    assert!(joining.len() < 21, "the older ones do not all fit");
+    assert_eq!(joining.last(), Some(&21));
+    scribe.admit_as(Priority::Interject, &long);
+    apply(&mut db, no, &mut scribe);
+    assert!(!found(&db, no).contains(&22), "a long one waits");
+}

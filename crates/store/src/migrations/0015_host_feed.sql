@@ -9,3 +9,8 @@ CREATE TABLE removals (
     newest_event INTEGER NOT NULL,
     at INTEGER NOT NULL
 ) STRICT;
+-- The first generation of an agent. No other agent of the host has it, so it tells apart two agents of one name. 0 for
+-- agents that an earlier build created.
+ALTER TABLE agents ADD COLUMN birth INTEGER NOT NULL DEFAULT 0;
+-- Birth of the agent that the request was about. Absent if it was about none, and in rows of earlier builds.
+ALTER TABLE kept_replies ADD COLUMN birth INTEGER;

@@ -5,7 +5,7 @@ use crate::{apply, with_agent};
 use holon_domain::decision::Fact;
 use holon_domain::event::Event;
 use holon_domain::feed::EventOrder;
-use holon_store::{Db, HostQuery, HostRowContent, HostRows, Ledger, Removal};
+use holon_store::{AgentNo, Db, HostQuery, HostRowContent, HostRows, Ledger, Removal};
 
 fn page(db: &Db, low: u64, limit: u64, order: EventOrder) -> HostRows {
     let query = HostQuery {
@@ -50,6 +50,10 @@ fn rows_of_all_agents_come_in_the_order_of_their_commits() {
     downward.reverse();
     assert_eq!(downward, all);
     let short = page(&db, 0, 2, EventOrder::Ascending);
+    assert_eq!((short.rows.len(), short.reached), (1, Some(1)));
+    let short = page(&db, 0, 3, EventOrder::Ascending);
+    assert_eq!((short.rows.len(), short.reached), (2, Some(2)));
+    let short = page(&db, 0, 2, EventOrder::Descending);
     assert_eq!((short.rows.len(), short.reached), (2, Some(2)));
 }
 
@@ -124,11 +128,9 @@ fn another_agent_of_a_name_numbers_its_events_above_its_predecessor() {
     assert_eq!((page.oldest_seq, page.newest_seq), (Some(4), Some(4)));
 }
 
-#[test]
-fn retention_says_up_to_which_row_events_are_gone() {
-    let mut scribe = Scribe::new("a");
-    let (mut db, no) = with_agent(&scribe.record);
-    for _ in 0..200 {
+/// Records `count` events of about a kilobyte each, one decision each.
+fn fill(db: &mut Db, no: AgentNo, scribe: &mut Scribe, count: u64) {
+    for _ in 0..count {
         scribe.record.counters.events += 1;
         let event = Event::Unknown {
             kind: "filler".to_owned(),
@@ -140,11 +142,37 @@ fn retention_says_up_to_which_row_events_are_gone() {
             at: at(0),
             event,
         });
-        apply(&mut db, no, &scribe.decide()).expect("writes");
+        apply(db, no, &scribe.decide()).expect("writes");
     }
+}
+
+#[test]
+fn retention_says_up_to_which_row_events_are_gone() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    fill(&mut db, no, &mut scribe, 200);
     assert_eq!(page(&db, 0, 1, EventOrder::Ascending).trimmed, 0);
     let removed = db.write(|tx| tx.trim_events(0, 10, 50)).expect("trims");
     let rows = page(&db, 0, 1, EventOrder::Ascending);
     assert_eq!((rows.trimmed, rows.newest), (removed, 200));
     assert_eq!(rows.rows.first().map(|row| row.row_no), Some(removed + 1));
+}
+
+#[test]
+fn rows_before_the_boundary_of_retention_are_not_shown_in_either_order() {
+    let (mut small, mut large) = (Scribe::new("small"), Scribe::new("large"));
+    let (mut db, first) = with_agent(&small.record);
+    let second = db
+        .write(|tx| tx.create_agent(&large.record))
+        .expect("creates");
+    apply(&mut db, first, &small.event().decide()).expect("writes");
+    fill(&mut db, second, &mut large, 200);
+    let removed = db.write(|tx| tx.trim_events(0, 10, 50)).expect("trims");
+    for order in [EventOrder::Ascending, EventOrder::Descending] {
+        let rows = page(&db, 0, 1_000, order);
+        assert_eq!(rows.trimmed, removed + 1, "the small one has row 1");
+        let oldest = rows.rows.iter().map(|row| row.row_no).min();
+        assert_eq!(oldest, Some(rows.trimmed + 1), "{order:?}");
+        assert_eq!((rows.newest, rows.reached), (201, None), "{order:?}");
+    }
 }

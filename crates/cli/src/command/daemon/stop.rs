@@ -25,7 +25,10 @@ pub(super) async fn stop(home: &Path) -> Result<Action, Failure> {
             Action::Cleaned
         }
         StopDecision::RefuseNoHost => return Err(no_host(home, found.owner)),
-        StopDecision::Ask => end(home, found.owner, ask(home).await).await?,
+        StopDecision::Ask => {
+            let is_asked = ask(home).await?;
+            end(home, found.owner, is_asked).await?
+        }
         StopDecision::WaitUntilGone => end(home, found.owner, true).await?,
     };
     let left = look(home).await;
@@ -36,10 +39,14 @@ pub(super) async fn stop(home: &Path) -> Result<Action, Failure> {
     Ok(action)
 }
 
-/// Asks the host to shut down. Returns false if it does not answer.
-async fn ask(home: &Path) -> bool {
-    let asked = tokio::time::timeout(ASK, host::client(home).shutdown()).await;
-    matches!(asked, Ok(Ok(_)))
+/// Asks the host to shut down. Returns false if it does not answer. A host that refuses a command of one of its agents is
+/// left alone: a signal would be the same stop by another way.
+async fn ask(home: &Path) -> Result<bool, Failure> {
+    match tokio::time::timeout(ASK, host::client(home).shutdown()).await {
+        Ok(Ok(_)) => Ok(true),
+        Ok(Err(error)) if error.code() == Some("agent_command") => Err(error.into()),
+        Ok(Err(_)) | Err(_) => Ok(false),
+    }
 }
 
 /// Waits for the end of the owner, and enforces it.

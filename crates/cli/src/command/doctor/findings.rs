@@ -24,6 +24,8 @@ pub(super) struct MachineFacts {
     pub(super) home_path: PathBuf,
     /// The words of the reason for which the home cannot be used.
     pub(super) home: Result<HomeState, String>,
+    /// The words of the reason for which the control token cannot be used. Absent if it can, or there is none yet.
+    pub(super) token_problem: Option<String>,
     pub(super) free_bytes: Option<u64>,
     /// Version of git, or the reason for which there is none.
     pub(super) git: Result<String, String>,
@@ -44,6 +46,7 @@ pub(super) struct Terminal {
 pub(super) fn machine(facts: &MachineFacts) -> Vec<Finding> {
     vec![
         home(facts),
+        token(facts.token_problem.as_deref()),
         disk(facts.free_bytes),
         git(facts.git.as_deref().map_err(String::as_str)),
         shell(facts.shell.as_deref()),
@@ -68,6 +71,13 @@ fn home(facts: &MachineFacts) -> Finding {
             words,
             "make the home private, or use another one: --home DIR",
         ),
+    }
+}
+
+fn token(problem: Option<&str>) -> Finding {
+    match problem {
+        None => Finding::ok("token", "private, or made by the first start"),
+        Some(words) => Finding::error("token", words, "delete it; the next start makes a new one"),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::states;
 use crate::world::World;
 use holon_core::Input;
 use holon_core::assess::{AssessmentInput, NextAction, assess};
-use holon_core::input::FailedAttempt;
+use holon_core::input::{AfterAbort, FailedAttempt};
 use holon_domain::decision::Fact;
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
@@ -96,6 +96,19 @@ fn a_result_nobody_has_answered_is_put_back_by_a_stop_and_told_after_the_start()
     let world = states::ready(world);
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     assert_eq!(turn.message_seq, seq);
+}
+
+#[test]
+fn a_result_nobody_has_answered_is_held_by_an_abort_and_opens_no_run_again() {
+    let mut world = states::with_task();
+    report(&mut world, 0, commands::exited(0));
+    world.send(Input::Abort {
+        run_id: None,
+        then: AfterAbort::GoOn,
+    });
+    assert_eq!(results(&world)[0].status, QueueStatus::Held);
+    assert!(world.agent.open_turn.is_none(), "the aborted run is over");
+    assert!(world.violations().is_empty(), "{:?}", world.violations());
 }
 
 #[test]

@@ -52,6 +52,7 @@ fn an_unusable_home_is_an_error_in_the_words_of_a_start() {
         let facts = MachineFacts {
             home_path: "/h".into(),
             home: state.clone(),
+            token_problem: None,
             free_bytes: None,
             git: Ok("2.47".to_owned()),
             shell: None,
