@@ -12,6 +12,7 @@ use holon_domain::timer::DueAction;
 
 /// Lists the rows that a decision about this input will read.
 #[must_use]
+#[expect(clippy::too_many_lines, reason = "one arm for each input")]
 pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
     let mut needs = Needs::default();
     let call = agent.open_turn.as_ref().and_then(|turn| turn.phase.call());

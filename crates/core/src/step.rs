@@ -66,6 +66,7 @@ pub fn step(
     })
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each input")]
 fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
     lifecycle::judge_archived(&draft.agent, input)?;
     match input {

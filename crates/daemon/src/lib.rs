@@ -49,7 +49,7 @@ pub use log::{LogLevel, LogTarget, start_logging};
 pub use log_file::{log_path, open_log};
 pub use log_tail::{LogFollower, log_tail};
 pub use policy::{retry_policy, waiting_failure_kinds};
-pub use port::{Commands, wall_clock};
+pub use port::{Commands, Deadline, wall_clock};
 pub use probe::{Probe, local_models, probe};
 pub use run_local::run_local;
 pub use runtime::{run_runtime, serve_runtime};

@@ -20,7 +20,7 @@ mod workspace;
 pub(crate) use archive::Archives;
 pub(crate) use attached::Attachments;
 pub(crate) use clock::SystemClock;
-pub use clock::wall_clock;
+pub use clock::{Deadline, wall_clock};
 pub use command::Commands;
 pub(crate) use credential::shell_words;
 pub(crate) use entropy::OsEntropy;

@@ -266,7 +266,7 @@ mod tests {
         let enqueue = &document["components"]["schemas"]["EnqueueRequest"]["anyOf"];
         for alternative in enqueue.as_array().unwrap() {
             let kind = &alternative["properties"]["kind"];
-            let word = kind.get("const").unwrap_or(&kind["enum"][0]);
+            let word = kind.get("const").unwrap_or_else(|| &kind["enum"][0]);
             let body = json!({ "text": "x", "kind": word });
             assert!(
                 serde_json::from_value::<holon_api::EnqueueRequest>(body).is_ok(),

@@ -188,10 +188,12 @@ pub(crate) fn enter(model: &mut Model, text: &str) -> Vec<Command> {
 
 /// Returns the questions of commands.
 pub(crate) fn questions(commands: &[Command]) -> Vec<&Question> {
-    let question = |command| match command {
-        &Command::Ask { ref request, .. } => Some(&request.question),
-        Command::Follow { .. } | Command::Quit => None,
-    };
+    fn question(command: &Command) -> Option<&Question> {
+        match command {
+            Command::Ask { request, .. } => Some(&request.question),
+            Command::Follow { .. } | Command::Quit => None,
+        }
+    }
     commands.iter().filter_map(question).collect()
 }
 

@@ -53,7 +53,9 @@ impl Resolve for PublicOnly {
                 .map(|address| SocketAddr::new(*address, 0))
                 .collect();
             if public.is_empty() {
-                let address = found.first().map_or("none".to_owned(), ToString::to_string);
+                let address = found
+                    .first()
+                    .map_or_else(|| "none".to_owned(), ToString::to_string);
                 return Err(NotPublic { name, address }.into());
             }
             Ok::<Addrs, BoxError>(Box::new(public.into_iter()))

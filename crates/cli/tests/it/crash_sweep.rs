@@ -187,7 +187,7 @@ parts!(killed_at_any_point_of_planned_work, super::Work, 10);
 parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
 parts!(killed_at_any_point_of_deliveries, super::Deliveries, 8);
 parts!(killed_at_any_point_of_a_clone, super::Imports, 3);
-parts!(killed_at_any_point_of_deliveries, super::Callbacks, 6);
+parts!(killed_at_any_point_of_callbacks, super::Callbacks, 6);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {

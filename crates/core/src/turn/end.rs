@@ -122,31 +122,7 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     if turn.owes.is_empty() && is_silent {
         return;
     }
-    let (kind, words, preview) = match (&ending.failure, &ending.last_round) {
-        (Some(failure), _) => runtime_brief(BriefKind::Failure, failure.artifact.summary.clone()),
-        (None, Some((entry, first))) if ending.words().is_some() => {
-            (BriefKind::Result, BriefText::Round(*entry), first.clone())
-        }
-        (None, last) => match (turn.delivery, &asks, last) {
-            // The completion report of this turn is its outcome.
-            (Some(entry), None, _) => {
-                let preview = "the work is completed; its report stands in the log".to_owned();
-                (BriefKind::Result, BriefText::Round(entry), preview)
-            }
-            (_, Some(asks), _) => runtime_brief(BriefKind::Result, ending.waiting_for(asks)),
-            (None, None, _) if ending.rest_reason().is_some() => {
-                let reason = ending.rest_reason().unwrap_or_default();
-                runtime_brief(
-                    BriefKind::Result,
-                    format!("No answer yet. Waiting for: {reason}"),
-                )
-            }
-            (None, None, Some((entry, _))) => {
-                (BriefKind::Result, BriefText::Round(*entry), String::new())
-            }
-            (None, None, None) => runtime_brief(BriefKind::Result, String::new()),
-        },
-    };
+    let (kind, words, preview) = brief_content(turn, ending, asks.as_ref());
     let seq = draft.next_brief();
     let settles: Vec<_> = turn.owes.iter().map(|owed| owed.id.clone()).collect();
     let row = BriefRow {
@@ -194,6 +170,39 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         });
     }
     draft.agent.last_brief_at = Some(draft.now);
+}
+
+/// Returns the kind of a turn's brief, its text and a preview of it.
+fn brief_content(
+    turn: &OpenTurn,
+    ending: &Ending,
+    asks: Option<&ActionRequired>,
+) -> (BriefKind, BriefText, String) {
+    match (&ending.failure, &ending.last_round) {
+        (Some(failure), _) => runtime_brief(BriefKind::Failure, failure.artifact.summary.clone()),
+        (None, Some((entry, first))) if ending.words().is_some() => {
+            (BriefKind::Result, BriefText::Round(*entry), first.clone())
+        }
+        (None, last) => match (turn.delivery, asks, last) {
+            // The completion report of this turn is its outcome.
+            (Some(entry), None, _) => {
+                let preview = "the work is completed; its report stands in the log".to_owned();
+                (BriefKind::Result, BriefText::Round(entry), preview)
+            }
+            (_, Some(asks), _) => runtime_brief(BriefKind::Result, ending.waiting_for(asks)),
+            (None, None, _) if ending.rest_reason().is_some() => {
+                let reason = ending.rest_reason().unwrap_or_default();
+                runtime_brief(
+                    BriefKind::Result,
+                    format!("No answer yet. Waiting for: {reason}"),
+                )
+            }
+            (None, None, Some((entry, _))) => {
+                (BriefKind::Result, BriefText::Round(*entry), String::new())
+            }
+            (None, None, None) => runtime_brief(BriefKind::Result, String::new()),
+        },
+    }
 }
 
 /// Builds a brief with text of the runtime.

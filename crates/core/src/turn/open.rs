@@ -12,7 +12,7 @@ use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Phase, ResumeMark, Speech};
-use holon_domain::{RunId, limits};
+use holon_domain::{RunId, WorkItemId, limits};
 
 /// Opens the turn of a message that was just dequeued.
 pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
@@ -28,11 +28,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
     let QueueEntry { seq, envelope, .. } = entry;
-    let current = draft.agent.work.current.as_ref();
-    let work_item_id = envelope
-        .work_item_id
-        .clone()
-        .or_else(|| current.map(|current| current.id.clone()));
+    let work_item_id = work_item_of(draft, &envelope);
     record_start(draft, seq, &envelope, &run_id, model.as_ref());
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
     let effect = draft.open_effect(Effect::CallModel {
@@ -88,6 +84,13 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         correlation_id: envelope.correlation_id,
         phase: Phase::CallingModel { effect },
     });
+}
+
+/// Returns the work item of a message; without one, the item that the agent works on.
+fn work_item_of(draft: &Draft<'_>, envelope: &MessageEnvelope) -> Option<WorkItemId> {
+    let current = draft.agent.work.current.as_ref();
+    let named = envelope.work_item_id.clone();
+    named.or_else(|| current.map(|current| current.id.clone()))
 }
 
 /// Notes in the agent's row what kind of message begins its turn.

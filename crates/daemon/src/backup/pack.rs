@@ -136,10 +136,9 @@ impl Packing<'_> {
                 continue;
             };
             let (place, path) = (entry.path(), format!("{path}/{name}"));
-            let kind = match entry.file_type() {
-                Ok(kind) => kind,
+            let Ok(kind) = entry.file_type() else {
                 // An agent removed it meanwhile.
-                Err(_) => continue,
+                continue;
             };
             if kind.is_dir() && !is_disposable(&path) {
                 self.directory(&place, &path)?;

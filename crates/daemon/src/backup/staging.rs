@@ -45,5 +45,5 @@ impl Drop for Staging {
 /// Returns the directory of a path, which is the current one for a bare name.
 pub(super) fn parent_of(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    parent.unwrap_or(Path::new("."))
+    parent.unwrap_or_else(|| Path::new("."))
 }

@@ -20,6 +20,30 @@ impl SystemClock {
     }
 }
 
+/// A time by which something must have happened, by the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    began: Instant,
+    patience: Duration,
+}
+
+impl Deadline {
+    /// Returns the deadline that is this far away.
+    #[must_use]
+    pub fn after(patience: Duration) -> Self {
+        Self {
+            began: Instant::now(),
+            patience,
+        }
+    }
+
+    /// Returns the time that is left; zero once it has passed.
+    #[must_use]
+    pub fn left(&self) -> Duration {
+        self.patience.saturating_sub(self.began.elapsed())
+    }
+}
+
 /// Reads the wall clock.
 #[must_use]
 pub fn wall_clock() -> Timestamp {

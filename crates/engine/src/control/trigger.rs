@@ -15,6 +15,7 @@ use holon_domain::trigger::{
     CallbackDelivery, CallbackReceipt, DeliveryMode, TokenClaim, TriggerRecord,
 };
 use holon_domain::{AgentId, Timestamp, TriggerId};
+use std::time::Duration;
 
 /// Id that no trigger has. It is looked up for a text that is no token, so that every check costs the same.
 const NO_TRIGGER: &str = "trig_none";
@@ -204,6 +205,12 @@ impl ControlHandle {
     #[must_use]
     pub fn callback_base(&self) -> &str {
         &self.shell.conduct.callback_base
+    }
+
+    /// Returns the time of the host's monotonic clock, for rates.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.shell.ports.clock.elapsed()
     }
 
     /// Returns the time of the host's wall clock.

@@ -113,7 +113,7 @@ impl Shell {
     /// `AgentAside` when it still cannot be read or decided about.
     pub(crate) async fn take_back(&self, agent_id: &AgentId) -> Result<Reply, Error> {
         // The effects may have been requested by this very process, so the interruption counts as clean.
-        let recovery = self.recovery_of(agent_id, PreviousExit::Clean).await?;
+        let recovery = Box::pin(self.recovery_of(agent_id, PreviousExit::Clean)).await?;
         let (shell, id) = (self.clone(), agent_id.clone());
         let touched = TouchedAgents::default();
         let taken = self.decide(agent_id, 0, &touched, move |ledger, now, entropy| {

@@ -173,7 +173,7 @@ impl Shell {
     }
 
     async fn recover_one(&self, agent_id: &AgentId, exit: PreviousExit) {
-        if let Ok(recovery) = self.recovery_of(agent_id, exit).await {
+        if let Ok(recovery) = Box::pin(self.recovery_of(agent_id, exit)).await {
             holon_fault::hit("recover.agent");
             self.submit_until_committed(agent_id, recovery).await;
         }

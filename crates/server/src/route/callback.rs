@@ -70,16 +70,18 @@ async fn deliver(
     let token = token.map_or_else(|_| String::new(), |Path(token)| token);
     let limits = &state.host.deliveries;
     let Some(trigger) = state.control.find_capability(&token).await? else {
-        return Err(limits.count_guess(unknown_token()));
+        return Err(limits.count_guess(unknown_token(), state.control.elapsed()));
     };
-    limits.count(trigger.id.as_str())?;
+    limits.count(trigger.id.as_str(), state.control.elapsed())?;
     let delivery = read(mode, &trigger, params, request).await?;
     let agent_id = &trigger.target_agent_id;
     let delivered = state.control.deliver_callback(agent_id, delivery).await;
     match delivered {
         Ok(receipt) => Ok(Json(response(receipt))),
         // The capability was revoked since it was found.
-        Err(Error::Rejected(Rejection::UnknownToken)) => Err(limits.count_guess(unknown_token())),
+        Err(Error::Rejected(Rejection::UnknownToken)) => {
+            Err(limits.count_guess(unknown_token(), state.control.elapsed()))
+        }
         Err(error) => Err(error.into()),
     }
 }

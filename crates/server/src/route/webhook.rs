@@ -62,12 +62,12 @@ pub(crate) async fn deliver(
 ) -> Result<Json<AdmittedResponse>, Refusal> {
     let (agent_id, terms, secret) = find_receiver(&state, agent).await?;
     let limits = &state.host.deliveries;
-    limits.count(&format!("webhook {agent_id}"))?;
+    limits.count(&format!("webhook {agent_id}"), state.control.elapsed())?;
     let headers = request.headers().clone();
     let delivery_id = delivery_id(&headers)?;
     let payload = read_within(request, WEBHOOK_BODY).await?;
     let proof = prove(&state, terms, secret.as_ref(), &headers, &payload)
-        .map_err(|refusal| limits.count_guess(refusal))?;
+        .map_err(|refusal| limits.count_guess(refusal, state.control.elapsed()))?;
     let proof = with_id(proof, delivery_id.as_deref());
     let marks: Vec<(&str, &str)> = proof
         .marks
@@ -90,7 +90,7 @@ async fn find_receiver(
     state: &ActState,
     agent: Result<Path<String>, PathRejection>,
 ) -> Result<(AgentId, WebhookTerms, Option<SecretString>), Refusal> {
-    let unknown = || state.host.deliveries.count_guess(unknown_webhook());
+    let unknown = || count_unknown(state);
     let agent_id = agent
         .ok()
         .and_then(|Path(text)| AgentId::parse_stored(&text).ok())
@@ -105,6 +105,12 @@ async fn find_receiver(
     Ok((agent_id, terms, secret))
 }
 
+/// Counts a guess, and answers that there is no such webhook.
+fn count_unknown(state: &ActState) -> Refusal {
+    let limits = &state.host.deliveries;
+    limits.count_guess(unknown_webhook(), state.control.elapsed())
+}
+
 fn unknown_webhook() -> Refusal {
     RequestFault::WEBHOOK_UNKNOWN.refuse("there is no such webhook")
 }
@@ -112,7 +118,7 @@ fn unknown_webhook() -> Refusal {
 fn hide_agent(state: &ActState, error: Error) -> Refusal {
     match error {
         Error::AgentNotFound { .. } | Error::Rejected(Rejection::Deleting { .. }) => {
-            state.host.deliveries.count_guess(unknown_webhook())
+            count_unknown(state)
         }
         error => error.into(),
     }

@@ -8,10 +8,10 @@ use crate::host_plan::HostPlan;
 use holon_daemon::lifecycle::{
     Found, LifecycleLock, OwnerProcess, StartDecision, StartRefusal, decide_start, look, stops,
 };
-use holon_daemon::{FailureFiles, FailurePhase, FailureRecord, home_owner};
+use holon_daemon::{Deadline, FailureFiles, FailurePhase, FailureRecord, home_owner};
 use holon_domain::limits::{DAEMON_START_MS, OWNER_LEAVING_MS};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Interval of the looks while another process starts or ends.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -31,12 +31,12 @@ pub(super) async fn start(
     let (home, wanted) = (plan.home(), plan.fingerprint());
     let stops_before = stops(home);
     let patience = Duration::from_millis(DAEMON_START_MS);
-    let deadline = Instant::now() + patience;
+    let deadline = Deadline::after(patience);
     let mut ticks = tokio::time::interval(LOOK_INTERVAL);
     let mut strange_looks = 0;
     loop {
         ticks.tick().await;
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = deadline.left();
         let found = inspect(home, left).await;
         match decide_start(&found, &wanted) {
             StartDecision::Report => {

@@ -425,7 +425,7 @@ fn names_over_their_limit_are_refused_and_nothing_is_counted() {
             ..delivery(&trigger, "x")
         },
         CallbackDelivery {
-            correlation_id: long.clone(),
+            correlation_id: long,
             ..delivery(&trigger, "x")
         },
     ] {
