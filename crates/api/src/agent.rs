@@ -140,7 +140,7 @@ pub struct ArchiveAgentResponse {
     pub ok: bool,
     #[schemars(with = "String")]
     pub agent_id: AgentId,
-    /// Always true.
+    /// True, as a word that a script can test.
     pub archived: bool,
 }
 

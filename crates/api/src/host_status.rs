@@ -42,7 +42,7 @@ pub enum ActivityState {
     Idle,
     /// No agent runs, and an agent waits or a task runs.
     Waiting,
-    /// An agent runs.
+    /// At least one agent has an open turn.
     Processing,
 }
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Size of the terminal.
 const COLUMNS: u16 = 200;
 const ROWS: u16 = 60;
-/// Measured frames.
+/// Frames whose times make up the sample.
 const FRAMES: usize = 500;
 /// Number of the first feed of a console.
 const FEED: u64 = 1;

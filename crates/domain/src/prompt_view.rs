@@ -73,6 +73,7 @@ pub struct TurnPart {
     pub text: Option<String>,
 }
 
+/// The kind of one part of a turn's conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnPartKind {

@@ -73,7 +73,7 @@ pub struct DeliveredInput<'a> {
 pub enum Reach {
     /// Any agent: the sender proved a capability of it.
     Any,
-    /// Public agents only.
+    /// Agents that everyone may see; any other is unknown.
     Public,
 }
 

@@ -6,6 +6,7 @@
 mod bounds;
 mod operation;
 mod operations;
+mod params;
 
 use crate::gate::Access;
 use crate::router::route_access;

@@ -30,6 +30,7 @@ mod host_events;
 mod inbox;
 mod interjections;
 mod item_trace;
+mod joining;
 mod kept_replies;
 mod ledger;
 mod log;

@@ -4,6 +4,7 @@ use crate::agents::ListedAgent;
 use crate::deliveries::{DeliveryRow, KeptDelivery, LaneView};
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
+use crate::joining::JoiningMessages;
 use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
@@ -560,49 +561,5 @@ impl Reader<'_> {
     /// Ends the transaction as SQLite does after some I/O errors.
     pub(crate) fn end_transaction_for_test(&self) {
         self.conn.execute_batch("ROLLBACK").expect("rolls back");
-    }
-}
-
-/// Collects messages for a request until one does not fit.
-#[derive(Default)]
-struct JoiningMessages {
-    taken: Vec<QueueEntry>,
-    bytes: usize,
-    /// True if a message was left out because it is too large for the rest of the room.
-    overflowed: bool,
-}
-
-impl JoiningMessages {
-    fn is_full(&self) -> bool {
-        self.overflowed || self.taken.len() >= limits::JOINING_PER_ROUND
-    }
-
-    /// Adds the newest message to a full list if it is short: an order to stop is heard although many messages wait.
-    fn seat_newest(&mut self, newest: Option<QueueEntry>) {
-        let Some(newest) = newest else {
-            return;
-        };
-        let is_taken = self.taken.iter().any(|entry| entry.seq == newest.seq);
-        let is_short = newest.envelope.body.render().len() <= limits::NEWEST_JOINING_BYTES;
-        if is_taken || !is_short {
-            return;
-        }
-        self.taken.truncate(limits::JOINING_PER_ROUND - 1);
-        self.taken.push(newest);
-    }
-
-    /// Adds a message if it fits; the first always fits. Returns true if more may follow.
-    fn take(&mut self, entry: QueueEntry) -> bool {
-        let bytes = self
-            .bytes
-            .saturating_add(entry.envelope.body.render().len());
-        let fits = self.taken.is_empty() || bytes <= limits::JOINING_BYTES_PER_ROUND;
-        if !fits {
-            self.overflowed = true;
-            return false;
-        }
-        self.bytes = bytes;
-        self.taken.push(entry);
-        !self.is_full()
     }
 }

@@ -61,7 +61,7 @@ pub struct TurnPart {
     pub kind: String,
     pub first_round: u64,
     pub last_round: u64,
-    /// Estimated tokens.
+    /// Tokens of the text by the runtime's own estimate.
     pub tokens: u64,
     /// Absent for rounds and for a recap that was replaced.
     pub text: Option<String>,

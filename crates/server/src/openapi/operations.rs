@@ -3,7 +3,11 @@
 use super::operation::Response::{List, Object, ObjectOrStream, Stream, Text, Typed};
 use super::operation::{
     Operation, ParamKind, QueryParam, RequestBody, RequestContent, act, act_on, deliver, number,
-    read, schema_of, text, truth, words,
+    read, schema_of, truth, words,
+};
+use super::params::{
+    AFTER_SEQ, CALLBACK_QUERY, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE,
+    SOURCE, TURN,
 };
 use holon_api::ArchiveAgentResponse;
 use holon_api::{
@@ -19,40 +23,8 @@ use holon_api::{
     UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WebhookResponse,
     WorktreesRequest,
 };
-use holon_domain::limits::{
-    EVENT_PAGE_MAX, LIST_PAGE_MAX, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
-};
+use holon_domain::limits::{TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
 use schemars::JsonSchema;
-
-/// Largest sequence number that is taken; one beyond the newest means the far end.
-const FAR: u64 = u64::MAX;
-const LIMIT: QueryParam = number("limit", 1, LIST_PAGE_MAX);
-const EVENT_LIMIT: QueryParam = number("limit", 1, EVENT_PAGE_MAX);
-const TURN: QueryParam = number("turn", 0, FAR);
-const AFTER_SEQ: QueryParam = number("after_seq", 0, FAR);
-const SEQ_PAGE: &[QueryParam] = &[
-    number("before_seq", 0, FAR),
-    AFTER_SEQ,
-    LIMIT,
-    text("epoch"),
-];
-const PROJECTION: QueryParam = words("projection", &["operator", "local_debug"]);
-const SOURCE: QueryParam = text("source");
-const CALLBACK_QUERY: &[QueryParam] = &[SOURCE, text("correlation_id"), text("causation_id")];
-const FILTER: QueryParam = words("filter", &["active", "all"]);
-const ITEM_FILTER: QueryParam = words(
-    "filter",
-    &[
-        "all",
-        "open",
-        "completed",
-        "current",
-        "queued",
-        "blocked",
-        "waiting_for_operator",
-        "runnable",
-    ],
-);
 
 /// Every route, in the order of the table.
 pub(super) const OPERATIONS: &[Operation] = &[
