@@ -93,12 +93,14 @@ fn check_standard(
     Ok(Signed::Standard { id: id.to_owned() })
 }
 
-/// Returns the key of a secret: the encoded bytes behind its prefix, or the secret itself.
-fn key_of(secret: &str) -> Option<Vec<u8>> {
-    match secret.strip_prefix(ENCODED_SECRET) {
-        Some(encoded) => STANDARD.decode(encoded).ok(),
-        None => Some(secret.as_bytes().to_vec()),
-    }
+/// Returns the key of a secret: the encoded bytes behind its prefix, or the secret itself. `None` if there is no key: with
+/// an empty one anybody could sign.
+pub(crate) fn key_of(secret: &str) -> Option<Vec<u8>> {
+    let key = match secret.strip_prefix(ENCODED_SECRET) {
+        Some(encoded) => STANDARD.decode(encoded).ok()?,
+        None => secret.as_bytes().to_vec(),
+    };
+    (!key.is_empty()).then_some(key)
 }
 
 fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
@@ -115,6 +117,19 @@ mod tests {
             (HeaderName::from_static(name), value)
         };
         pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn a_secret_without_a_key_proves_nothing() {
+        for (secret, has_key) in [
+            ("", false),
+            ("whsec_", false),
+            ("whsec_!!!", false),
+            ("whsec_AAAA", true),
+            ("plain", true),
+        ] {
+            assert_eq!(key_of(secret).is_some(), has_key, "{secret:?}");
+        }
     }
 
     /// The example of GitHub's page about the validation of deliveries.

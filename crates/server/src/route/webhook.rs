@@ -7,7 +7,7 @@ use crate::body::{BodyLimit, JsonBody, OptionalJson, read_within};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::gate::single_header;
 use crate::refusal::{Refusal, RequestFault};
-use crate::signature::{self, Signed, Unproven};
+use crate::signature::{self, Signed, Unproven, key_of};
 use crate::state::{Act, ActState, ReadState};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -253,6 +253,10 @@ pub(crate) async fn set(
         let bytes = secret.expose_secret().len();
         if bytes == 0 || bytes > WEBHOOK_SECRET_BYTES {
             let message = format!("a secret has 1 to {WEBHOOK_SECRET_BYTES} bytes");
+            return Err(RequestFault::REQUEST.refuse(message));
+        }
+        if key_of(secret.expose_secret()).is_none() {
+            let message = "a secret that begins with whsec_ goes on with base64 of a key";
             return Err(RequestFault::REQUEST.refuse(message));
         }
     }

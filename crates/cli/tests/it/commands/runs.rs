@@ -138,7 +138,7 @@ fn a_run_with_a_named_agent_names_each_task_that_goes_on_and_how_to_end_it() {
     };
     let alone = world.run(&[&args[..], &["--create-agent", "--model", &model]].concat());
     assert_eq!((alone.code, alone.stdout.as_str()), (Some(0), "Started.\n"));
-    let way = "holon serve, then: holon agent stop keeper";
+    let way = "holon daemon start, then: holon agent stop keeper";
     goes_on(alone.stderr.trim_end(), "the run", way);
     let start = hands::call(
         "ExecCommand",
