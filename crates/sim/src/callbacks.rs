@@ -179,6 +179,7 @@ fn is_known_refusal(refusal: &Refusal) -> bool {
             Rejection::Stopped { .. }
                 | Rejection::NoHome { .. }
                 | Rejection::Deleting { .. }
+                | Rejection::Archived { .. }
                 | Rejection::NoSuchTrigger { .. }
                 | Rejection::UnknownToken
                 | Rejection::QueueFullForOthers { .. }

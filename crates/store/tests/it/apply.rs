@@ -429,7 +429,9 @@ fn a_request_takes_in_what_waits_up_to_a_number_and_a_size_and_always_the_first(
     };
     let (most, bytes) = (limits::JOINING_PER_ROUND, limits::JOINING_BYTES_PER_ROUND);
     assert_eq!(take_in(&vec![10; most + 50]), most);
-    assert_eq!(take_in(&[bytes / 2, bytes / 2, 1]), 2);
-    assert_eq!(take_in(&[bytes * 2, 1]), 1, "none waits for ever");
-    assert_eq!(take_in(&[1, bytes * 2, 1]), 1, "and none overtakes");
+    let long = limits::NEWEST_JOINING_BYTES + 1;
+    assert_eq!(take_in(&[bytes / 2, bytes / 2, long]), 2);
+    assert_eq!(take_in(&[bytes * 2, long]), 1, "none waits for ever");
+    assert_eq!(take_in(&[1, bytes * 2, long]), 1, "and none overtakes");
+    assert_eq!(take_in(&[1, bytes * 2, 1]), 2, "but the newest short one");
 }
