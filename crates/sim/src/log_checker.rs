@@ -138,10 +138,12 @@ impl LogChecker {
             LogEntry::Recap(recap) => {
                 let past = 0 < recap.first_round
                     && recap.first_round <= recap.last_round
-                    && recap.last_round < turn.round;
-                ensure(past, "a recap stands for rounds before the newest", || {
-                    format!("{recap:?} after round {}", turn.round)
-                })?;
+                    && recap.last_round <= turn.round;
+                ensure(
+                    past,
+                    "a recap stands for rounds of the turn that were answered",
+                    || format!("{recap:?} after round {}", turn.round),
+                )?;
                 Ok(EntryMeaning::Other)
             }
             LogEntry::ContinuationPrompt { .. } => {
