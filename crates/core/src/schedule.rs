@@ -8,7 +8,7 @@ use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
 use crate::planted::{Fault, is_planted};
 use crate::{rest, tick, timer, turn, wait};
-use holon_domain::agent::{AgentStatus, WorkState};
+use holon_domain::agent::AgentStatus;
 use holon_domain::closure::{ClosureDecision, WaitingReason};
 use holon_domain::continuation::ContinuationResolution;
 use holon_domain::event::{
@@ -52,7 +52,7 @@ pub(crate) fn run_to_rest(draft: &mut Draft<'_>) {
 
 /// Records the reason for which an agent with work rests after a turn, and the expected wake.
 fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
-    if !draft.take_end_of_turn() || draft.agent.work == WorkState::default() {
+    if !draft.take_end_of_turn() || draft.agent.work.is_untouched() {
         return;
     }
     draft.need_expected_wake();

@@ -9,6 +9,7 @@
 //! Invariant: every call that is shown has its result, and every operator message that joined is shown whole, once, and
 //! is never counted among the text that may be folded.
 
+mod answer;
 mod fold;
 mod guidance;
 mod joining;
@@ -17,6 +18,7 @@ mod recap;
 mod reminder;
 mod result;
 
+pub use fold::NEWEST_IS_FOLDED;
 pub use joining::{Joining, split_by_size};
 pub use parts::explain;
 pub use reminder::ReminderTerms;

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_form_names_every_class_of_authority_and_is_two_fifths_at_most() {
+    fn the_short_form_names_every_class_of_authority_and_is_a_third_at_most() {
         for class in [
             "operator_instruction",
             "runtime_instruction",
@@ -68,6 +68,6 @@ mod tests {
         ] {
             assert!(short().contains(class), "{class}");
         }
-        assert!(short().len() * 5 <= text().len() * 2, "{}", short().len());
+        assert!(short().len() * 3 <= text().len(), "{}", short().len());
     }
 }

@@ -61,6 +61,7 @@ impl World {
         self.going.clear();
         self.doubtful.clear();
         self.draining = false;
+        self.before_recovery = false;
         Ok(())
     }
 
@@ -70,11 +71,13 @@ impl World {
         self.model.started_at = self.now;
         self.kernel = kernel_of(&self.plan, self.now)?;
         let crashes = self.crashes;
+        self.before_recovery = true;
         self.check_clock_at_boot()?;
         // A crash inside has already booted.
         if self.crashes != crashes {
             return Ok(());
         }
+        self.before_recovery = false;
         let mut after: Option<AgentId> = None;
         loop {
             let length = self.page();

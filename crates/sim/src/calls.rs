@@ -80,11 +80,11 @@ pub(crate) fn batch(dice: &mut Rng) -> ReplyBlock {
 
 fn long_command(dice: &mut Rng) -> ReplyBlock {
     let patience = dice.pick(&[0_u64, 0, 500, 3_000]);
-    let twice = dice.pick(&["reuse_running", "start_new"]);
+    let twice = dice.pick(&["reuse_running", "reuse_running", "start_new"]);
     call(
         "ExecCommand",
         json!({
-            "cmd": format!("serve {}", dice.below(4)),
+            "cmd": format!("serve {}", dice.below(2)),
             "yield_time_ms": patience,
             "accepts_input": dice.percent(80),
             "duplicate_policy": twice,

@@ -7,9 +7,11 @@ use crate::tool_world::ToolWorld;
 use crate::violation::{Verdict, ensure, violation};
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of, text_of};
+use holon_domain::compaction::Recap;
 use holon_domain::log::LogEntry;
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
 use holon_domain::{CallId, Timestamp};
+use holon_prompt::conversation::NEWEST_IS_FOLDED;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The state of an agent's log so far.
@@ -138,10 +140,10 @@ impl LogChecker {
             LogEntry::Recap(recap) => {
                 let past = 0 < recap.first_round
                     && recap.first_round <= recap.last_round
-                    && recap.last_round <= turn.round;
+                    && (recap.last_round < turn.round || stands_for_newest(recap, turn.round));
                 ensure(
                     past,
-                    "a recap stands for rounds of the turn that were answered",
+                    "a recap stands for rounds before the newest, or says that it holds the newest too",
                     || format!("{recap:?} after round {}", turn.round),
                 )?;
                 Ok(EntryMeaning::Other)
@@ -279,4 +281,9 @@ fn rest_ms(envelope: &ToolEnvelope) -> Option<u64> {
         holon_domain::tool::ToolOutcome::Success { result } => result.get("duration_ms")?.as_u64(),
         holon_domain::tool::ToolOutcome::Error { .. } => None,
     }
+}
+
+/// Returns true if a recap stands for the newest round too, and tells its model so.
+fn stands_for_newest(recap: &Recap, newest: u32) -> bool {
+    recap.last_round == newest && recap.text.contains(NEWEST_IS_FOLDED.trim_start())
 }

@@ -80,6 +80,8 @@ pub(crate) struct World {
     /// Agents with an unconfirmed commit, until they are recovered.
     pub(crate) doubtful: BTreeSet<AgentId>,
     pub(crate) draining: bool,
+    /// The process has begun and recovered no agent yet, so that it performs none of the open effects.
+    pub(crate) before_recovery: bool,
     /// Agents with damaged rows.
     pub(crate) damage: BTreeMap<AgentId, Damage>,
     pub(crate) endpoints: Endpoints,
@@ -112,6 +114,7 @@ impl World {
             begun: BTreeSet::new(),
             doubtful: BTreeSet::new(),
             draining: false,
+            before_recovery: false,
             damage: BTreeMap::new(),
             endpoints: Endpoints::default(),
             deliveries: BTreeMap::new(),
@@ -208,7 +211,8 @@ impl World {
         let Some(known) = self.model.agent(id).filter(|known| !known.removing) else {
             return Ok(());
         };
-        if self.draining || self.doubtful.contains(id) || self.is_aside(id)? {
+        let performs = !self.draining && !self.before_recovery;
+        if !performs || self.doubtful.contains(id) || self.is_aside(id)? {
             return Ok(());
         }
         let open = &known.outstanding.effects;

@@ -1,7 +1,7 @@
 //! The console: one conversation with an agent in a terminal, over the client only.
 //!
-//! [`Model`] is all of its state. [`update`] is the only function that changes it: it takes a [`Msg`] and returns the
-//! [`Command`]s that follow from it. [`view`] draws it. Both are pure and know no clock, no network and no terminal.
+//! [`Model`] is all of its state. [`update()`] is the only function that changes it: it takes a [`Msg`] and returns the
+//! [`Command`]s that follow from it. [`view()`] draws it. Both are pure and know no clock, no network and no terminal.
 //! [`run`] does the rest: it owns the terminal, reads keys, follows the events of the agent and asks the host, each in
 //! a task of its own, so that neither a key nor a frame waits for the network. Closing the console stops nothing.
 

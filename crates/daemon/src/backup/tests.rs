@@ -47,7 +47,7 @@ fn home(directory: &Path) -> std::path::PathBuf {
         fs::create_dir_all(path.parent().expect("a parent")).expect("makes");
         fs::write(path, content).expect("writes");
     }
-    fs::create_dir_all(home.join("agents/main/work/.git/refs")).expect("makes");
+    fs::create_dir_all(home.join("agents/main/repository/.git/refs")).expect("makes");
     std::os::unix::fs::symlink("/nowhere/skill", home.join("agents/main/skill")).expect("links");
     home
 }
@@ -70,7 +70,7 @@ fn a_restored_home_has_the_files_and_none_of_the_secrets() {
     assert_eq!(read("credentials.json"), None);
     assert_eq!(read("run/control.token"), None);
     assert_eq!(read("agents/main/.holon/cache/big"), None);
-    assert!(target.join("agents/main/work/.git/refs").is_dir());
+    assert!(target.join("agents/main/repository/.git/refs").is_dir());
     let link = fs::read_link(target.join("agents/main/skill")).expect("a link");
     assert_eq!(link, Path::new("/nowhere/skill"));
     let names: Vec<_> = fs::read_dir(directory.path()).expect("reads").collect();

@@ -134,6 +134,18 @@ pub struct WorkState {
     pub failed_turn: Option<FailedTurn>,
 }
 
+impl WorkState {
+    /// Returns true if the agent has, and had, no work, wait, timer or hint. A failed turn by itself is none of these.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        *self
+            == Self {
+                failed_turn: self.failed_turn.clone(),
+                ..Self::default()
+            }
+    }
+}
+
 /// A turn whose failure a later turn of the same work can repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedTurn {

@@ -7,7 +7,7 @@
 //! and folding cannot make them shorter.
 
 use super::recap::{self, RecapRoom, RoundNote};
-use super::{ConversationInput, Span, result, tokens_of};
+use super::{ConversationInput, Span, answer, result, tokens_of};
 use holon_domain::compaction::{Compaction, Recap};
 use holon_domain::text;
 
@@ -18,8 +18,10 @@ const EXACT_ROUNDS: [usize; 2] = [2, 1];
 /// leaves the room of the answer too.
 const NEWEST_TOKENS: usize = 2_000;
 /// Ends a recap that stands for the newest round too.
-const NEWEST_IS_FOLDED: &str = "\nThe last of these rounds is your newest: its calls were made, and their results do not \
+pub const NEWEST_IS_FOLDED: &str = "\nThe last of these rounds is your newest: its calls were made, and their results do not \
     fit. Call for fewer or smaller results at a time.";
+/// Part of the room that one text of an answer may take in a conversation that does not fit, as a divisor.
+const ANSWER_SHARE: usize = 8;
 /// Smallest room for recaps, in estimated tokens.
 const MIN_RECAP_TOKENS: usize = 256;
 /// Smallest part of the room that operator messages leave to the rest, as a divisor. Messages that take more were let in
@@ -130,7 +132,8 @@ pub(super) fn fold<'a>(
         compaction: None,
     };
     let recap = fitting.and_then(|plan| fold.apply(plan));
-    let shortened_results = fold.shorten_results(input, limits.room);
+    let shortened_results =
+        fold.shorten_answers(limits.room) | fold.shorten_results(input, limits.room);
     let recap = fold.fold_newest(input, recaps, &notes, limits).or(recap);
     if recap.is_none() && !shortened_results {
         return fold;
@@ -252,6 +255,19 @@ impl Fold<'_> {
         plan.recap.as_ref()?;
         self.recaps = recaps;
         self.apply(plan.with_note(NEWEST_IS_FOLDED))
+    }
+
+    /// Shortens what the model itself wrote to a part of the room if the conversation does not fit; returns true if a
+    /// text was shortened. Its calls stay, so that their results are read beside them.
+    fn shorten_answers(&mut self, room: usize) -> bool {
+        if self.loose_tokens() <= room {
+            return false;
+        }
+        let mut shortened = false;
+        for span in &mut self.spans {
+            shortened |= answer::shorten(span, room / ANSWER_SHARE);
+        }
+        shortened
     }
 
     /// Shortens results until the conversation fits; returns true if one was shortened.

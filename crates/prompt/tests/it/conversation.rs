@@ -230,6 +230,19 @@ fn a_newest_round_that_no_line_makes_fit_is_told_in_a_recap() {
     );
 }
 
+#[test]
+fn a_model_that_wrote_more_than_its_window_still_reads_the_results_of_its_calls() {
+    let mut turn = Turn::new();
+    turn.round(&"so many words ".repeat(80_000), output(100));
+    let built = turn.built(5_000);
+    let size = tokens(&built.items);
+    assert!(size <= 5_000, "{size}");
+    assert_paired(&built.items);
+    let results = built.items.iter();
+    let results = results.filter(|item| matches!(item, ConversationItem::ToolResult { .. }));
+    assert_eq!(results.count(), 1, "the round is shown");
+}
+
 /// The result of a call that entered a workspace with this file.
 fn entered(text: &str) -> ToolEnvelope {
     let result = json!({"workspace_id": "ws-1", "cwd": "/p"});

@@ -72,6 +72,7 @@ fn the_rules_are_put_to_the_test() {
         "unreadable:messages",
         "command:completed",
         "command:found_again",
+        "command:already_running",
         "restart:batch_cut",
         "restart:cancelling_task",
         "restart:running_task",

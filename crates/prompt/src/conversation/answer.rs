@@ -1,0 +1,33 @@
+//! Shortens what a model wrote in a round.
+//!
+//! An answer can be longer than the window in which the next request must fit. Its calls are kept whole, and each text
+//! keeps its beginning and its end.
+
+use super::{Span, tokens_of};
+use crate::excerpt::Excerpt;
+use holon_domain::block::Block;
+use holon_domain::model::ConversationItem;
+
+/// Shortens every text of a span's answer to so many tokens; returns true if one was shortened.
+pub(super) fn shorten(span: &mut Span<'_>, tokens: usize) -> bool {
+    let mut shortened = false;
+    for item in &mut span.items {
+        let ConversationItem::Assistant { blocks, .. } = item else {
+            continue;
+        };
+        for block in blocks {
+            let Block::Text { text } = block else {
+                continue;
+            };
+            let excerpt = Excerpt::of(text, tokens);
+            if excerpt.left_out > 0 {
+                *text = excerpt.render();
+                shortened = true;
+            }
+        }
+    }
+    if shortened {
+        span.loose_tokens = tokens_of(&span.items).saturating_sub(span.pinned_tokens);
+    }
+    shortened
+}
