@@ -149,10 +149,20 @@ fn clippy(repo: &Repo) -> Result<Outcome, Failure> {
     cargo(repo, &words)
 }
 
-/// With nextest where it is installed; the tests are the same without.
+/// With nextest where it is installed; the tests are the same without. Most tests wait for processes more than they
+/// compute, so that each core runs two.
 fn tests(repo: &Repo) -> Result<Outcome, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let at_once = (2 * cores).to_string();
     let runner: &[&str] = if has_nextest() {
-        &["nextest", "run", "--no-fail-fast", "--workspace"]
+        &[
+            "nextest",
+            "run",
+            "--no-fail-fast",
+            "--workspace",
+            "--test-threads",
+            &at_once,
+        ]
     } else {
         &[
             "test",

@@ -182,9 +182,11 @@ impl<'a> Scene<'a> {
     /// Opens the gate, kills the host at this progress of the patch, and returns true if that was in the middle of it.
     fn kill_in_patch(&self, host: HostProcess, gate: File, at: PatchProgress) -> bool {
         drop(gate);
+        let is_in_place = || self.root.join("d/f0").exists();
+        // The staged files are there for a moment only. A look that comes later finds the first one in its place.
         until("the patch gets to work", || match at {
-            PatchProgress::Staged => Traces::of(&self.root).staged > 0,
-            PatchProgress::InPlace => self.root.join("d/f0").exists(),
+            PatchProgress::Staged => Traces::of(&self.root).staged > 0 || is_in_place(),
+            PatchProgress::InPlace => is_in_place(),
         });
         host.crash();
         Traces::of(&self.root).is_half_done()
