@@ -4,7 +4,7 @@ use crate::world::World;
 use holon_api::{CreateAgentRequest, EventEnvelope, PageOrder, RunRequest};
 use holon_client::{Error as ClientError, EventStream, EventsQuery};
 use holon_domain::feed::HostSeq;
-use holon_testkit::engine::agent;
+use holon_testkit::engine::{ENDLESS, agent};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -395,7 +395,18 @@ async fn a_cursor_of_another_store_is_refused_on_pages_and_streams() {
 async fn archived_agents_are_listed_on_request_and_not_counted_as_active() {
     let world = World::start().await;
     create(&world, "old").await;
+    let text = format!(r#"{{"text":"{ENDLESS}"}}"#);
+    let asked = world.ask("POST", "/control/agents/old/prompt", &text).await;
+    assert_eq!(asked.status, 200, "{asked:?}");
+    let sent = world.ask("POST", "/agents/old/enqueue", r#"{"text":"look"}"#);
+    assert_eq!(sent.await.status, 200);
+    let is_queued = async |count: u32| {
+        let metrics = world.ask("GET", "/metrics", "").await.body;
+        metrics.contains(&format!("\nholon_queue_messages {count}\n"))
+    };
+    while !is_queued(1).await {}
     world.local().archive_agent(&agent("old")).await.unwrap();
+    assert!(is_queued(0).await, "what it will never take does not wait");
     let names = |list: serde_json::Value| -> Vec<String> {
         let entries = list.as_array().unwrap().iter();
         let id =
