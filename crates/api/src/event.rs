@@ -301,8 +301,9 @@ pub struct HostEventsPage {
     pub oldest_seq: u64,
     /// Cursor of the newest event of the host.
     pub newest_seq: u64,
-    /// Cursor for the next page in the same order. A page can be empty although there are more events, because private
-    /// agents are passed over.
+    /// Cursor for the next page in the same order: its `after_seq` with order `asc`, and its `before_seq` with order
+    /// `desc`. A page can be empty although there are more events, because private agents are passed over; `has_newer`
+    /// or `has_older` tells if there may be more.
     pub next_seq: u64,
     /// True if older events than those in this page may exist.
     pub has_older: bool,

@@ -12,6 +12,8 @@ pub struct RuntimeStatusResponse {
     pub healthy: bool,
     pub pid: u32,
     pub home_dir: String,
+    /// Identity of the store; cursors of another epoch are invalid here.
+    pub epoch: String,
     /// The control socket; absent if the host does not serve one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socket_path: Option<String>,

@@ -190,7 +190,7 @@ pub(crate) enum Command {
     },
     /// Explain an error code: its cause and its cure. Lists all codes without one.
     ExplainError {
-        /// Code, as it stands in brackets behind an error, or as `code` in JSON.
+        /// Code of the error, such as agent_stopped; a command with --json and every answer of a host name it as `code`.
         code: Option<String>,
     },
     /// Write the home's store and its agents' files to one file, while the host runs or not. Credentials are left out.
@@ -224,6 +224,20 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Returns true if a command of this machine starts a host, whose token a file may hold.
+    pub(crate) const fn takes_token_file(&self) -> bool {
+        matches!(
+            self,
+            Self::Serve(_)
+                | Self::Daemon {
+                    command: DaemonCommand::Start(_) | DaemonCommand::Restart(_)
+                }
+                | Self::Service {
+                    command: ServiceCommand::Install(_)
+                }
+        )
+    }
+
     /// Returns the name of a command that works on this machine only; `None` for one that talks to a host.
     pub(crate) const fn local_name(&self) -> Option<&'static str> {
         Some(match self {
@@ -359,8 +373,12 @@ pub(crate) enum AgentCommand {
         #[command(flatten)]
         workspace: WorkspaceArgs,
     },
-    /// List all agents with their state.
-    List,
+    /// List all agents with their state, without the archived ones.
+    List {
+        /// List the archived agents instead.
+        #[arg(long)]
+        archived: bool,
+    },
     /// Let a stopped agent run again.
     Start {
         /// Id of the agent [default: the host's default agent].

@@ -49,6 +49,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
     let target = match args.command.local_name() {
         Some(name) => {
             refuse_remote(name, args.connect.as_deref())?;
+            if args.token_file.is_some() && !args.command.takes_token_file() {
+                return Err(refuse_token_file(name));
+            }
             Target::Home(home.clone())
         }
         None => Target::of(home.clone(), args.connect, args.token_file.as_deref())?,
@@ -108,6 +111,14 @@ fn refuse_remote(name: &str, connect: Option<&str>) -> Result<(), Failure> {
         ))
         .hint(format!("run holon {name} on the machine of that host"))),
     }
+}
+
+/// Refuses a token file for a command that sends no token.
+fn refuse_token_file(name: &str) -> Failure {
+    Failure::usage(format!(
+        "holon {name} works on this machine and sends no token; leave out --token-file"
+    ))
+    .hint("commands that talk to a host take --token-file with --connect URL; serve, daemon start, daemon restart and service install take it for the host's own token")
 }
 
 /// Runs a command to its end. Work that it leaves on other threads is not awaited, because the result is complete.

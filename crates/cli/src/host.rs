@@ -110,6 +110,9 @@ impl Host {
             (Place::Home { home, start }, holon_client::Error::Unreachable { .. }) => {
                 unreachable_home(home, start)
             }
+            (Place::Home { home, .. }, error @ holon_client::Error::Interrupted { .. }) => {
+                explain_silence(home, error.into())
+            }
             (Place::Remote { url }, error) => remote_failure(url, error),
             (Place::Home { .. }, other) => other.into(),
         })
@@ -147,6 +150,30 @@ fn unreachable_home(home: &Path, start: &str) -> Failure {
     Failure::new(Exit::Unreachable, "unreachable", message).hint(hint)
 }
 
+/// Adds why a host on this machine did not answer, if its process is stopped by a signal.
+fn explain_silence(home: &Path, mut failure: Failure) -> Failure {
+    let Some(pid) = holon_daemon::owner_pid(home).filter(|pid| is_suspended(*pid)) else {
+        return failure;
+    };
+    let message = &mut failure.body.error;
+    *message = format!("{message}; the process of the host (pid {pid}) is stopped by a signal");
+    failure.hint(format!(
+        "let it go on with: kill -CONT {pid}; it may carry out the request then"
+    ))
+}
+
+/// Returns true if a process is stopped by a signal or a debugger. False where the system does not tell.
+fn is_suspended(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    is_suspended_state(&stat)
+}
+
+/// Reads the state of a process from its line of the system: the word behind the name, which may hold parentheses.
+fn is_suspended_state(stat: &str) -> bool {
+    let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    state.is_some_and(|state| state.starts_with(['T', 't']))
+}
+
 /// Returns the failure of a request to the host at a URL. Its words name the URL and the token file, where the words
 /// for a host on this machine name its home.
 pub(crate) fn remote_failure(url: &str, error: holon_client::Error) -> Failure {
@@ -169,4 +196,22 @@ pub(crate) fn remote_failure(url: &str, error: holon_client::Error) -> Failure {
 /// Creates a client for the host that serves this home.
 pub(crate) fn client(home: &Path) -> Client {
     Client::unix(holon_daemon::socket_path(home))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_suspended_state;
+
+    #[test]
+    fn the_state_of_a_process_is_read_behind_its_name() {
+        for (stat, is_suspended) in [
+            ("12 (holon) T 1 12", true),
+            ("12 (a) T) S 1 12", false),
+            ("12 (holon) t 1", true),
+            ("12 (holon) R 1", false),
+            ("", false),
+        ] {
+            assert_eq!(is_suspended_state(stat), is_suspended, "{stat}");
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub struct Client {
 }
 
 /// Filter and order of a page of events. The server chooses a default for each absent field.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EventsQuery {
     /// Returns only events before this sequence number.
     pub before_seq: Option<u64>,
@@ -41,6 +41,8 @@ pub struct EventsQuery {
     pub limit: Option<u64>,
     pub order: Option<PageOrder>,
     pub projection: Option<Projection>,
+    /// The epoch of the page that the position comes from. The host refuses a position of another store with it.
+    pub epoch: Option<String>,
 }
 
 impl EventsQuery {
@@ -70,6 +72,7 @@ impl EventsQuery {
                 ("limit", number(self.limit)),
                 ("order", order),
                 ("projection", projection),
+                ("epoch", self.epoch),
             ],
         )
     }
@@ -158,6 +161,14 @@ impl Client {
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn agents(&self) -> Result<Vec<Answer<AgentListEntry>>, Error> {
         self.get("/agents/list".into()).await
+    }
+
+    /// Lists every archived agent of the host.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn archived_agents(&self) -> Result<Vec<Answer<AgentListEntry>>, Error> {
+        self.get("/agents/list?archived=true".into()).await
     }
 
     /// Reads one agent's status; that of the default agent if `agent_id` is absent.
@@ -518,6 +529,7 @@ mod tests {
             limit: Some(9),
             order: Some(PageOrder::Asc),
             projection: Some(Projection::LocalDebug),
+            epoch: None,
         };
         assert_eq!(
             query.to_target(&agent),

@@ -107,6 +107,13 @@ impl EventStream {
         self
     }
 
+    /// Names the store that the cursor belongs to. The host refuses the cursor if it has another store.
+    #[must_use]
+    pub fn of_epoch(mut self, epoch: Option<String>) -> Self {
+        self.position.epoch = epoch;
+        self
+    }
+
     /// Returns the cursor of the last returned event, or the position at which the stream began; `None` before
     /// it is open.
     #[must_use]

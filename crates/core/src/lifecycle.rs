@@ -7,20 +7,24 @@
 //! | booting | unchanged | stopped | archived | deleting | admitted, waits |
 //! | runnable | a suspended turn asks again, else unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | archived, after all of a stop | deleting | admitted |
 //! | stopped | booting, and runnable once its home is there or can be made | unchanged | archived | deleting | refused |
-//! | archived | refused | unchanged | unchanged | deleting | refused |
+//! | archived | refused | refused | unchanged | deleting | refused |
 //! | deleting | refused | refused | refused | unchanged, or tried again at once if it failed | refused |
 //!
-//! An archived agent is a stopped one that nothing starts: every command of an operator but a removal is refused. Its
-//! history stays readable.
+//! An archived agent is a stopped one that nothing starts. The commit that archives it cancels its timers and ends its
+//! waits. An operator may still remove it and take back what it has: a trigger, a binding, a timer or a wait of an
+//! earlier build. Every other command is refused. Its history stays readable.
 //!
 //! A removal first kills the agent's tasks and waits for a patch that is being applied; then the home is removed. A
 //! failed removal of the home is retried with a growing backoff and without a last attempt.
 
 use crate::draft::Draft;
 use crate::home;
-use crate::input::{AfterAbort, AgentView, HostConditions, Input, NewAgent, Reply};
+use crate::input::{
+    AfterAbort, AgentView, HostConditions, Input, NewAgent, OperatorCommand, Reply, TriggerCommand,
+    WorkCommand,
+};
 use crate::rejection::Rejection;
-use crate::{detached, occupancy, outbox, rest, task, trigger, turn, work, workspace};
+use crate::{detached, occupancy, outbox, rest, task, timer, trigger, turn, wait, work, workspace};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -261,24 +265,51 @@ fn stop_running(draft: &mut Draft<'_>, action: &str) {
     task::stop_all(draft, order, "stopped with its agent");
 }
 
-/// Archives an agent: it is stopped for good and no longer listed.
+/// Archives an agent: it is stopped for good and no longer listed, and nothing that it set will wake it. An agent that an
+/// earlier build archived loses the timers and waits that it kept.
 pub(crate) fn archive(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
         Lifecycle::Deleting => return Err(Rejection::deleting(&draft.agent)),
-        Lifecycle::Stopped if draft.agent.archived_at.is_some() => return Ok(Reply::Unchanged),
+        Lifecycle::Stopped if draft.agent.archived_at.is_some() => {
+            let work = &draft.agent.work;
+            if work.active_timers == 0 && work.active_waits == 0 {
+                return Ok(Reply::Unchanged);
+            }
+            end_wakes(draft);
+            return Ok(Reply::Done);
+        }
         Lifecycle::Stopped => draft.apply_control("archive", Lifecycle::Stopped, None),
         Lifecycle::Booting | Lifecycle::Runnable => stop_running(draft, "archive"),
     }
     draft.agent.archived_at = Some(draft.now);
+    end_wakes(draft);
     Ok(Reply::Done)
 }
 
-/// Refuses every command for an archived agent that would give it something to do or change how it would work.
+/// Cancels the timers and ends the waits of an agent that is archived.
+fn end_wakes(draft: &mut Draft<'_>) {
+    timer::cancel_all(draft);
+    wait::cancel_all(draft, "archived with its agent");
+    draft.agent.work.deferred = 0;
+}
+
+/// Refuses every command for an archived agent that would give it something to do or change how it would work. One that
+/// takes something back is allowed.
 pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), Rejection> {
     if agent.archived_at.is_none() || agent.lifecycle == Lifecycle::Deleting {
         return Ok(());
     }
     match input {
+        Input::Operator(command) if matches!(**command, OperatorCommand::Revoke { .. }) => Ok(()),
+        Input::Trigger(TriggerCommand::Revoke { .. }) => Ok(()),
+        Input::Work(command)
+            if matches!(
+                **command,
+                WorkCommand::CancelTimer { .. } | WorkCommand::CancelWait { .. }
+            ) =>
+        {
+            Ok(())
+        }
         Input::Admit(_)
         | Input::OperatorMessage { .. }
         | Input::Operator(_)
@@ -287,6 +318,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::FromCommand { .. }
         | Input::Configure { .. }
         | Input::Start
+        | Input::Stop
         | Input::Abort { .. }
         | Input::WakeHint(_)
         | Input::Workspace(_)
@@ -306,7 +338,6 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::DeliverySubmitted { .. }
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
-        | Input::Stop
         | Input::Archive
         | Input::Delete
         | Input::Recover { .. }

@@ -82,9 +82,13 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             needs.tasks.insert(task_id.clone());
             needs.active_waits = agent.work.active_waits > 0;
         }
+        Input::Archive => {
+            all_open(agent, &mut needs);
+            needs.all_timers = agent.work.active_timers > 0;
+            needs.active_waits = agent.work.active_waits > 0;
+        }
         Input::Stop
         | Input::Abort { .. }
-        | Input::Archive
         | Input::Delete
         | Input::Recover { .. }
         | Input::TakeUp

@@ -120,9 +120,17 @@ fn set_slot(draft: &mut Draft<'_>, id: &TimerId, at: Timestamp) -> DueId {
 /// Cancels a timer. Returns `None` if there is no such active timer.
 pub(crate) fn cancel(draft: &mut Draft<'_>, id: &TimerId) -> Option<TimerRecord> {
     let timer = draft.timer(id)?;
-    if timer.status != TimerStatus::Active {
-        return None;
+    (timer.status == TimerStatus::Active).then(|| cancel_active(draft, timer))
+}
+
+/// Cancels every active timer, for an agent that nothing starts any more.
+pub(crate) fn cancel_all(draft: &mut Draft<'_>) {
+    for timer in draft.all_timers() {
+        cancel_active(draft, timer);
     }
+}
+
+fn cancel_active(draft: &mut Draft<'_>, timer: TimerRecord) -> TimerRecord {
     if let Some(due) = timer
         .due
         .filter(|_| !is_planted(Fault::CancelledTimerArmed))
@@ -132,7 +140,7 @@ pub(crate) fn cancel(draft: &mut Draft<'_>, id: &TimerId) -> Option<TimerRecord>
     draft.event(Event::TimerCancelled(TimerCancelled {
         timer_id: timer.id.clone(),
     }));
-    Some(close(draft, timer, TimerStatus::Cancelled))
+    close(draft, timer, TimerStatus::Cancelled)
 }
 
 fn close(draft: &mut Draft<'_>, timer: TimerRecord, status: TimerStatus) -> TimerRecord {

@@ -217,6 +217,13 @@ pub(crate) fn cancel(draft: &mut Draft<'_>, id: &WaitId, by: &str) -> Option<Wai
     Some(end(draft, wait, WaitStatus::Cancelled, by))
 }
 
+/// Ends every wait, for an agent that nothing starts any more.
+pub(crate) fn cancel_all(draft: &mut Draft<'_>, by: &str) {
+    for wait in draft.active_waits() {
+        end(draft, wait, WaitStatus::Cancelled, by);
+    }
+}
+
 /// Handles the due time of a wait: it expires, and a tick tells the agent.
 pub(crate) fn handle_due(
     draft: &mut Draft<'_>,

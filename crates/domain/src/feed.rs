@@ -1,5 +1,6 @@
 //! Queries for stored events, their pages, and the notice that new events exist.
 
+use crate::agent::Visibility;
 use crate::event::Event;
 use crate::id::AgentId;
 use crate::message::MessageLabels;
@@ -78,6 +79,8 @@ pub struct EventPage {
 pub struct FeedNotice {
     pub agent_id: AgentId,
     pub newest_seq: u64,
+    /// Visibility of the agent. The host's stream does not show private agents, so their commits do not wake it.
+    pub visibility: Visibility,
 }
 
 /// Positions that one row of the host's history takes up. A row holds the events of one decision, which are far fewer.

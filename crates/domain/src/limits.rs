@@ -327,8 +327,8 @@ pub const WORKERS: usize = 4;
 pub const BLOCKING_THREADS: usize = 16;
 /// Open file descriptors that the host asks the system for at start.
 pub const OPEN_FILES: u64 = 8_192;
-/// Most connections open at once on one listener. Further ones wait to be accepted, so that one listener cannot starve
-/// another. Where the system allows few open files, a listener serves fewer: two thirds of what is left of the limit
+/// Most connections open at once on one listener, so that one listener cannot starve another. A further one takes the
+/// place of the oldest that has sent no whole request head, and waits if each has sent one. Where the system allows few open files, a listener serves fewer: two thirds of what is left of the limit
 /// after a reserve of 256 for TCP, and one third for the socket.
 pub const CONNECTIONS: usize = 1_024;
 /// Largest head of an HTTP request, in bytes. A larger one is refused with 431.

@@ -57,6 +57,8 @@ pub struct Needs {
     pub deferred_timers: bool,
     /// The first active timers, as many as a status shows.
     pub active_timers: bool,
+    /// Every active timer, for a decision that ends all of them. Their number is bounded.
+    pub all_timers: bool,
     /// The soonest entries of the agent in the due-queue.
     pub soonest_due: bool,
 }
@@ -82,6 +84,7 @@ impl Needs {
         self.triggers |= more.triggers;
         self.deferred_timers |= more.deferred_timers;
         self.active_timers |= more.active_timers;
+        self.all_timers |= more.all_timers;
         self.soonest_due |= more.soonest_due;
     }
 
@@ -143,4 +146,5 @@ pub struct LoadedRows {
     pub deferred_timers: Part<Vec<TimerRecord>>,
     /// Active timers, oldest first, at most [`crate::limits::STATUS_TIMERS`].
     pub active_timers: Part<Vec<TimerRecord>>,
+    pub all_timers: Part<Vec<TimerRecord>>,
 }

@@ -151,17 +151,28 @@ impl ReadHandle {
         .await
     }
 
-    /// Lists the public agents.
+    /// Lists the public agents that are not archived.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
+        self.list_agents(|row| !is_archived(row)).await
+    }
+
+    /// Lists the archived agents.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn archived_agents(&self) -> Result<Vec<AgentListEntry>, Error> {
+        self.list_agents(is_archived).await
+    }
+
+    async fn list_agents(
+        &self,
+        is_listed: impl Fn(&ListedAgent) -> bool,
+    ) -> Result<Vec<AgentListEntry>, Error> {
         let rows = self.readers.read(|reader| reader.agents()).await?;
-        let is_archived = |row: &ListedAgent| {
-            let record = row.record.as_ref();
-            record.is_ok_and(|record| record.archived_at.is_some())
-        };
-        let listed = rows.into_iter().filter(|row| !is_archived(row));
+        let listed = rows.into_iter().filter(is_listed);
         Ok(listed.map(|row| self.list_entry(row)).collect())
     }
 
@@ -354,6 +365,12 @@ pub(crate) fn add_labels(
         record.labels.clone_from(labels);
     }
     Ok(())
+}
+
+/// Returns true if an operator archived the agent. An unreadable one counts as not archived, so that it is shown.
+pub(crate) fn is_archived(row: &ListedAgent) -> bool {
+    let record = row.record.as_ref();
+    record.is_ok_and(|record| record.archived_at.is_some())
 }
 
 /// Replaces an unreadable row by its default, so that it hides no other row. The decision that needs the row puts the

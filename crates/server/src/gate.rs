@@ -151,7 +151,10 @@ fn check_own(command: &PeerCommand, request: &Request) -> Result<(), Refusal> {
         "a command of agent {} reads its own agent and enqueues to it, and does nothing else here",
         command.agent_id
     );
-    Err(RequestFault::AGENT_COMMAND.refuse(message))
+    Err(RequestFault::AGENT_COMMAND.refuse(message).hint(format!(
+        "send it to /agents/{}/enqueue, or let the operator do it",
+        command.agent_id
+    )))
 }
 
 /// Presence of a request body.

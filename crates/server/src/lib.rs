@@ -25,6 +25,7 @@ mod router;
 mod run_stream;
 mod serve;
 mod signature;
+mod slots;
 mod source;
 mod sse;
 mod state;

@@ -1,10 +1,12 @@
 //! Listeners and connections: peer check, connection limit, timeouts and shutdown.
 //!
 //! HTTP/1 only. Each connection is one task. It signals when its peer closes it, when the host has drained, or when the
-//! server cancels it.
+//! server cancels it. At the limit of connections, a new one takes the place of the oldest that has sent no whole request
+//! head yet, so peers that connect and send nothing cannot keep a client out.
 
 use crate::error::Error;
 use crate::ports::PeerFinder;
+use crate::slots::{Newcomer, Slot, Slots};
 use crate::state::{Connection, Peer};
 use axum::Router;
 use axum::body::Body;
@@ -23,7 +25,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -166,7 +167,7 @@ pub(crate) async fn accept(
     tasks: TaskTracker,
     signals: ShutdownSignals,
 ) {
-    let slots = Arc::new(Semaphore::new(listener.slots(file_limit())));
+    let slots = Slots::new(listener.slots(file_limit()));
     let mut trouble = AcceptTrouble::default();
     let service = TowerToHyperService::new(router);
     while let Some(accepted) = signals
@@ -174,7 +175,7 @@ pub(crate) async fn accept(
         .run_until_cancelled(accept_next(&listener, &slots))
         .await
     {
-        let (socket, slot) = match accepted {
+        let (socket, slot, newcomer) = match accepted {
             Ok(Some(accepted)) => accepted,
             Ok(None) => continue,
             Err(error) => {
@@ -188,10 +189,15 @@ pub(crate) async fn accept(
         let peers = Arc::clone(&peers);
         tasks.spawn(async move {
             match socket {
-                Socket::Tcp(stream) => serve_connection(stream, None, service, &signals).await,
+                Socket::Tcp(stream) => {
+                    serve_connection(stream, None, newcomer, service, &signals).await;
+                }
                 Socket::Unix { stream, pid } => {
-                    let peer = pid.and_then(|pid| peers.command_of(pid)).map(Peer);
-                    serve_connection(stream, peer, service, &signals).await;
+                    let evicted = newcomer.evicted();
+                    let found = evicted.run_until_cancelled(find_peer(peers, pid)).await;
+                    if let Some(peer) = found {
+                        serve_connection(stream, peer, newcomer, service, &signals).await;
+                    }
                 }
             }
             drop(slot);
@@ -199,23 +205,31 @@ pub(crate) async fn accept(
     }
 }
 
-type Slot = tokio::sync::OwnedSemaphorePermit;
+/// Returns the command of an agent that is at the other end of a socket. The search reads files of the system for each
+/// process, so it runs outside the threads that serve requests.
+async fn find_peer(peers: Arc<dyn PeerFinder>, pid: Option<i32>) -> Option<Peer> {
+    let pid = pid?;
+    let search = tokio::task::spawn_blocking(move || peers.command_of(pid));
+    search.await.ok().flatten().map(Peer)
+}
 
-/// Waits for a free slot, then accepts. At the connection limit, peers wait in the kernel's queue.
+/// Waits for a connection, then for a slot. At the connection limit, the oldest connection without a request makes room;
+/// if each has one, peers wait in the kernel's queue.
 async fn accept_next(
     listener: &Listener,
-    slots: &Arc<Semaphore>,
-) -> io::Result<Option<(Socket, Slot)>> {
-    let slot = Arc::clone(slots)
-        .acquire_owned()
-        .await
-        .map_err(io::Error::other)?;
-    Ok(listener.accept().await?.map(|socket| (socket, slot)))
+    slots: &Slots,
+) -> io::Result<Option<(Socket, Slot, Newcomer)>> {
+    let Some(socket) = listener.accept().await? else {
+        return Ok(None);
+    };
+    let (slot, newcomer) = slots.take().await?;
+    Ok(Some((socket, slot, newcomer)))
 }
 
 async fn serve_connection<I>(
     io: I,
     peer: Option<Peer>,
+    newcomer: Newcomer,
     service: TowerToHyperService<Router>,
     signals: &ShutdownSignals,
 ) where
@@ -223,13 +237,22 @@ async fn serve_connection<I>(
 {
     let close = signals.kill.child_token();
     let connection = Connection(close.clone());
+    let evicted = newcomer.evicted();
     let service = service_fn(move |request: Request<Incoming>| {
+        let is_admitted = newcomer.admit();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(connection.clone());
         if let Some(peer) = &peer {
             request.extensions_mut().insert(peer.clone());
         }
-        service.call(request)
+        let answer = is_admitted.then(|| service.call(request));
+        async move {
+            match answer {
+                Some(answer) => answer.await,
+                // The connection lost its place and is being closed.
+                None => std::future::pending().await,
+            }
+        }
     });
     let mut builder = http1::Builder::new();
     builder
@@ -241,6 +264,7 @@ async fn serve_connection<I>(
     let ended = tokio::select! {
         ended = connection_future.as_mut() => ended,
         () = close.cancelled() => return,
+        () = evicted.cancelled() => return,
         () = signals.drain.cancelled() => {
             connection_future.as_mut().graceful_shutdown();
             tokio::select! {

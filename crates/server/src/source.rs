@@ -4,6 +4,7 @@ use crate::sse::write_delta;
 use bytes::BytesMut;
 use holon_api::{EventEnvelope, Projection};
 use holon_domain::AgentId;
+use holon_domain::agent::Visibility;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventOrder, EventQuery, EventRecord, FeedNotice, HostEntry, HostSeq};
 use holon_engine::{Error, ReadHandle};
@@ -128,11 +129,11 @@ impl EventSource {
         }
     }
 
-    /// Returns true if a notice tells of events after the cursor.
+    /// Returns true if a notice tells of events after the cursor that are shown.
     pub(crate) fn concerns(&self, notice: &FeedNotice, cursor: u64) -> bool {
         match self {
             Self::Agent(agent_id) => notice.agent_id == *agent_id && notice.newest_seq > cursor,
-            Self::Host => true,
+            Self::Host => notice.visibility == Visibility::Public,
         }
     }
 
@@ -141,6 +142,27 @@ impl EventSource {
         match self {
             Self::Agent(agent_id) => write_delta(chunk, agent_id, delta),
             Self::Host => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_of_a_private_agent_wakes_its_own_stream_and_not_that_of_the_host() {
+        let agent_id = AgentId::parse("dev").unwrap();
+        let of = |visibility| FeedNotice {
+            agent_id: agent_id.clone(),
+            newest_seq: 5,
+            visibility,
+        };
+        let own = EventSource::Agent(agent_id.clone());
+        for (visibility, wakes_host) in [(Visibility::Private, false), (Visibility::Public, true)] {
+            assert!(own.concerns(&of(visibility), 4));
+            assert!(!own.concerns(&of(visibility), 5));
+            assert_eq!(EventSource::Host.concerns(&of(visibility), 4), wakes_host);
         }
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::frame;
 use crate::refusal::{Refusal, RequestFault};
-use crate::source::{EventSource, SourcePage};
+use crate::source::{EventSource, SourceEntry, SourcePage};
 use crate::state::{Connection, Host, ReadState};
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
@@ -162,7 +162,13 @@ impl Pump {
     async fn follow(&mut self) -> Result<(), StreamEnd> {
         loop {
             let page = self.read_page().await?;
-            if self.request.source.lag(self.cursor, page.newest_seq) > STREAM_LAG as u64 {
+            // Entries that are not shown before the first shown one do not count: they did not wake the stream.
+            let first = page.entries.first().map(SourceEntry::seq);
+            let lag = |seq: u64| {
+                let before = seq.saturating_sub(1);
+                self.request.source.lag(before, page.newest_seq)
+            };
+            if first.map_or(0, lag) > STREAM_LAG as u64 {
                 return Err(end_with_gap(Gap {
                     after_seq: self.cursor,
                     newest_seq: page.newest_seq,

@@ -94,6 +94,13 @@ impl World {
             Act::StopStart if self.plan.has(Fault::StopStart) && self.dice.percent(30) => {
                 self.abort_any()
             }
+            Act::StopStart
+                if self.plan.has(Fault::StopStart)
+                    && self.plan.has(Fault::Long)
+                    && self.dice.percent(30) =>
+            {
+                self.stop_any_task()
+            }
             Act::StopStart if self.plan.has(Fault::StopStart) => self.stop_or_start(),
             Act::Configure => self.configure(),
             Act::Workspace => self.command_workspace(),

@@ -47,6 +47,7 @@ pub mod shrink;
 mod slots;
 mod store;
 mod task_rules;
+mod task_stops;
 mod tasks;
 mod tool_run;
 mod tool_world;

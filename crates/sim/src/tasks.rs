@@ -323,14 +323,18 @@ impl TaskBook {
         })
     }
 
-    /// Checks that the end of a task that its agent stopped leaves a status in the same commit, and no other end does.
+    /// Checks that the end of a task that its agent or an operator stopped leaves a status in the same commit, and no
+    /// other end does.
     fn judge_status(&self, row: &TaskRecord, fresh: &FreshSightings, goes: bool) -> Verdict<()> {
         let left = fresh.statuses.iter().filter(|id| **id == row.id).count();
-        let by_agent = self.asked.contains(&row.id) && !self.owed.contains(&row.id);
+        // A stop of a task that is being stopped is recorded by its row alone.
+        let by_operator = row.stop.is_some_and(|order| order.by_operator);
+        let is_asked = self.asked.contains(&row.id) || by_operator;
+        let is_asked = is_asked && !self.owed.contains(&row.id);
         ensure(
-            left == usize::from(by_agent && !goes),
-            "the end of a task its agent stopped leaves a status, and no other end does",
-            || format!("{}: {left}, asked for: {by_agent}", row.id),
+            left == usize::from(is_asked && !goes),
+            "the end of a task that was stopped on its own leaves a status, and no other end does",
+            || format!("{}: {left}, asked for: {is_asked}", row.id),
         )
     }
 

@@ -299,10 +299,13 @@ mod tests {
         let no = db
             .write(|tx| tx.create_agent(&hidden.record))
             .expect("creates");
+        let mut notices = db.subscribe();
         for _ in 0..200 {
             let decision = hidden.event().decide();
             db.write(|tx| tx.apply(no, &decision)).expect("writes");
         }
+        let notice = notices.try_recv().expect("told");
+        assert_eq!(notice.visibility, Visibility::Private);
         for (order, end) in [
             (EventOrder::Ascending, 128),
             (EventOrder::Descending, 200 - 127),

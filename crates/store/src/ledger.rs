@@ -193,6 +193,9 @@ impl Ledger for Tx<'_> {
             active_timers: part(needs.active_timers, || {
                 timers::active(conn, no, limits::STATUS_TIMERS)
             })?,
+            all_timers: part(needs.all_timers, || {
+                timers::active(conn, no, limits::ACTIVE_TIMERS as usize)
+            })?,
             generation,
             queue,
             queued_prompts,

@@ -14,7 +14,7 @@ use crate::{
     host_events, interjections, log, model_limits, queue, retention, tasks, timers, tombstones,
     triggers, waits, work_items, workspaces,
 };
-use holon_domain::agent::AgentRecord;
+use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::feed::FeedNotice;
 use holon_domain::queue::{MessageSeq, QueueEntry};
@@ -132,10 +132,11 @@ impl<'a> Tx<'a> {
         }
         agents::update(self.conn, no, &decision.agent, &before, &after)?;
         if after.newest_event != before.newest_event {
-            let agent_id = decision.agent.identity.agent_id.clone();
+            let identity = &decision.agent.identity;
             self.after.news.push(FeedNotice {
-                agent_id,
+                agent_id: identity.agent_id.clone(),
                 newest_seq: after.newest_event,
+                visibility: identity.visibility,
             });
             self.leave(Mark::Event(no, after.newest_event));
         }
@@ -277,9 +278,14 @@ impl<'a> Tx<'a> {
         let Some((no, newest_seq)) = aside::mark(self.conn, id, reason, now)? else {
             return Ok(false);
         };
+        let visibility = match agents::is_public(self.conn, id)? {
+            true => Visibility::Public,
+            false => Visibility::Private,
+        };
         self.after.news.push(FeedNotice {
             agent_id: id.clone(),
             newest_seq,
+            visibility,
         });
         self.leave(Mark::Event(no, newest_seq));
         Ok(true)
@@ -292,6 +298,7 @@ impl<'a> Tx<'a> {
             self.after.news.push(FeedNotice {
                 agent_id: id.clone(),
                 newest_seq: tombstone.last_seq(),
+                visibility: Visibility::Public,
             });
         }
         Ok(())

@@ -39,6 +39,9 @@ pub(crate) struct EventsArgs {
     /// Show only events before this position.
     #[arg(long, value_name = "SEQ", conflicts_with = "follow")]
     pub(crate) before: Option<u64>,
+    /// Refuse the position unless it comes from this store; `epoch` of a page or of /state names it.
+    #[arg(long, value_name = "ID", value_parser = parse_epoch)]
+    pub(crate) epoch: Option<String>,
     /// Keep printing new events until interrupted; continues after a restart of the host.
     #[arg(long, short)]
     pub(crate) follow: bool,
@@ -47,6 +50,15 @@ pub(crate) struct EventsArgs {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
+}
+
+/// Parses the identity of a store, which goes into a query as it is.
+fn parse_epoch(text: &str) -> Result<String, String> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if text.is_empty() || !text.chars().all(is_part) {
+        return Err("it has letters, digits, '-', '_' and '.' only".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Options of the `transcript` subcommand.

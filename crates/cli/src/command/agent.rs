@@ -16,7 +16,7 @@ pub(super) async fn run(
     command: Option<AgentCommand>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    match command.unwrap_or(AgentCommand::List) {
+    match command.unwrap_or(AgentCommand::List { archived: false }) {
         AgentCommand::Create {
             id,
             model,
@@ -32,7 +32,7 @@ pub(super) async fn run(
             };
             create(target, &id, request, workspace, output).await
         }
-        AgentCommand::List => list(target, output).await,
+        AgentCommand::List { archived } => list(target, archived, output).await,
         AgentCommand::Start { id } => control(target, id, ControlAction::Start, output).await,
         AgentCommand::Stop { id } => control(target, id, ControlAction::Stop, output).await,
         AgentCommand::Abort { id, run } => abort(target, id, run, output).await,
@@ -84,8 +84,16 @@ async fn create(
     Ok(Exit::Done)
 }
 
-async fn list(target: Target, output: &Output) -> Result<Exit, Failure> {
+async fn list(target: Target, archived: bool, output: &Output) -> Result<Exit, Failure> {
     let host = Host::find(target, None, output)?;
+    if archived {
+        let agents = host.check_answer(host.client().archived_agents().await)?;
+        output.answer(&agents, |agents| match agents.as_slice() {
+            [] => "no agent is archived".to_owned(),
+            agents => render::agents(agents),
+        });
+        return Ok(Exit::Done);
+    }
     let agents = host.check_answer(host.client().agents().await)?;
     output.answer(&agents, |agents| render::agents(agents));
     Ok(Exit::Done)

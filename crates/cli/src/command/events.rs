@@ -34,11 +34,12 @@ enum Source {
 }
 
 impl Source {
-    fn stream(&self, host: &Host, after: Option<u64>) -> EventStream {
-        match self {
-            Self::Agent(agent_id) => host.client().events_stream(agent_id.clone(), after),
-            Self::Host => host.client().host_events_stream(after),
-        }
+    fn stream(&self, host: &Host, args: &EventsArgs) -> EventStream {
+        let stream = match self {
+            Self::Agent(agent_id) => host.client().events_stream(agent_id.clone(), args.after),
+            Self::Host => host.client().host_events_stream(args.after),
+        };
+        stream.of_epoch(args.epoch.clone())
     }
 
     /// Reads the events of one page.
@@ -83,6 +84,10 @@ async fn print(
         },
         None => newest_first(args.before),
     };
+    let query = EventsQuery {
+        epoch: args.epoch.clone(),
+        ..query
+    };
     let events = load(host, source, query, args.limit).await?;
     if output.format() == Format::Text && events.is_empty() {
         output.say("no events; wait for them with --follow");
@@ -102,6 +107,7 @@ const fn newest_first(before_seq: Option<u64>) -> EventsQuery {
         limit: None,
         order: Some(PageOrder::Desc),
         projection: None,
+        epoch: None,
     }
 }
 
@@ -116,7 +122,7 @@ async fn load(
         limit: Some(limit),
         ..query
     };
-    let asked = retry_read(async || source.page(host, query).await).await;
+    let asked = retry_read(async || source.page(host, query.clone()).await).await;
     let mut events = host.check_answer(asked)?;
     events.sort_by_key(|event| (event.host_seq, event.event_seq));
     Ok(events)
@@ -130,7 +136,7 @@ async fn follow(
     args: &EventsArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let mut stream = source.stream(host, args.after);
+    let mut stream = source.stream(host, args);
     host.check_answer(stream.open().await)?;
     if args.after.is_none() {
         let before = stream.cursor().map(|cursor| cursor.saturating_add(1));

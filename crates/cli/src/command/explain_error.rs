@@ -37,8 +37,16 @@ fn explain(entry: &ErrorEntry) -> String {
         .unwrap_or_default();
     format!(
         "{}{status}\ncause: {}\ncure:  {}",
-        entry.code, entry.meaning, entry.next_step
+        entry.code,
+        entry.meaning,
+        name_values(&entry.next_step)
     )
+}
+
+/// Writes the values that only an occurrence of the error has as words in capitals, like the values of a usage line.
+fn name_values(cure: &str) -> String {
+    cure.replace("{agent_id}", "AGENT")
+        .replace("{after_seq}", "SEQ")
 }
 
 fn list(known: &[ErrorEntry]) -> String {

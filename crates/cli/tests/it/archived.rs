@@ -9,6 +9,8 @@ fn an_archived_agent_can_be_read_is_not_listed_takes_nothing_and_can_be_removed(
     let run = |args: &[&str]| world.run(args);
     assert_eq!(run(&["agent", "create", "old"]).code, Some(0));
     assert_eq!(run(&["run", "hello", "--agent", "old"]).code, Some(0));
+    let timer = ["timer", "create", "--agent", "old", "--after", "1h"];
+    assert_eq!(run(&timer).code, Some(0));
     let archived = run(&["agent", "archive", "old"]);
     assert!(archived.answer().contains("is archived"), "{archived:?}");
     assert_eq!(
@@ -18,6 +20,10 @@ fn an_archived_agent_can_be_read_is_not_listed_takes_nothing_and_can_be_removed(
     );
     let check = || {
         assert!(!run(&["agent", "list"]).answer().contains("old"));
+        let listed = run(&["agent", "list", "--archived"]);
+        assert!(listed.answer().contains("old"), "{listed:?}");
+        let timers = run(&["timer", "list", "--agent", "old", "--json"]).json();
+        assert_eq!(timers, serde_json::json!([]), "its timers are cancelled");
         let status = run(&["status", "--agent", "old", "--json"]).json();
         assert_eq!(status["identity"]["status"], "archived", "{status}");
         assert_eq!(status["agent"]["status"], "stopped", "{status}");
@@ -40,6 +46,7 @@ fn an_archived_agent_can_be_read_is_not_listed_takes_nothing_and_can_be_removed(
         &["run", "hello", "--agent", "old"],
         &["wake", "old", "look"],
         &["agent", "start", "old"],
+        &["agent", "stop", "old"],
         &["agent", "abort", "old"],
         &["agent", "model", "clear", "old"],
         &["work", "create", "--agent", "old", "do it"],

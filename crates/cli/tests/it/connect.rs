@@ -249,3 +249,48 @@ fn options_that_name_no_host_or_two_are_refused() {
     }
     assert!(!apart.near.home().exists());
 }
+
+#[test]
+fn a_command_of_this_machine_refuses_a_token_file_that_it_would_not_read() {
+    let world = world();
+    for args in [
+        &["explain-error"][..],
+        &["doctor"],
+        &["daemon", "status"],
+        &["daemon", "stop"],
+        &["config", "list"],
+    ] {
+        let refused = world.run(&[args, &["--token-file", "token"]].concat());
+        assert_eq!(refused.code, Some(2), "{args:?}: {refused:?}");
+        assert!(
+            refused.stderr.contains("leave out --token-file"),
+            "{args:?}: {refused:?}"
+        );
+    }
+    let read = world.run(&["daemon", "start", "--port", "0", "--token-file", "missing"]);
+    assert!(!read.stderr.contains("leave out"), "{read:?}");
+    assert_eq!(read.code, Some(1), "it reads the file: {read:?}");
+}
+
+#[test]
+fn a_position_of_another_store_is_refused_and_one_of_this_store_is_not() {
+    let world = world();
+    let _served = world.serve(&["--model", &hello(&world)]);
+    let events = |epoch: &str, more: &[&str]| {
+        let args = ["events", "--after", "1", "--json", "--epoch", epoch];
+        world.run(&[&args, more].concat())
+    };
+    let refused = events("00000000", &[]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("epoch_changed"), "{refused:?}");
+    let replaced = events("00000000", &["--follow"]);
+    assert_eq!(replaced.code, Some(1), "{replaced:?}");
+    assert!(replaced.stderr.contains("store_replaced"), "{replaced:?}");
+    let status = world.run(&["daemon", "status", "--json"]).json();
+    let epoch = status["epoch"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{status}"));
+    let read = events(epoch, &[]);
+    assert_eq!(read.code, Some(0), "{read:?}");
+    assert_eq!(events("a b", &[]).code, Some(2), "it is no epoch");
+}

@@ -196,6 +196,11 @@ fn a_look_that_comes_before_the_answer_says_how_to_wait_for_it() {
 #[test]
 fn an_error_code_is_explained_and_an_unknown_one_gets_a_suggestion() {
     let world = world();
+    let cure = world.run(&["explain-error", "agent_stopped"]);
+    assert!(
+        cure.answer().contains("holon agent start AGENT"),
+        "{cure:?}"
+    );
     let known = world.run(&["explain-error", "home_in_use"]);
     assert_eq!(known.code, Some(0), "{known:?}");
     assert!(

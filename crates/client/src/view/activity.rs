@@ -36,4 +36,6 @@ pub struct HostFailure {
 pub struct HostReport {
     pub activity: Option<HostActivity>,
     pub last_failure: Option<HostFailure>,
+    /// Identity of the store, which cursors belong to.
+    pub epoch: Option<String>,
 }

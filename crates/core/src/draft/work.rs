@@ -23,6 +23,7 @@ pub(crate) struct WorkRows {
     triggers: Part<Vec<TriggerRecord>>,
     deferred_timers: Part<Vec<TimerRecord>>,
     active_timers: Part<Vec<TimerRecord>>,
+    all_timers: Part<Vec<TimerRecord>>,
 }
 
 impl WorkRows {
@@ -38,6 +39,7 @@ impl WorkRows {
             triggers: std::mem::take(&mut loaded.triggers),
             deferred_timers: std::mem::take(&mut loaded.deferred_timers),
             active_timers: std::mem::take(&mut loaded.active_timers),
+            all_timers: std::mem::take(&mut loaded.all_timers),
         }
     }
 }
@@ -179,6 +181,25 @@ impl Draft<'_> {
                 &[]
             }
         };
+        let mut active = self.still_active(stored);
+        active.truncate(limits::STATUS_TIMERS);
+        active
+    }
+
+    /// Returns every active timer, oldest first.
+    pub(crate) fn all_timers(&self) -> Vec<TimerRecord> {
+        match &self.work.all_timers {
+            Part::Loaded(timers) => self.still_active(timers),
+            Part::Missing if self.agent.work.active_timers == 0 => Vec::new(),
+            Part::Missing => {
+                self.missing.borrow_mut().all_timers = true;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Returns the active ones among stored timers and those that this decision has written, oldest first.
+    fn still_active(&self, stored: &[TimerRecord]) -> Vec<TimerRecord> {
         let unchanged = stored
             .iter()
             .filter(|timer| !self.work.timers.contains_key(&timer.id));
@@ -189,7 +210,6 @@ impl Draft<'_> {
             .cloned()
             .collect();
         active.sort_by_key(|timer| timer.created_at);
-        active.truncate(limits::STATUS_TIMERS);
         active
     }
 

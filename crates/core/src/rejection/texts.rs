@@ -30,7 +30,7 @@ pub(super) const QUEUE_FULL: RefusalText = RefusalText::with_hint(
 pub(super) const QUEUE_FULL_FOR_OTHERS: RefusalText = RefusalText::with_hint(
     "queue_full_for_others",
     "the agent's queue is at its limit for messages that are not an operator's; the rest of its room is kept for operators",
-    "wait until the agent has worked some of it off, then try again; operators send to /control/agents/{id}/prompt",
+    "wait until the agent has worked some of it off, then try again; operators send to /control/agents/{agent_id}/prompt",
 );
 pub(super) const NO_MODEL: RefusalText = RefusalText::with_hint(
     "no_model",
@@ -190,17 +190,17 @@ pub(super) const KIND_ORIGIN_MISMATCH: RefusalText = RefusalText::with_hint(
 pub(super) const KIND_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
     "kind_not_allowed",
     "a kind of message that only the operator or the runtime may send",
-    "use channel_event or webhook_event; operators send to /control/agents/{id}/prompt",
+    "use channel_event or webhook_event; operators send to the prompt route of the agent",
 );
 pub(super) const ORIGIN_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
     "origin_not_accepted",
     "the message claims an origin that this route does not vouch for",
-    "use a channel or a webhook origin; operators send to /control/agents/{id}/prompt",
+    "use a channel or a webhook origin; operators send to the prompt route of the agent",
 );
 pub(super) const PRIORITY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
     "priority_not_allowed",
     "priority `interject` enters a running turn and belongs to operators",
-    "use next, normal or background here, or send it to /control/agents/{id}/prompt",
+    "use next, normal or background here, or send it to the prompt route of the agent",
 );
 pub(super) const BODY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
     "body_not_allowed",

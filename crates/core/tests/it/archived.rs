@@ -57,9 +57,9 @@ fn an_agent_is_archived_from_every_state_in_which_it_may_be_and_stays_so() {
         assert_eq!(applied.as_deref(), Some("archive"));
         assert_eq!(world.violations(), []);
         assert_eq!(world.send(Input::Archive).reply, Ok(Reply::Unchanged));
-        assert_eq!(world.send(Input::Stop).reply, Ok(Reply::Unchanged));
         for input in [
             Input::Start,
+            Input::Stop,
             make::admit(make::prompt(Priority::Normal)),
             Input::Configure {
                 workspace: None,

@@ -2,6 +2,7 @@
 //! share.
 
 mod accounts;
+mod archived;
 mod briefs;
 mod hints;
 mod items;

@@ -47,6 +47,7 @@ impl World {
                 let active = self.active_timers().cloned();
                 active.take(limits::STATUS_TIMERS).collect()
             }),
+            all_timers: part(needs.all_timers, || self.active_timers().cloned().collect()),
             ..LoadedRows::default()
         }
     }

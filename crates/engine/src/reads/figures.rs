@@ -1,12 +1,13 @@
 //! Sums over the agents of a host, for its metrics and its status.
 
-use super::ReadHandle;
+use super::{ReadHandle, is_archived};
 use crate::error::Error;
 use holon_domain::agent::{AgentStatus, LastFailure};
 use holon_domain::summary::{AgentListEntry, Posture};
 use std::collections::BTreeMap;
 
-/// Sums over the public agents, and the size of the store.
+/// Sums over the public agents, and the size of the store. Archived agents count in the sums of what was used, and in
+/// none of what waits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostFigures {
     /// Number of agents by the word of their posture.
@@ -23,7 +24,7 @@ pub struct HostFigures {
     pub db_bytes: u64,
 }
 
-/// Numbers of the public agents by what they do, and the last failure among them.
+/// Numbers of the public agents by what they do, and the last failure among them. Archived agents are not counted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostActivity {
     /// Agents that are not stopped.
@@ -45,7 +46,7 @@ impl ReadHandle {
     pub async fn activity(&self) -> Result<HostActivity, Error> {
         let rows = self.readers.read(|reader| reader.agents()).await?;
         let mut activity = HostActivity::default();
-        for listed in rows {
+        for listed in rows.into_iter().filter(|row| !is_archived(row)) {
             if let Ok(agent) = &listed.record {
                 activity.active_tasks += u64::from(agent.active_tasks);
                 let newest = activity.last_failure.as_ref();
@@ -75,8 +76,10 @@ impl ReadHandle {
             ..HostFigures::default()
         };
         for listed in rows {
-            figures.queued_messages += listed.pending;
-            figures.longest_queue = figures.longest_queue.max(listed.pending);
+            if !is_archived(&listed) {
+                figures.queued_messages += listed.pending;
+                figures.longest_queue = figures.longest_queue.max(listed.pending);
+            }
             if let Ok(agent) = &listed.record {
                 figures.model_rounds += agent.totals.model_rounds;
                 figures.input_tokens += agent.totals.usage.input_tokens;

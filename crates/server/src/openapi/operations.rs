@@ -6,8 +6,8 @@ use super::operation::{
     read, schema_of, truth, words,
 };
 use super::params::{
-    AFTER_SEQ, CALLBACK_QUERY, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE,
-    SOURCE, TURN,
+    AFTER_SEQ, CALLBACK_QUERY, EPOCH, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION,
+    SEQ_PAGE, SOURCE, TURN,
 };
 use holon_api::ArchiveAgentResponse;
 use holon_api::{
@@ -89,7 +89,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         &[],
         Object,
     ),
-    read("/agents/list", "Lists the public agents.", &[], List),
+    read(
+        "/agents/list",
+        "Lists the public agents that are not archived, or with archived=true those that are.",
+        &[truth("archived")],
+        List,
+    ),
     read("/agents/deleted", "Lists removed agents.", &[LIMIT], List),
     read(
         "/agents/{id}/status",
@@ -124,31 +129,33 @@ pub(super) const OPERATIONS: &[Operation] = &[
             EVENT_LIMIT,
             words("order", &["asc", "desc"]),
             PROJECTION,
+            EPOCH,
         ],
         Object,
     ),
     read(
         "/agents/{id}/events/stream",
-        "Streams an agent's events after a cursor.",
-        &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, truth("deltas")],
+        "Streams an agent's events after a cursor. With epoch, a cursor of another store is refused with 410.",
+        &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, truth("deltas"), EPOCH],
         Stream,
     ),
     read(
         "/events",
-        "Returns a page of the events of all public agents.",
+        "Returns a page of the events of all public agents. `next_seq` continues it in the same order: as after_seq with order=asc, as before_seq with order=desc (the default).",
         &[
             number("before_seq", 0, FAR),
             AFTER_SEQ,
             EVENT_LIMIT,
             words("order", &["asc", "desc"]),
             PROJECTION,
+            EPOCH,
         ],
         Object,
     ),
     read(
         "/events/stream",
-        "Streams the events of all public agents after a cursor of the host.",
-        &[AFTER_SEQ, EVENT_LIMIT, PROJECTION],
+        "Streams the events of all public agents after a cursor of the host. With epoch, a cursor of another store is refused with 410.",
+        &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, EPOCH],
         Stream,
     ),
     read(

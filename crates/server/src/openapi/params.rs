@@ -9,12 +9,9 @@ pub(super) const LIMIT: QueryParam = number("limit", 1, LIST_PAGE_MAX);
 pub(super) const EVENT_LIMIT: QueryParam = number("limit", 1, EVENT_PAGE_MAX);
 pub(super) const TURN: QueryParam = number("turn", 0, FAR);
 pub(super) const AFTER_SEQ: QueryParam = number("after_seq", 0, FAR);
-pub(super) const SEQ_PAGE: &[QueryParam] = &[
-    number("before_seq", 0, FAR),
-    AFTER_SEQ,
-    LIMIT,
-    text("epoch"),
-];
+pub(super) const SEQ_PAGE: &[QueryParam] = &[number("before_seq", 0, FAR), AFTER_SEQ, LIMIT, EPOCH];
+/// Identity of the store that a cursor belongs to; a cursor of another one is refused.
+pub(super) const EPOCH: QueryParam = text("epoch");
 pub(super) const PROJECTION: QueryParam = words("projection", &["operator", "local_debug"]);
 pub(super) const SOURCE: QueryParam = text("source");
 pub(super) const CALLBACK_QUERY: &[QueryParam] =

@@ -38,7 +38,7 @@ impl RequestFault {
         RefusalText::with_hint(
             "agent_command",
             "the caller is a command of an agent, which may read its own agent and enqueue to it",
-            "send it to /agents/{id}/enqueue of the own agent, or let the operator do it",
+            "send it to the enqueue route of the own agent, or let the operator do it",
         ),
     );
     pub(crate) const TOKEN_NAME: Self = Self::new(

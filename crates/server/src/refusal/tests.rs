@@ -53,7 +53,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 66] = [
         429,
         Some("5"),
         Some(
-            "wait until the agent has worked some of it off, then try again; operators send to /control/agents/{id}/prompt",
+            "wait until the agent has worked some of it off, then try again; operators send to /control/agents/main/prompt",
         ),
     ),
     (
@@ -197,19 +197,19 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 66] = [
         "kind_not_allowed",
         403,
         None,
-        Some("use channel_event or webhook_event; operators send to /control/agents/{id}/prompt"),
+        Some("use channel_event or webhook_event; operators send to the prompt route of the agent"),
     ),
     (
         "origin_not_accepted",
         403,
         None,
-        Some("use a channel or a webhook origin; operators send to /control/agents/{id}/prompt"),
+        Some("use a channel or a webhook origin; operators send to the prompt route of the agent"),
     ),
     (
         "priority_not_allowed",
         403,
         None,
-        Some("use next, normal or background here, or send it to /control/agents/{id}/prompt"),
+        Some("use next, normal or background here, or send it to the prompt route of the agent"),
     ),
     ("body_not_allowed", 403, None, Some("send text or json")),
     (

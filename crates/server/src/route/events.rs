@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
-use holon_api::event::{HostPageQuery, PageQuery};
+use holon_api::event::{EPOCH_HEADER, HostPageQuery, PageQuery};
 use holon_api::{EventsPage, HostEventsPage, PageOrder, Projection};
 use holon_domain::feed::EventQuery;
 use holon_domain::limits::{EVENT_PAGE, EVENT_PAGE_MAX};
@@ -27,6 +27,8 @@ pub(crate) struct PageParams {
     limit: Option<u64>,
     order: Option<PageOrder>,
     projection: Option<Projection>,
+    /// Store that the cursors belong to, as an earlier answer named it.
+    epoch: Option<String>,
 }
 
 /// Query of an event stream.
@@ -39,6 +41,8 @@ pub(crate) struct StreamParams {
     /// True if text of answers that are still arriving is sent too.
     #[serde(default)]
     deltas: bool,
+    /// Store that the cursor belongs to, as an earlier answer named it.
+    epoch: Option<String>,
 }
 
 /// `GET /agents/{id}/events`: returns a page of events.
@@ -47,8 +51,10 @@ pub(crate) async fn page(
     Extension(caller): Extension<Caller>,
     AgentPath(agent_id): AgentPath,
     Params(params): Params<PageParams>,
+    headers: HeaderMap,
 ) -> Result<Json<EventsPage>, Refusal> {
     check_projection(params.projection, &caller)?;
+    check_epoch(&state, params.epoch.as_deref(), &headers)?;
     let limit = check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?;
     let order = params.order.unwrap_or_default();
     let query = EventQuery {
@@ -83,6 +89,7 @@ pub(crate) async fn stream(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     check_projection(params.projection, &caller)?;
+    check_epoch(&state, params.epoch.as_deref(), &headers)?;
     let request = StreamRequest {
         source: EventSource::Agent(agent_id),
         cursor: clamp_seq(cursor(params.after_seq, &headers)?),
@@ -101,6 +108,8 @@ pub(crate) struct HostStreamParams {
     after_seq: Option<u64>,
     limit: Option<u64>,
     projection: Option<Projection>,
+    /// Store that the cursor belongs to, as an earlier answer named it.
+    epoch: Option<String>,
 }
 
 /// `GET /events`: returns a page of the events of all public agents.
@@ -108,8 +117,10 @@ pub(crate) async fn host_page(
     State(state): State<ReadState>,
     Extension(caller): Extension<Caller>,
     Params(params): Params<PageParams>,
+    headers: HeaderMap,
 ) -> Result<Json<HostEventsPage>, Refusal> {
     check_projection(params.projection, &caller)?;
+    check_epoch(&state, params.epoch.as_deref(), &headers)?;
     let limit = check_limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?;
     let order = params.order.unwrap_or_default();
     let query = EventQuery {
@@ -138,6 +149,7 @@ pub(crate) async fn host_stream(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     check_projection(params.projection, &caller)?;
+    check_epoch(&state, params.epoch.as_deref(), &headers)?;
     let request = StreamRequest {
         source: EventSource::Host,
         cursor: clamp_seq(cursor(params.after_seq, &headers)?),
@@ -155,6 +167,20 @@ fn check_projection(asked: Option<Projection>, caller: &Caller) -> Result<(), Re
         Some(Projection::LocalDebug) => caller.require(TokenScope::Control),
         Some(Projection::Operator) | None => Ok(()),
     }
+}
+
+/// Refuses a cursor of another store, such as the one that a backup has replaced: its number may mean another event here.
+/// The query or the header names the store of the cursor; a caller that names none is not checked.
+fn check_epoch(state: &ReadState, asked: Option<&str>, headers: &HeaderMap) -> Result<(), Refusal> {
+    let of_header = headers.get(EPOCH_HEADER);
+    let of_header = of_header.map(|value| value.to_str().unwrap_or_default());
+    let epoch = state.reads.epoch();
+    if asked.or(of_header).is_none_or(|asked| asked == epoch) {
+        return Ok(());
+    }
+    Err(RequestFault::EPOCH
+        .refuse("the cursor belongs to another store than the present one")
+        .with("epoch", epoch))
 }
 
 /// Returns the cursor of the `Last-Event-ID` header, else that of the query. A browser that reconnects repeats its first

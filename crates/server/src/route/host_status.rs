@@ -47,6 +47,7 @@ fn describe(state: &ReadState, facts: HostFacts) -> RuntimeStatusResponse {
         healthy: is_healthy(state),
         pid: host.pid,
         home_dir: host.home_dir.clone(),
+        epoch: state.reads.epoch().to_owned(),
         socket_path: facts.socket_path.clone(),
         http_addr: host.listen.clone(),
         started_at: facts.started_at,

@@ -61,7 +61,7 @@ fn render(figures: &HostFigures, commits: &CommitFigures) -> String {
         (
             "holon_queue_messages",
             "gauge",
-            "Queued messages of all agents.",
+            "Queued messages of all agents that are not archived.",
             figures.queued_messages,
         ),
         (

@@ -23,12 +23,25 @@ const DELETED: u64 = 100;
 /// Default number of transcript entries in a response.
 const TRANSCRIPT: u64 = 50;
 
-/// `GET /agents/list`: lists all public agents.
+/// Query of the list of agents.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListParams {
+    /// True to list the archived agents instead of the others.
+    #[serde(default)]
+    archived: bool,
+}
+
+/// `GET /agents/list`: lists all public agents that are not archived, or all archived ones.
 pub(crate) async fn list(
     State(state): State<ReadState>,
-    Params(NoParams {}): Params<NoParams>,
+    Params(params): Params<ListParams>,
 ) -> Result<Json<Vec<AgentListEntry>>, Refusal> {
-    Ok(Json(state.reads.agents().await?))
+    let agents = match params.archived {
+        true => state.reads.archived_agents().await?,
+        false => state.reads.agents().await?,
+    };
+    Ok(Json(agents))
 }
 
 /// `GET /agents/deleted`: lists removed agents by name.

@@ -5,6 +5,7 @@ use crate::ports::SetupReader;
 use crate::state::Transport;
 use axum::http::StatusCode;
 use holon_api::ModelsResponse;
+use holon_domain::agent::Visibility;
 use holon_testkit::engine::{TestEngine, agent};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -66,6 +67,7 @@ fn notice(name: &str, newest_seq: u64) -> FeedNotice {
     FeedNotice {
         agent_id: agent(name),
         newest_seq,
+        visibility: Visibility::Public,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::world::World;
 use holon_api::{CreateAgentRequest, EventEnvelope, PageOrder, RunRequest};
 use holon_client::{Error as ClientError, EventStream, EventsQuery};
 use holon_domain::feed::HostSeq;
-use holon_testkit::engine::agent;
+use holon_testkit::engine::{ENDLESS, agent};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -357,4 +357,76 @@ async fn a_cursor_of_the_host_is_never_given_out_twice() {
         .ask("GET", "/events/stream?after_seq=99999999999", "")
         .await;
     assert_eq!(far.refusal(), (410, "cursor_ahead".into()));
+}
+
+#[tokio::test]
+async fn a_cursor_of_another_store_is_refused_on_pages_and_streams() {
+    let world = World::start().await;
+    let epoch = world.engine.reads().epoch().to_owned();
+    let other = "0".repeat(32);
+    for route in [
+        "/events",
+        "/events/stream",
+        "/agents/main/events",
+        "/agents/main/events/stream",
+    ] {
+        let target = format!("{route}?after_seq=1&epoch={other}");
+        let reply = world.ask("GET", &target, "").await;
+        assert_eq!(reply.refusal(), (410, "epoch_changed".into()), "{target}");
+        assert_eq!(reply.json()["epoch"], epoch.as_str(), "{target}");
+        let request = format!(
+            "GET {route} HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 1\r\nHolon-Epoch: {other}\r\nConnection: close\r\n\r\n"
+        );
+        let reply = world.over_unix(request).await;
+        assert_eq!(reply.refusal(), (410, "epoch_changed".into()), "{route}");
+    }
+    for route in ["/events", "/agents/main/events"] {
+        let target = format!("{route}?after_seq=0&order=asc&epoch={epoch}");
+        let reply = world.ask("GET", &target, "").await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        assert_eq!(reply.json()["epoch"], epoch.as_str());
+    }
+    let target = format!("/agents/main/events/stream?after_seq=0&epoch={epoch}");
+    let text = read_raw(&world, &target, "", "agent_created").await;
+    assert!(text.contains("agent_created"), "{text}");
+}
+
+#[tokio::test]
+async fn archived_agents_are_listed_on_request_and_not_counted_as_active() {
+    let world = World::start().await;
+    create(&world, "old").await;
+    let text = format!(r#"{{"text":"{ENDLESS}"}}"#);
+    let asked = world.ask("POST", "/control/agents/old/prompt", &text).await;
+    assert_eq!(asked.status, 200, "{asked:?}");
+    let sent = world.ask("POST", "/agents/old/enqueue", r#"{"text":"look"}"#);
+    assert_eq!(sent.await.status, 200);
+    let is_queued = async |count: u32| {
+        let metrics = world.ask("GET", "/metrics", "").await.body;
+        metrics.contains(&format!("\nholon_queue_messages {count}\n"))
+    };
+    while !is_queued(1).await {}
+    world.local().archive_agent(&agent("old")).await.unwrap();
+    assert!(is_queued(0).await, "what it will never take does not wait");
+    let names = |list: serde_json::Value| -> Vec<String> {
+        let entries = list.as_array().unwrap().iter();
+        let id =
+            |entry: &serde_json::Value| entry["identity"]["agent_id"].as_str().unwrap().to_owned();
+        entries.map(id).collect()
+    };
+    let listed = names(world.ask("GET", "/agents/list", "").await.json());
+    assert_eq!(listed, ["dev", "main"]);
+    let archived = names(
+        world
+            .ask("GET", "/agents/list?archived=true", "")
+            .await
+            .json(),
+    );
+    assert_eq!(archived, ["old"]);
+    let refused = world
+        .local()
+        .control(&agent("old"), holon_api::ControlAction::Stop)
+        .await;
+    assert_eq!(refused.unwrap_err().code(), Some("agent_archived"));
+    let wrong = world.ask("GET", "/agents/list?archived=maybe", "").await;
+    assert_eq!(wrong.status, 400, "{wrong:?}");
 }

@@ -2,7 +2,8 @@
 
 use crate::host::Mood;
 use crate::world::{World, read_reply};
-use holon_domain::limits::{REQUEST_BODY_BYTES, REQUEST_HEAD_BYTES};
+use holon_domain::limits::{CONNECTIONS, REQUEST_BODY_BYTES, REQUEST_HEAD_BYTES, REQUEST_READ_MS};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -188,5 +189,41 @@ async fn refusals_about_tasks_say_what_is_wrong() {
     assert_eq!(
         lines.json()["error"],
         "tail_lines is 0; give a number from 1 to 4294967295"
+    );
+}
+
+/// Returns more connections than the socket serves at once, whatever this process may open.
+fn more_than_slots() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let files = limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    });
+    (files.saturating_sub(256) / 3).clamp(16, CONNECTIONS) + 20
+}
+
+#[tokio::test]
+async fn connections_that_send_half_a_head_keep_no_client_out() {
+    let world = World::start().await;
+    let mut silent = Vec::new();
+    for _ in 0..more_than_slots() {
+        let mut stream = UnixStream::connect(&world.socket).await.unwrap();
+        stream
+            .write_all(b"GET /healthz HTTP/1.1\r\nHost: l")
+            .await
+            .unwrap();
+        silent.push(stream);
+    }
+    let patience = Duration::from_millis(REQUEST_READ_MS / 2);
+    let reply = tokio::time::timeout(patience, world.ask("GET", "/agents/list", "")).await;
+    assert_eq!(reply.expect("there is room").status, 200);
+    let newest = silent.last_mut().unwrap();
+    newest
+        .write_all(b"ocalhost\r\nConnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    assert_eq!(
+        read_reply(newest).await.status,
+        200,
+        "the newest keep theirs"
     );
 }

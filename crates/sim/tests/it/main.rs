@@ -42,7 +42,7 @@ fn a_seed_decides_everything() {
 #[test]
 fn the_rules_are_put_to_the_test() {
     let mut reached = Coverage::default();
-    for seed in 340..640 {
+    for seed in 340..760 {
         reached.add(&held(&Plan::of(seed)).coverage);
     }
     let wanted = [
@@ -103,6 +103,7 @@ fn the_rules_are_put_to_the_test() {
         "tool_failed:outcome_unknown",
         "tool_failed:not_started",
         "aborted",
+        "task:stopped_by_operator",
         "turn_ended:AgentStopped",
         "turn_ended:OperatorAborted",
         "turn_ended:MaxRounds",

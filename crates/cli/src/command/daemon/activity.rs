@@ -3,7 +3,7 @@
 use super::status::newest;
 use crate::host;
 use holon_client::Client;
-use holon_client::view::{AgentListEntry, HostActivity, HostFailure};
+use holon_client::view::{AgentListEntry, HostActivity, HostFailure, HostReport};
 use holon_domain::AgentId;
 use serde_json::Value;
 use std::path::Path;
@@ -11,17 +11,21 @@ use std::path::Path;
 /// Agents whose tasks and failures are looked at, if the host does not report them.
 const AGENTS_SEEN: usize = 64;
 
-/// Asks a host for its activity and the last failure of a turn. A part that cannot be learned is absent.
-pub(super) async fn ask(home: &Path) -> (Option<HostActivity>, Option<HostFailure>) {
+/// Asks a host for its activity, the last failure of a turn and its store. A part that cannot be learned is absent.
+pub(super) async fn ask(home: &Path) -> HostReport {
     let client = host::client(home);
     match client.host_report().await {
-        Ok(Some(report)) if report.activity.is_some() => (report.activity, report.last_failure),
+        Ok(Some(report)) if report.activity.is_some() => report,
         Ok(report) => {
-            let reported = report.and_then(|report| report.last_failure);
+            let report = report.unwrap_or_default();
             let (activity, failure) = derive(&client).await;
-            (activity, newest(reported, failure))
+            HostReport {
+                activity,
+                last_failure: newest(report.last_failure, failure),
+                epoch: report.epoch,
+            }
         }
-        Err(_) => (None, None),
+        Err(_) => HostReport::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::view::{Connectivity, DaemonStatus, State};
 use super::{activity, inspect};
 use crate::host_plan;
-use holon_client::view::{HostActivity, HostFailure};
+use holon_client::view::{HostFailure, HostReport};
 use holon_config::HostOptions;
 use holon_daemon::lifecycle::{Found, Health, health};
 use holon_daemon::{DaemonRecord, FailureFiles, FailureRecord};
@@ -18,23 +18,17 @@ pub(super) async fn view(home: &Path) -> DaemonStatus {
     let found = inspect(home, PATIENCE).await;
     let state = health(&found);
     let is_healthy = state == Health::Running { healthy: true };
-    let (activity, turn_failure) = if is_healthy {
+    let mut report = if is_healthy {
         let asked = tokio::time::timeout(PATIENCE, activity::ask(home)).await;
         asked.unwrap_or_default()
     } else {
-        (None, None)
+        HostReport::default()
     };
-    let last_failure = newest(stored_failure(home), turn_failure);
-    build(home, &found, state, activity, last_failure)
+    report.last_failure = newest(stored_failure(home), report.last_failure);
+    build(home, &found, state, report)
 }
 
-fn build(
-    home: &Path,
-    found: &Found,
-    state: Health,
-    activity: Option<HostActivity>,
-    last_failure: Option<HostFailure>,
-) -> DaemonStatus {
+fn build(home: &Path, found: &Found, state: Health, report: HostReport) -> DaemonStatus {
     let record = found.current_record();
     let options = record.map_or_else(HostOptions::default, |record| record.options.clone());
     let configured = configuration(home, &options);
@@ -69,8 +63,9 @@ fn build(
         },
         runtime_config_fingerprint: running,
         config_fingerprint_match: fingerprint_match,
-        activity,
-        last_failure,
+        activity: report.activity,
+        last_failure: report.last_failure,
+        epoch: report.epoch,
         stale_files: found.stale_files(home),
         service_manager: record.and_then(|record| record.service_manager.clone()),
         log_path: record

@@ -69,6 +69,9 @@ pub(crate) struct DaemonStatus {
     pub(crate) config_fingerprint_match: Option<bool>,
     pub(crate) activity: Option<HostActivity>,
     pub(crate) last_failure: Option<HostFailure>,
+    /// Identity of the store, which cursors belong to. Absent if the host does not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) epoch: Option<String>,
     pub(crate) stale_files: Vec<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) service_manager: Option<String>,

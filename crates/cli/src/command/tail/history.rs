@@ -40,7 +40,7 @@ pub(super) async fn load(
             order: Some(PageOrder::Desc),
             ..EventsQuery::default()
         };
-        let asked = retry_read(async || host.client().events(agent_id, query).await).await;
+        let asked = retry_read(async || host.client().events(agent_id, query.clone()).await).await;
         let answer = host.check_answer(asked)?;
         let older: Vec<EventRecord> = answer.events.iter().map(to_record).collect();
         found += count_rows(mode, &older);
