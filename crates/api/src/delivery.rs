@@ -82,6 +82,9 @@ pub struct DeliveryTargetView {
     pub agents: Vec<AgentId>,
     pub created_at: Timestamp,
     pub state: TargetState,
+    /// True if a delivery was accepted, other than a trial.
+    #[serde(default)]
+    pub delivered: bool,
     /// Deliveries that have not ended, over all agents.
     pub pending: u64,
     /// Time of the next attempt. Absent unless the state is `retrying`.
@@ -95,9 +98,12 @@ pub struct DeliveryTargetView {
 }
 
 impl DeliveryTargetView {
-    /// Builds the view of a target without deliveries.
+    /// Builds the view of a target without deliveries. The query of its address may hold a token and is not shown.
     #[must_use]
-    pub fn new(target: DeliveryTarget) -> Self {
+    pub fn new(mut target: DeliveryTarget) -> Self {
+        if let TargetKind::Http { url, .. } | TargetKind::Ntfy { url, .. } = &mut target.kind {
+            hide_query(url);
+        }
         Self {
             name: target.name,
             kind: target.kind,
@@ -105,11 +111,20 @@ impl DeliveryTargetView {
             agents: target.agents,
             created_at: target.created_at,
             state: TargetState::Ok,
+            delivered: false,
             pending: 0,
             retry_at: None,
             failing_since: None,
             last_error: None,
         }
+    }
+}
+
+/// Replaces the query and the fragment of an address by a mark.
+fn hide_query(url: &mut String) {
+    if let Some(at) = url.find(['?', '#']) {
+        url.truncate(at);
+        url.push_str("?…");
     }
 }
 
@@ -147,6 +162,18 @@ pub struct TestDeliveryResponse {
 pub struct RemoveDeliveryTargetResponse {
     pub ok: bool,
     pub name: String,
+    /// Deliveries that waited for the target and were given up.
+    #[serde(default)]
+    pub given_up: u64,
+}
+
+/// Response of `POST /control/delivery/targets/{name}/retry`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RetryDeliveriesResponse {
+    pub ok: bool,
+    pub name: String,
+    /// Deliveries that wait for the target. The first one of each agent is being submitted.
+    pub pending: u64,
 }
 
 /// Authentication of deliveries to a transport.
@@ -194,6 +221,9 @@ pub struct OperatorTransportBindingRequest {
     pub target_agent_id: Option<String>,
     /// Route for deliveries that answer no message.
     pub default_route_id: String,
+    /// Other routes that a message may name for its answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reply_route_ids: Vec<String>,
     /// Address to which deliveries are posted.
     pub delivery_callback_url: String,
     pub delivery_auth: DeliveryAuthRequest,
@@ -233,6 +263,7 @@ impl OperatorBindingView {
     #[must_use]
     pub fn new(agent_id: AgentId, mut binding: OperatorTransportBinding, now: Timestamp) -> Self {
         binding.status = binding.status_at(now);
+        hide_query(&mut binding.delivery_callback_url);
         Self {
             binding,
             target_agent_id: agent_id,
@@ -279,13 +310,13 @@ pub struct OperatorIngressRequest {
     /// Writer as the transport names them; must be the binding's operator.
     pub actor_id: String,
     pub binding_id: String,
-    /// Route of the answer; the binding's default route when absent.
+    /// Route of the answer, if the binding lists it; the binding's default route otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_route_id: Option<String>,
-    /// Messaging system; must be the binding's when both are known.
+    /// Messaging system; must be the binding's if that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Identity of the writer there; must be the binding's when both are known.
+    /// Identity of the writer there; must be the binding's if that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_identity_ref: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

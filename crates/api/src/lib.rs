@@ -37,8 +37,8 @@ pub use delivery::{
     CreateDeliveryTargetRequest, DeliveryAuthRequest, DeliveryTargetResponse, DeliveryTargetView,
     DeliveryTargetsResponse, OperatorBindingResponse, OperatorBindingView,
     OperatorBindingsResponse, OperatorIngressRequest, OperatorTransportBindingRequest,
-    RemoveDeliveryTargetResponse, RevokeBindingResponse, TargetKindName, TargetState,
-    TestDeliveryResponse,
+    RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevokeBindingResponse, TargetKindName,
+    TargetState, TestDeliveryResponse,
 };
 pub use error::ErrorBody;
 pub use event::{

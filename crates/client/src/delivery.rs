@@ -6,8 +6,8 @@ use crate::work::escape_segment;
 use holon_api::{
     AdmittedResponse, CreateDeliveryTargetRequest, DeliveryTargetResponse, DeliveryTargetsResponse,
     EmptyRequest, OperatorBindingResponse, OperatorBindingsResponse, OperatorIngressRequest,
-    OperatorTransportBindingRequest, RemoveDeliveryTargetResponse, RevokeBindingResponse,
-    TestDeliveryResponse,
+    OperatorTransportBindingRequest, RemoveDeliveryTargetResponse, RetryDeliveriesResponse,
+    RevokeBindingResponse, TestDeliveryResponse,
 };
 use holon_domain::AgentId;
 
@@ -49,6 +49,18 @@ impl Client {
         name: &str,
     ) -> Result<RemoveDeliveryTargetResponse, Error> {
         let target = format!("/control/delivery/targets/{}/remove", escape_segment(name));
+        self.post(target, &EmptyRequest::default()).await
+    }
+
+    /// Tries what waits for a delivery target at once.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn retry_delivery_target(
+        &self,
+        name: &str,
+    ) -> Result<RetryDeliveriesResponse, Error> {
+        let target = format!("/control/delivery/targets/{}/retry", escape_segment(name));
         self.post(target, &EmptyRequest::default()).await
     }
 

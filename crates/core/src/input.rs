@@ -222,6 +222,11 @@ pub enum Input {
         created_at: Timestamp,
         result: SubmitResult,
     },
+    /// An operator ends or hastens what waits on a route.
+    Lane {
+        route: DeliveryRoute,
+        command: LaneCommand,
+    },
     /// An operator makes or revokes a binding to a remote operator.
     Operator(Box<OperatorCommand>),
     /// A bound transport brings a message of its operator.
@@ -303,6 +308,15 @@ pub enum Input {
     Task(TaskCommand),
     /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
+}
+
+/// A command of an operator about the deliveries of an agent that wait on one route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LaneCommand {
+    /// Gives all of them up, because the route is gone.
+    End { reason: String },
+    /// Ends the pause before the next attempt.
+    RetryNow,
 }
 
 /// A command of an operator about the bindings of an agent.

@@ -336,6 +336,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
         | Input::DeliverySubmitted { .. }
+        | Input::Lane { .. }
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
         | Input::Archive

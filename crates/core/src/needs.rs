@@ -49,6 +49,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::HomeRemoved { .. }
         | Input::PatchFinished { .. }
         | Input::DeliverySubmitted { .. }
+        | Input::Lane { .. }
         | Input::Operator(_)
         | Input::ClockSetBack { .. }
         | Input::Start => {}

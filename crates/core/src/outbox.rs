@@ -4,6 +4,10 @@
 //! effect, or waits for a due entry; the others wait behind it. A delivery ends when its receiver accepts or refuses it,
 //! when its patience is over, or when the lane is full. Its end changes nothing but the outbox.
 
+mod command;
+
+pub(crate) use command::{end_lane, handle_command};
+
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
 use crate::routing;

@@ -127,6 +127,9 @@ pub enum Rejection {
     /// The message is not from the operator of its binding.
     #[error("the message is not from the operator that the binding names")]
     OperatorMismatch,
+    /// A message of a transport leaves out the provider or the identity that its binding names.
+    #[error("the message leaves out the provider or the identity that its binding names")]
+    OperatorIdentityMissing,
     /// The agent has as many active bindings as `limits::OPERATOR_BINDINGS` allows.
     #[error(
         "the agent has {} active bindings to operators, which is the limit",
@@ -238,6 +241,7 @@ impl Rejection {
             Self::NoSuchBinding => NO_SUCH_BINDING,
             Self::BindingInactive => BINDING_INACTIVE,
             Self::OperatorMismatch => OPERATOR_MISMATCH,
+            Self::OperatorIdentityMissing => OPERATOR_IDENTITY_MISSING,
             Self::TooManyBindings => TOO_MANY_BINDINGS,
             Self::AttachForbidden => ATTACH_FORBIDDEN,
             Self::PolicyDenied { .. } => POLICY_DENIED,
@@ -302,6 +306,7 @@ impl Rejection {
             | Self::NoSuchBinding
             | Self::BindingInactive
             | Self::OperatorMismatch
+            | Self::OperatorIdentityMissing
             | Self::TooManyBindings
             | Self::AttachForbidden
             | Self::PolicyDenied { .. }
@@ -392,6 +397,7 @@ impl Rejection {
             Self::NoSuchBinding,
             Self::BindingInactive,
             Self::OperatorMismatch,
+            Self::OperatorIdentityMissing,
             Self::TooManyBindings,
             Self::AttachForbidden,
             Self::PolicyDenied {

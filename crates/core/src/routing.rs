@@ -24,9 +24,7 @@ pub(crate) fn routes(draft: &Draft<'_>, turn: &OpenTurn, visibility: Visibility)
     let wanted = targets.filter(|target: &&DeliveryTarget| target.wants(agent_id, visibility));
     let mut routes: Vec<Routed> = wanted
         .map(|target| Routed {
-            route: DeliveryRoute::Target {
-                name: target.name.clone(),
-            },
+            route: target.route(),
             route_id: None,
         })
         .collect();

@@ -116,6 +116,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             *created_at,
             result,
         )),
+        Input::Lane { route, command } => Ok(outbox::handle_command(draft, route, command)),
         Input::Operator(command) => transport::handle(draft, command),
         Input::OperatorMessage { claim, ingress } => transport::admit(draft, claim, ingress),
         Input::PatchFinished { stamp } => Ok(detached::handle_patch_end(draft, *stamp)),

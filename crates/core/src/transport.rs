@@ -7,9 +7,11 @@ use crate::admission;
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::{OperatorCommand, Reply};
+use crate::outbox;
 use crate::rejection::Rejection;
 use holon_domain::BindingId;
 use holon_domain::agent::Lifecycle;
+use holon_domain::delivery::DeliveryRoute;
 use holon_domain::event::{Event, OperatorTransportBindingUpserted};
 use holon_domain::limits;
 use holon_domain::message::{DeliverySurface, MessageEnvelope};
@@ -86,6 +88,11 @@ fn revoke(draft: &mut Draft<'_>, binding_id: &BindingId) -> Result<Reply, Reject
     };
     change(draft, &revoked);
     record(draft, &revoked);
+    let route = DeliveryRoute::Binding {
+        binding_id: binding_id.clone(),
+    };
+    let reason = format!("the binding {binding_id} was revoked");
+    outbox::end_lane(draft, &route, &reason);
     Ok(Reply::Done)
 }
 
@@ -128,17 +135,8 @@ pub(crate) fn admit(
     if binding.status_at(draft.now) != BindingStatus::Active {
         return Err(Rejection::BindingInactive);
     }
-    let is_contradicted = |claimed: &Option<String>, bound: &Option<String>| {
-        claimed.is_some() && bound.is_some() && claimed != bound
-    };
-    if claim.actor_id != binding.operator_actor_id
-        || is_contradicted(&claim.provider, &binding.provider)
-        || is_contradicted(&claim.provider_identity_ref, &binding.provider_identity_ref)
-    {
-        return Err(Rejection::OperatorMismatch);
-    }
-    let route = claim.reply_route_id.as_ref();
-    let route = route.unwrap_or(&binding.default_route_id);
+    check_identity(claim, &binding)?;
+    let route = binding.answer_route(claim.reply_route_id.as_deref());
     let mut ingress = ingress.clone();
     // The claim is checked, and replaces what the caller wrote under these keys.
     let mut metadata = match ingress.metadata.take() {
@@ -146,7 +144,7 @@ pub(crate) fn admit(
         Some(_) | None => serde_json::Map::new(),
     };
     metadata.insert(BINDING_KEY.to_owned(), claim.binding_id.as_str().into());
-    metadata.insert(ROUTE_KEY.to_owned(), route.as_str().into());
+    metadata.insert(ROUTE_KEY.to_owned(), route.into());
     ingress.metadata = Some(Value::Object(metadata));
     let reply = crate::step::admit(draft, &ingress)?;
     let seen = OperatorTransportBinding {
@@ -155,6 +153,37 @@ pub(crate) fn admit(
     };
     change(draft, &seen);
     Ok(reply)
+}
+
+/// Checks that a message names what its binding names: the actor, and the provider and the identity if the binding has
+/// them.
+fn check_identity(
+    claim: &TransportClaim,
+    binding: &OperatorTransportBinding,
+) -> Result<(), Rejection> {
+    let pairs = [
+        (&claim.provider, &binding.provider),
+        (&claim.provider_identity_ref, &binding.provider_identity_ref),
+    ];
+    let contradicts = |claimed: &Option<String>, bound: &Option<String>| {
+        claimed.is_some() && bound.is_some() && claimed != bound
+    };
+    if claim.actor_id != binding.operator_actor_id
+        || pairs
+            .iter()
+            .any(|(claimed, bound)| contradicts(claimed, bound))
+    {
+        return Err(Rejection::OperatorMismatch);
+    }
+    let leaves_out =
+        |claimed: &Option<String>, bound: &Option<String>| claimed.is_none() && bound.is_some();
+    if pairs
+        .iter()
+        .any(|(claimed, bound)| leaves_out(claimed, bound))
+    {
+        return Err(Rejection::OperatorIdentityMissing);
+    }
+    Ok(())
 }
 
 /// Returns the route by which the answer to a message goes back. `None` unless a transport brought the message.

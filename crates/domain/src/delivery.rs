@@ -8,7 +8,7 @@ mod outbox;
 pub use outbox::{LaneState, NotificationWindow, Outbox, OutboxLane};
 
 use crate::decision::BriefSeq;
-use crate::id::{AgentId, BindingId, DeliveryId, NotificationId, WorkItemId};
+use crate::id::{AgentId, BindingId, DeliveryId, NotificationId, TargetId, WorkItemId};
 use crate::time::Timestamp;
 use crate::visibility::Visibility;
 use serde::{Deserialize, Serialize};
@@ -30,9 +30,22 @@ pub struct DeliveryTarget {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentId>,
     pub created_at: Timestamp,
+    /// Tells the target apart from earlier and later ones of its name. The host sets it when the target is added. Absent
+    /// for targets that older builds added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<TargetId>,
 }
 
 impl DeliveryTarget {
+    /// Returns the route of deliveries to this target.
+    #[must_use]
+    pub fn route(&self) -> DeliveryRoute {
+        DeliveryRoute::Target {
+            name: self.name.clone(),
+            target_id: self.id.clone(),
+        }
+    }
+
     /// Returns true if a brief or notification of this agent goes to the target.
     #[must_use]
     pub fn wants(&self, agent_id: &AgentId, visibility: Visibility) -> bool {
@@ -114,8 +127,13 @@ pub enum TargetAuth {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "to", rename_all = "snake_case")]
 pub enum DeliveryRoute {
-    /// A target of the host, by its name.
-    Target { name: String },
+    /// A target of the host, by its name and its id.
+    Target {
+        name: String,
+        /// Absent for targets that older builds added.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target_id: Option<TargetId>,
+    },
     /// The callback address of a bound operator transport.
     Binding { binding_id: BindingId },
 }
@@ -125,7 +143,14 @@ impl DeliveryRoute {
     #[must_use]
     pub fn key(&self) -> String {
         match self {
-            Self::Target { name } => format!("target:{name}"),
+            Self::Target {
+                name,
+                target_id: None,
+            } => format!("target:{name}"),
+            Self::Target {
+                name,
+                target_id: Some(id),
+            } => format!("target:{name}#{id}"),
             Self::Binding { binding_id } => format!("binding:{binding_id}"),
         }
     }

@@ -86,6 +86,8 @@ ids! {
     DeliveryId = "dlv_";
     /// Id of a notification that an agent asked for.
     NotificationId = "ntf_";
+    /// Id of a delivery target. A target that is added again under the same name has another one.
+    TargetId = "dtg_";
     /// Id of a binding to a remote operator.
     BindingId = "opb_";
     /// Id of a workspace known to the host.

@@ -67,6 +67,6 @@ pub mod workspace;
 
 pub use id::{
     AgentId, BindingId, BriefId, CallId, DeliveryId, Entropy, MessageId, NotificationId, RunId,
-    TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId,
+    TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId,
 };
 pub use time::Timestamp;

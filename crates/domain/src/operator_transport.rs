@@ -19,6 +19,10 @@ pub struct OperatorTransportBinding {
     pub operator_actor_id: String,
     /// Route for deliveries that answer no message.
     pub default_route_id: String,
+    /// Other routes that a message may name for its answer. A route that is neither listed nor the default one is
+    /// ignored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reply_route_ids: Vec<String>,
     pub delivery_callback_url: String,
     pub delivery_auth: DeliveryAuth,
     pub capabilities: TransportCapabilities,
@@ -51,6 +55,14 @@ impl OperatorTransportBinding {
             (BindingStatus::Active, Some(end)) if end <= now => BindingStatus::Expired,
             (status, _) => status,
         }
+    }
+
+    /// Returns the route for the answer to a message: the one that the message names if the binding lists it, or else the
+    /// default route.
+    #[must_use]
+    pub fn answer_route<'a>(&'a self, named: Option<&'a str>) -> &'a str {
+        let is_bound = |route: &&str| self.reply_route_ids.iter().any(|bound| bound == route);
+        named.filter(is_bound).unwrap_or(&self.default_route_id)
     }
 
     /// Returns the name under which the credential store holds the secret of a binding.

@@ -41,6 +41,15 @@ impl Timestamp {
     }
 }
 
+impl Timestamp {
+    /// Reads the date of an HTTP header, such as `Sun, 06 Nov 1994 08:49:37 GMT`. `None` if the text is no such date.
+    #[must_use]
+    pub fn from_http_date(text: &str) -> Option<Self> {
+        let at = jiff::fmt::rfc2822::parse(text.trim()).ok()?;
+        Some(Self(at.timestamp().as_millisecond()))
+    }
+}
+
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {

@@ -6,7 +6,7 @@ use holon_core::Ingress;
 use holon_domain::block::Block;
 use holon_domain::consequence::Consequence;
 use holon_domain::intent::ExecCommand;
-use holon_domain::message::Body;
+use holon_domain::message::{Body, Origin};
 use holon_domain::model::{ConversationItem, ModelReply, ModelRequest, ReplyBlock};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
@@ -85,8 +85,33 @@ impl Texts for Body {
 impl Texts for Ingress {
     fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
         self.body.each_text(change);
+        self.origin.each_text(change);
         if let Some(metadata) = &mut self.metadata {
             metadata.each_text(change);
+        }
+        let links = [&mut self.correlation_id, &mut self.causation_id];
+        links.into_iter().flatten().for_each(change);
+    }
+}
+
+impl Texts for Origin {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Operator { actor_id } => actor_id.iter_mut().for_each(change),
+            Self::Channel {
+                channel_id,
+                sender_id,
+            } => {
+                change(channel_id);
+                sender_id.iter_mut().for_each(change);
+            }
+            Self::Webhook { source, event_type } => {
+                change(source);
+                event_type.iter_mut().for_each(change);
+            }
+            Self::Callback { source, .. } => source.iter_mut().for_each(change),
+            // The runtime writes these.
+            Self::Timer { .. } | Self::System { .. } | Self::Task { .. } => {}
         }
     }
 }
@@ -94,12 +119,26 @@ impl Texts for Ingress {
 impl Texts for Wake {
     fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
         change(&mut self.reason);
+        let names = [
+            &mut self.source,
+            &mut self.correlation_id,
+            &mut self.causation_id,
+        ];
+        names.into_iter().flatten().for_each(change);
     }
 }
 
 impl Texts for CallbackDelivery {
     fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
         self.content.body.each_text(change);
+        let names = [
+            &mut self.source,
+            &mut self.delivery_id,
+            &mut self.correlation_id,
+            &mut self.causation_id,
+            &mut self.content.content_type,
+        ];
+        names.into_iter().flatten().for_each(change);
     }
 }
 

@@ -74,6 +74,7 @@ impl Host {
         let store = Arc::new(SqliteStore::start(db, readers.clone()));
         let kernel = Kernel::new(facts.clone());
         let shell = Shell::new(store, kernel, ports, config.conduct);
+        let capability_key = shell.conduct.capability_key.clone();
         let reads = ReadHandle::new(
             readers.clone(),
             facts,
@@ -84,7 +85,8 @@ impl Host {
                 notices: shell.store.subscribe(),
                 deltas: shell.deltas.clone(),
             },
-        );
+        )
+        .with_capability_key(capability_key);
         let control = ControlHandle::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self {
             reads,

@@ -29,6 +29,7 @@ use holon_domain::request_key::TokenRecord;
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
+use holon_domain::trigger::CapabilityKey;
 use holon_domain::{AgentId, Timestamp, limits};
 use holon_store::{AgentNo, LaneView, ListedAgent, Reader, Readers};
 use std::collections::BTreeMap;
@@ -47,6 +48,8 @@ pub struct ReadHandle {
     /// Only the output of commands is read by it.
     command: Arc<dyn CommandHost>,
     clock: Arc<dyn Clock>,
+    /// Conceals tokens in the output of commands.
+    capability_key: CapabilityKey,
     epoch: String,
     stalled: StalledAgents,
     /// Kept only to make new receivers from it.
@@ -77,10 +80,19 @@ impl ReadHandle {
             guidance: Arc::clone(&ports.guidance),
             command: Arc::clone(&ports.command),
             clock: Arc::clone(&ports.clock),
+            capability_key: CapabilityKey::default(),
             epoch,
             stalled,
             feed: Arc::new(feeds.notices),
             deltas: feeds.deltas,
+        }
+    }
+
+    /// Returns the handle with the key by which it knows the tokens of the host.
+    pub(crate) fn with_capability_key(self, capability_key: CapabilityKey) -> Self {
+        Self {
+            capability_key,
+            ..self
         }
     }
 
@@ -123,8 +135,7 @@ impl ReadHandle {
         let read = |reader: &Reader<'_>| -> Result<Vec<_>, holon_store::Error> {
             let mut found = Vec::new();
             for target in reader.delivery_targets()? {
-                let name = target.name.clone();
-                let lanes = reader.delivery_lane(&DeliveryRoute::Target { name })?;
+                let lanes = reader.delivery_lane(&target.route())?;
                 found.push((target, lanes));
             }
             Ok(found)

@@ -11,6 +11,7 @@ mod conceal;
 mod dispatch;
 mod due;
 mod effect;
+mod lanes;
 mod outbound;
 mod outcome;
 mod patch;

@@ -148,7 +148,7 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
-        Rejection::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
+        Rejection::NoModel | Rejection::OperatorIdentityMissing => StatusCode::UNPROCESSABLE_ENTITY,
         Rejection::NoSuchTask
         | Rejection::NoSuchTurn { .. }
         | Rejection::NoSuchWorkItem { .. }

@@ -392,6 +392,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
+            Keep::Response,
+            "/control/delivery/targets/{name}/retry",
+            post(delivery::retry_target),
+        ),
+        post_route(
+            CONTROL,
             Keep::Nothing,
             "/control/agents/{id}/operator-bindings",
             post(delivery::bind),

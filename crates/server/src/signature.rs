@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use holon_domain::Timestamp;
 use holon_domain::hmac;
-use holon_domain::limits::WEBHOOK_WINDOW_MS;
+use holon_domain::limits::{DELIVERY_ID_BYTES, WEBHOOK_WINDOW_MS};
 
 /// Signatures of one webhook that are compared; a sender that changes its secret sends two.
 const SIGNATURES: usize = 16;
@@ -51,6 +51,12 @@ pub(crate) fn check(
     if !headers.contains_key(&HUB_SIGNATURE) {
         return Err(Unproven::Unsigned);
     }
+    // With a plain secret both schemes have one key. A webhook of the other scheme is judged by that one only, or else
+    // it would pass here without its time.
+    let is_standard = headers.contains_key(&WEBHOOK_ID) || headers.contains_key(&WEBHOOK_TIMESTAMP);
+    if is_standard || is_standard_content(body) {
+        return Err(Unproven::Wrong);
+    }
     let offered = text_of(headers, &HUB_SIGNATURE).ok_or(Unproven::Wrong)?;
     let mac = offered.strip_prefix("sha256=").and_then(hmac::from_hex);
     let mac = mac.ok_or(Unproven::Wrong)?;
@@ -60,6 +66,32 @@ pub(crate) fn check(
     Ok(Signed::GitHub {
         signature: hmac::hex(&mac),
     })
+}
+
+/// Returns true if a body has the form that Standard Webhooks sign: an id, a time in seconds and the body, with dots
+/// between. JSON and forms, which GitHub sends, have another.
+fn is_standard_content(body: &[u8]) -> bool {
+    if body.starts_with(b"{") || body.starts_with(b"[") || body.starts_with(b"payload=") {
+        return false;
+    }
+    let mut id_bytes = 0;
+    let mut parts = body.split(|byte| *byte == b'.');
+    // The part behind the last dot is no time: a dot follows the time.
+    let Some(mut part) = parts.next() else {
+        return false;
+    };
+    for next in parts {
+        let is_time = (9..=12).contains(&part.len()) && part.iter().all(u8::is_ascii_digit);
+        if id_bytes > 0 && is_time {
+            return true;
+        }
+        id_bytes += part.len() + 1;
+        if id_bytes > DELIVERY_ID_BYTES || !part.iter().all(u8::is_ascii_graphic) {
+            return false;
+        }
+        part = next;
+    }
+    false
 }
 
 fn check_standard(
@@ -218,6 +250,39 @@ mod tests {
             check(&headers(&[]), BODY, SECRET, now),
             Err(Unproven::Unsigned)
         );
+    }
+
+    /// A captured Standard Webhook proves nothing under the other scheme, in which its time would not count.
+    #[test]
+    fn a_standard_webhook_never_passes_as_one_of_github() {
+        let (secret, now) = ("plain", at(AT_SECONDS));
+        let signed = b"msg_1.1514265330.{}";
+        let mac = hmac::hmac_sha256(secret.as_bytes(), &[signed]);
+        let replayed = headers(&[(
+            "x-hub-signature-256",
+            &format!("sha256={}", hmac::hex(&mac)),
+        )]);
+        let checked = check(&replayed, signed, secret, now);
+        assert_eq!(checked, Err(Unproven::Wrong));
+        let body = br#"{"a.1514265330.b":1}"#;
+        let mac = hmac::hmac_sha256(secret.as_bytes(), &[body]);
+        let mut genuine = headers(&[(
+            "x-hub-signature-256",
+            &format!("sha256={}", hmac::hex(&mac)),
+        )]);
+        let signature = hmac::hex(&mac);
+        let expected = Ok(Signed::GitHub { signature });
+        assert_eq!(check(&genuine, body, secret, now), expected);
+        for name in ["webhook-id", "webhook-timestamp"] {
+            let mut mixed = genuine.clone();
+            mixed.insert(name, HeaderValue::from_static("1"));
+            let checked = check(&mixed, body, secret, now);
+            assert_eq!(checked, Err(Unproven::Wrong), "{name}");
+        }
+        genuine.remove("x-hub-signature-256");
+        genuine.insert("webhook-id", HeaderValue::from_static("1"));
+        let unsigned = Err(Unproven::Unsigned);
+        assert_eq!(check(&genuine, body, secret, now), unsigned);
     }
 
     #[test]

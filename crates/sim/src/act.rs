@@ -397,6 +397,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         }
         Input::Admit(_)
         | Input::FromCommand { .. }
+        | Input::Lane { .. }
         | Input::Operator(_)
         | Input::OperatorMessage { .. }
         | Input::Configure { .. }
@@ -445,6 +446,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Deliver { .. } => "deliver",
         Input::PatchFinished { .. } => "patch_finished",
         Input::DeliverySubmitted { .. } => "delivery submitted",
+        Input::Lane { .. } => "lane",
         Input::Operator(_) => "operator binding",
         Input::OperatorMessage { .. } => "operator message",
         Input::Defer { .. } => "defer",

@@ -55,6 +55,7 @@ pub(crate) fn targets() -> Vec<DeliveryTarget> {
             auth: TargetAuth::None,
         },
         turn_results,
+        id: None,
         agents: Vec::new(),
         created_at: Timestamp::from_millis(0),
     };

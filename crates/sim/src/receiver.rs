@@ -4,7 +4,7 @@
 
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
-use holon_domain::delivery::DeliveryTarget;
+use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
@@ -205,8 +205,16 @@ impl Ledger for FaultyLedger<'_> {
         self.inner.add_delivery_target(target)
     }
 
-    fn remove_delivery_target(&mut self, name: &str) -> Result<bool, Error> {
+    fn remove_delivery_target(&mut self, name: &str) -> Result<Option<DeliveryRoute>, Error> {
         self.inner.remove_delivery_target(name)
+    }
+
+    fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error> {
+        self.inner.waiting_agents(route)
+    }
+
+    fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error> {
+        self.inner.waiting_deliveries(route)
     }
 
     fn after_commit(&mut self, hook: Hook) {

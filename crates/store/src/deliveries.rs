@@ -28,6 +28,9 @@ pub(crate) const GIVEN_UP: &str = "SELECT agent_no, outcome FROM deliveries \
 pub(crate) const PENDING_COUNT: &str =
     "SELECT count(*) FROM deliveries WHERE lane = ?1 AND status = 0";
 
+pub(crate) const ACCEPTED: &str = "SELECT EXISTS (SELECT 1 FROM agents a JOIN deliveries d \
+     ON d.agent_no = a.agent_no AND d.lane = ?1 AND d.status = 1)";
+
 /// A delivery with everything that an attempt needs.
 #[derive(Debug, Clone)]
 pub struct DeliveryRow {
@@ -49,6 +52,8 @@ pub struct LaneView {
     pub lanes: Vec<(AgentId, OutboxLane)>,
     /// Newest delivery that was given up and that no accepted one of its agent followed. Absent if there is none.
     pub given_up: Option<DeliveryOutcome>,
+    /// True if a delivery that was accepted is still kept.
+    pub has_accepted: bool,
 }
 
 /// Most lanes of one route that are looked at for its state.
@@ -168,6 +173,7 @@ pub(crate) fn lane_view(conn: &Connection, route: &DeliveryRoute) -> Result<Lane
         pending: pending_count(conn, &key)?,
         lanes,
         given_up: given_up(conn, route)?,
+        has_accepted: first(conn, ACCEPTED, [&key], |row| Ok(row.get(0)?))?.unwrap_or(false),
     })
 }
 
@@ -223,6 +229,18 @@ pub(crate) fn pending_agents(
     all(conn, PENDING_AGENTS, params![lane, limit(count)], |row| {
         Ok(AgentNo(row.get(0)?))
     })
+}
+
+/// Lists every agent with a pending delivery on a route.
+pub(crate) fn waiting_agents(
+    conn: &Connection,
+    route: &DeliveryRoute,
+) -> Result<Vec<AgentId>, Error> {
+    let found = pending_agents(conn, &route.key(), usize::MAX)?;
+    found
+        .into_iter()
+        .map(|no| agents::id_of(conn, no))
+        .collect()
 }
 
 /// Counts the pending deliveries on a route.

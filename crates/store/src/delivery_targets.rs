@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::row::{all, first, limit, run};
-use holon_domain::delivery::DeliveryTarget;
+use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::limits::DELIVERY_TARGETS;
 use rusqlite::{Connection, params};
 
@@ -10,6 +10,7 @@ pub(crate) const ALL: &str = "SELECT name, record FROM delivery_targets ORDER BY
 pub(crate) const COUNT: &str = "SELECT count(*) FROM delivery_targets";
 pub(crate) const ADD: &str =
     "INSERT INTO delivery_targets (name, record) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+pub(crate) const ONE: &str = "SELECT record FROM delivery_targets WHERE name = ?1";
 pub(crate) const REMOVE: &str = "DELETE FROM delivery_targets WHERE name = ?1";
 
 /// The result of adding a target.
@@ -43,7 +44,18 @@ pub(crate) fn add(conn: &Connection, target: &DeliveryTarget) -> Result<TargetAd
     }
 }
 
-/// Removes a target. Returns false if there is none of this name.
-pub(crate) fn remove(conn: &Connection, name: &str) -> Result<bool, Error> {
-    Ok(run(conn, REMOVE, [name])? > 0)
+/// Removes a target. Returns the route of its deliveries; `None` if there is none of this name.
+pub(crate) fn remove(conn: &Connection, name: &str) -> Result<Option<DeliveryRoute>, Error> {
+    let record: Option<String> = first(conn, ONE, [name], |row| Ok(row.get(0)?))?;
+    let Some(record) = record else {
+        return Ok(None);
+    };
+    run(conn, REMOVE, [name])?;
+    // A row that this build cannot read delivered nothing, so the route of older builds is as good as any other.
+    let unread = || DeliveryRoute::Target {
+        name: name.to_owned(),
+        target_id: None,
+    };
+    let target: Option<DeliveryTarget> = serde_json::from_str(&record).ok();
+    Ok(Some(target.map_or_else(unread, |target| target.route())))
 }

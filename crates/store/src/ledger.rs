@@ -3,6 +3,7 @@
 //! The kernel, the shell and the simulation use this trait and [`Store`](crate::Store). [`Tx`] on SQLite is the one
 //! implementation today.
 
+use crate::deliveries;
 use crate::delivery_targets::{self, TargetAddition};
 use crate::error::Error;
 use crate::member::panic_message;
@@ -15,7 +16,7 @@ use crate::{
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
-use holon_domain::delivery::DeliveryTarget;
+use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
@@ -138,11 +139,23 @@ pub trait Ledger {
     /// When the database fails.
     fn add_delivery_target(&mut self, target: &DeliveryTarget) -> Result<TargetAddition, Error>;
 
-    /// Removes a delivery target. Returns false if there is none of this name.
+    /// Removes a delivery target. Returns the route of its deliveries; `None` if there is none of this name.
     ///
     /// # Errors
     /// When the database fails.
-    fn remove_delivery_target(&mut self, name: &str) -> Result<bool, Error>;
+    fn remove_delivery_target(&mut self, name: &str) -> Result<Option<DeliveryRoute>, Error>;
+
+    /// Lists the agents with a delivery on this route that has not ended.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error>;
+
+    /// Counts the deliveries on this route that have not ended, over all agents.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error>;
 
     /// Runs `hook` once the commit holds, before the callers are answered. It never runs if this transaction is
     /// abandoned.
@@ -301,8 +314,16 @@ impl Ledger for Tx<'_> {
         delivery_targets::add(self.conn(), target)
     }
 
-    fn remove_delivery_target(&mut self, name: &str) -> Result<bool, Error> {
+    fn remove_delivery_target(&mut self, name: &str) -> Result<Option<DeliveryRoute>, Error> {
         delivery_targets::remove(self.conn(), name)
+    }
+
+    fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error> {
+        deliveries::waiting_agents(self.conn(), route)
+    }
+
+    fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error> {
+        deliveries::pending_count(self.conn(), &route.key())
     }
 
     fn after_commit(&mut self, hook: Hook) {

@@ -54,6 +54,8 @@ const HOT: &[(&str, Option<&str>)] = &[
     (deliveries::PENDING_AGENTS, Some("deliveries_pending")),
     (deliveries::GIVEN_UP, Some("deliveries_given_up")),
     (deliveries::PENDING_COUNT, Some("deliveries_pending")),
+    (deliveries::ACCEPTED, None),
+    (delivery_targets::ONE, None),
     (delivery_targets::REMOVE, None),
     (mark::COUNTED, None),
     (transcript::BACKWARD, None),

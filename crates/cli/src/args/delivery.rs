@@ -2,7 +2,10 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
+use holon_domain::Timestamp;
 use holon_domain::delivery::TargetAuth;
+use serde::Deserialize as _;
+use serde::de::IntoDeserializer as _;
 
 /// Subcommands of `holon delivery`.
 #[derive(Debug, Subcommand)]
@@ -13,6 +16,12 @@ pub(crate) enum DeliveryCommand {
     List,
     /// Send a trial text to a target; shows what was sent and what came back.
     Test {
+        /// Name of the target.
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
+        name: String,
+    },
+    /// Try what waits for a target at once, instead of after its pause.
+    Retry {
         /// Name of the target.
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         name: String,
@@ -112,6 +121,9 @@ pub(crate) struct AddBindingArgs {
     /// Route for deliveries that answer no message.
     #[arg(long, value_name = "ID")]
     pub(crate) route: String,
+    /// Another route that a message may name for its answer; may be repeated.
+    #[arg(long = "reply-route", value_name = "ID")]
+    pub(crate) reply_routes: Vec<String>,
     /// Address to which deliveries are posted.
     #[arg(long, value_name = "URL")]
     pub(crate) callback: String,
@@ -121,13 +133,26 @@ pub(crate) struct AddBindingArgs {
     /// Read the secret from standard input [default: ask for it at the terminal].
     #[arg(long)]
     pub(crate) secret_stdin: bool,
-    /// Messaging system, such as matrix.
+    /// Name of the key, sent with each delivery for a receiver that has several.
+    #[arg(long, value_name = "ID")]
+    pub(crate) key_id: Option<String>,
+    /// Time from which on the binding admits nothing, such as 2027-01-31T00:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) expires_at: Option<Timestamp>,
+    /// Messaging system, such as matrix; messages must then name it.
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Identity of the operator in the messaging system.
+    /// Identity of the operator in the messaging system; messages must then name it.
     #[arg(long, value_name = "REF")]
     pub(crate) identity: Option<String>,
     /// Deliver results of turns that answer no message of the operator too.
     #[arg(long)]
     pub(crate) turn_results: bool,
+}
+
+/// Reads a time with its zone.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    let read: Result<Timestamp, serde::de::value::Error> =
+        Timestamp::deserialize(text.into_deserializer());
+    read.map_err(|error| format!("{error}; write it like 2027-01-31T00:00:00Z"))
 }

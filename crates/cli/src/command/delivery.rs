@@ -46,7 +46,12 @@ pub(super) async fn run(
         DeliveryCommand::Remove { name } => {
             let gone = host.client().remove_delivery_target(&name).await;
             let gone = host.check_answer(gone)?;
-            output.answer(&gone, |gone| format!("target {} is removed", gone.name));
+            output.answer(&gone, render::delivery::removal);
+        }
+        DeliveryCommand::Retry { name } => {
+            let retried = host.client().retry_delivery_target(&name).await;
+            let retried = host.check_answer(retried)?;
+            output.answer(&retried, render::delivery::retry);
         }
     }
     Ok(Exit::Done)
@@ -153,10 +158,11 @@ fn binding_request(
         operator_actor_id: args.actor,
         target_agent_id: None,
         default_route_id: args.route,
+        reply_route_ids: args.reply_routes,
         delivery_callback_url: args.callback,
         delivery_auth: DeliveryAuthRequest {
             kind: args.auth.into(),
-            key_id: None,
+            key_id: args.key_id,
             secret,
         },
         capabilities: TransportCapabilities {
@@ -166,7 +172,7 @@ fn binding_request(
         },
         provider: args.provider,
         provider_identity_ref: args.identity,
-        expires_at: None,
+        expires_at: args.expires_at,
         turn_results: args.turn_results,
         metadata: None,
     })

@@ -9,6 +9,7 @@ use crate::target::Target;
 use holon_api::{CreateTriggerRequest, SetWebhookRequest};
 use holon_client::Answer;
 use holon_client::view::{Trigger, Webhook};
+use holon_domain::trigger::DeliveryMode;
 use holon_domain::{AgentId, TriggerId};
 use secrecy::ExposeSecret as _;
 
@@ -77,6 +78,15 @@ async fn find(
     };
     match all.iter().find(wakes) {
         Some(trigger) => Ok(TriggerId::from_stored(trigger.id.as_str())),
+        // Older builds made agents without a trigger. Such an agent gets its default one now.
+        None if all.is_empty() => {
+            let request = CreateTriggerRequest {
+                delivery_mode: DeliveryMode::WakeHint,
+            };
+            let made = host.client().create_trigger(agent_id, &request).await;
+            let made = host.check_answer(made)?;
+            Ok(TriggerId::from_stored(made.id.as_str()))
+        }
         None => Err(
             Failure::usage("the agent has no active trigger that wakes it")
                 .hint("make one with: holon trigger create --mode wake_hint"),

@@ -1,6 +1,9 @@
 //! Delivery targets, trials and bindings in words.
 
-use holon_api::{DeliveryTargetView, OperatorBindingView, TargetState, TestDeliveryResponse};
+use holon_api::{
+    DeliveryTargetView, OperatorBindingView, RemoveDeliveryTargetResponse, RetryDeliveriesResponse,
+    TargetState, TestDeliveryResponse,
+};
 use holon_domain::delivery::TargetKind;
 use holon_domain::operator_transport::BindingStatus;
 
@@ -42,7 +45,8 @@ fn state(target: &DeliveryTargetView) -> String {
         .failing_since
         .map_or_else(String::new, |since| format!(" since {since}"));
     let words = match target.state {
-        TargetState::Ok => "ok".to_owned(),
+        TargetState::Ok if target.delivered => "ok".to_owned(),
+        TargetState::Ok => "nothing sent yet".to_owned(),
         TargetState::Retrying => match target.retry_at {
             Some(at) => format!("failing{since}, retried at {at}"),
             None => format!("failing{since}, being retried"),
@@ -50,6 +54,29 @@ fn state(target: &DeliveryTargetView) -> String {
         TargetState::Failed => format!("failed{since}"),
     };
     format!("{words}{pending}")
+}
+
+/// Renders the removal of a target.
+pub(crate) fn removal(gone: &RemoveDeliveryTargetResponse) -> String {
+    let name = &gone.name;
+    match gone.given_up {
+        0 => format!("target {name} is removed"),
+        1 => format!("target {name} is removed; 1 delivery that waited for it is given up"),
+        count => {
+            format!("target {name} is removed; {count} deliveries that waited for it are given up")
+        }
+    }
+}
+
+/// Renders the answer to a request to try at once.
+pub(crate) fn retry(retried: &RetryDeliveriesResponse) -> String {
+    let name = &retried.name;
+    match retried.pending {
+        0 => format!("nothing waits for {name}"),
+        count => format!(
+            "what waits for {name} is tried now ({count} pending); see: holon delivery list"
+        ),
+    }
 }
 
 /// Renders what a trial sent and what came back.
@@ -114,9 +141,11 @@ mod tests {
             turn_results: false,
             agents: Vec::new(),
             created_at: Timestamp::from_millis(0),
+            id: None,
         };
         DeliveryTargetView {
             state,
+            delivered: true,
             ..DeliveryTargetView::new(target)
         }
     }
@@ -126,6 +155,14 @@ mod tests {
         assert_eq!(
             targets(&[view(TargetState::Ok)]),
             "phone  ntfy  https://ntfy.sh/x  ok"
+        );
+        let unused = DeliveryTargetView {
+            delivered: false,
+            ..view(TargetState::Ok)
+        };
+        assert_eq!(
+            targets(&[unused]),
+            "phone  ntfy  https://ntfy.sh/x  nothing sent yet"
         );
         let failing = DeliveryTargetView {
             pending: 3,

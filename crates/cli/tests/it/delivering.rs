@@ -250,6 +250,8 @@ fn a_remote_operator_asks_and_the_answer_goes_back_by_the_route() {
         "jo",
         "--route",
         "room-1",
+        "--reply-route",
+        "room-7",
         "--callback",
         &callback.url,
         "--secret-stdin",

@@ -3,7 +3,7 @@
 
 use crate::support::{hello, http, until, world};
 use holon_domain::hmac;
-use holon_testkit::World;
+use holon_testkit::{World, damage};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::process::Stdio;
@@ -188,4 +188,23 @@ fn a_webhook_is_accepted_with_the_secret_that_an_operator_set() {
         (&json!(false), &json!(false))
     );
     drop(served);
+}
+
+#[test]
+fn an_agent_of_an_older_store_gets_its_trigger_when_its_url_is_asked_for() {
+    let world = world();
+    let model = hello(&world);
+    drop(world.serve(&["--model", &model]));
+    let store = world.home().join("state/holon.sqlite3");
+    let removed = damage::sql(&store, "DELETE FROM external_triggers");
+    assert_eq!(removed, 1, "the default agent had one");
+    let served = world.serve(&["--model", &model]);
+    let path = wake_path(&world, &served.addr);
+    assert_eq!(wake_path(&world, &served.addr), path, "it is made once");
+    let listed = world.run(&["trigger", "list", "--json"]).json();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    let id = listed[0]["id"].as_str().unwrap();
+    assert_eq!(world.run(&["trigger", "revoke", id]).code, Some(0));
+    let shown = world.run(&["trigger", "show"]);
+    assert_eq!(shown.code, Some(2), "a revoked one stays so: {shown:?}");
 }

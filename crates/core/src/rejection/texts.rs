@@ -147,6 +147,11 @@ pub(super) const OPERATOR_MISMATCH: RefusalText = RefusalText::without_hint(
     "the actor, the provider or the identity of the message is not the one that its binding names",
     "send it under the binding of that operator",
 );
+pub(super) const OPERATOR_IDENTITY_MISSING: RefusalText = RefusalText::with_hint(
+    "operator_identity_missing",
+    "the binding names a provider or an identity of its operator, and the message leaves it out",
+    "send `provider` and `provider_identity_ref` as the binding has them: holon binding list AGENT",
+);
 pub(super) const TOO_MANY_BINDINGS: RefusalText = RefusalText::without_hint(
     "binding_limit",
     "the agent has as many active bindings to remote operators as it may have",

@@ -3,7 +3,7 @@
 use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::{World, stamp_of};
-use holon_core::input::RunningPause;
+use holon_core::input::{LaneCommand, RunningPause};
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::agent::{Lifecycle, Visibility as AgentVisibility};
 use holon_domain::delivery::{
@@ -30,12 +30,14 @@ fn target(name: &str, turn_results: bool) -> DeliveryTarget {
         turn_results,
         agents: Vec::new(),
         created_at: make::T0,
+        id: None,
     }
 }
 
 fn route(name: &str) -> DeliveryRoute {
     DeliveryRoute::Target {
         name: name.to_owned(),
+        target_id: None,
     }
 }
 
@@ -515,4 +517,54 @@ fn a_temporary_agent_delivers_nothing() {
     world.host.delivery_targets = vec![target("all", true)].into();
     answer_prompt(&mut world);
     assert!(world.deliveries.is_empty());
+}
+
+#[test]
+fn a_removed_route_gives_up_all_that_waits_there_and_breaks_off_its_attempt() {
+    for is_paused in [false, true] {
+        let mut world = idle(vec![target("all", true)]);
+        for _ in 0..3 {
+            answer_prompt(&mut world);
+        }
+        if is_paused {
+            fail(&mut world);
+        }
+        let end = || Input::Lane {
+            route: route("all"),
+            command: LaneCommand::End {
+                reason: "the target all was removed".to_owned(),
+            },
+        };
+        assert_eq!(world.send(end()).reply, Ok(Reply::Done));
+        let failed = DeliveryStatus::FailedToSubmit;
+        assert_eq!(statuses(&world), [(1, failed), (2, failed), (3, failed)]);
+        let (_, outcome) = &world.deliveries[&("target:all".to_owned(), 2)];
+        let error = outcome
+            .as_ref()
+            .and_then(|outcome| outcome.error.as_deref());
+        assert_eq!(error, Some("the target all was removed"));
+        let lane = lane(&world, "all");
+        assert_eq!((lane.state, lane.failing_since), (LaneState::Idle, None));
+        assert_eq!(sending(&world).len(), 0);
+        assert_eq!(world.violations(), []);
+        assert_eq!(world.send(end()).reply, Ok(Reply::Unchanged));
+    }
+}
+
+#[test]
+fn a_pause_ends_when_the_operator_asks_and_an_attempt_that_runs_is_left_alone() {
+    let mut world = idle(vec![target("all", true)]);
+    answer_prompt(&mut world);
+    let now = || Input::Lane {
+        route: route("all"),
+        command: LaneCommand::RetryNow,
+    };
+    assert_eq!(world.send(now()).reply, Ok(Reply::Unchanged));
+    fail(&mut world);
+    assert_eq!(world.send(now()).reply, Ok(Reply::Done));
+    assert_eq!(sending(&world).len(), 1);
+    assert_eq!(world.violations(), []);
+    accept(&mut world);
+    assert_eq!(statuses(&world), [(1, DeliveryStatus::AcceptedByTransport)]);
+    assert_eq!(world.send(now()).reply, Ok(Reply::Unchanged));
 }

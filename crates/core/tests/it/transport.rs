@@ -26,6 +26,7 @@ fn binding(name: &str) -> OperatorTransportBinding {
         transport: "bridge".to_owned(),
         operator_actor_id: "jo".to_owned(),
         default_route_id: format!("{name}-default"),
+        reply_route_ids: vec!["room-7".to_owned()],
         delivery_callback_url: "http://127.0.0.1:9/".to_owned(),
         delivery_auth: DeliveryAuth {
             kind: TargetAuth::Bearer,
@@ -65,7 +66,7 @@ fn claim(name: &str) -> TransportClaim {
         actor_id: "jo".to_owned(),
         reply_route_id: Some("room-7".to_owned()),
         provider: Some("matrix".to_owned()),
-        provider_identity_ref: None,
+        provider_identity_ref: Some("@jo:example.org".to_owned()),
     }
 }
 
@@ -186,6 +187,41 @@ fn a_claim_that_does_not_fit_the_binding_is_refused_and_nothing_changes() {
 }
 
 #[test]
+fn a_claim_that_leaves_out_what_its_binding_names_is_refused() {
+    let without = [
+        TransportClaim {
+            provider: None,
+            ..claim("one")
+        },
+        TransportClaim {
+            provider_identity_ref: None,
+            ..claim("one")
+        },
+    ];
+    for claim in without {
+        let mut world = states::idle();
+        bind(&mut world, binding("one")).expect("is bound");
+        let refused = world.send(message(claim)).reply;
+        let code = refused.map_err(|rejection| rejection.code());
+        assert_eq!(code, Err("operator_identity_missing"));
+        assert!(world.messages.is_empty());
+    }
+}
+
+#[test]
+fn a_route_that_the_binding_does_not_list_is_replaced_by_its_default_route() {
+    let mut world = states::idle();
+    bind(&mut world, binding("one")).expect("is bound");
+    let claim = TransportClaim {
+        reply_route_id: Some("everyone".to_owned()),
+        ..claim("one")
+    };
+    world.send(message(claim));
+    world.send(ModelAnswer::words("half way").to(&world));
+    assert_eq!(routes(&world), [to("one", "one-default")]);
+}
+
+#[test]
 fn a_revoked_or_expired_binding_admits_nothing_and_receives_nothing() {
     let expired = OperatorTransportBinding {
         expires_at: Some(Timestamp::from_millis(make::T0.as_millis())),
@@ -276,5 +312,20 @@ fn a_remote_operator_ends_a_wait_for_the_operator() {
     world.send(message(claim("one")));
     assert_eq!(world.waits[0].status, WaitStatus::Resolved);
     assert!(world.agent.open_turn.is_some(), "the agent goes on");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_revoked_binding_gives_up_what_waits_for_it() {
+    let mut world = states::idle();
+    bind(&mut world, binding("one")).expect("is bound");
+    world.send(message(claim("one")));
+    world.send(ModelAnswer::words("half way").to(&world));
+    assert_eq!(revoke(&mut world, "one"), Ok(Reply::Done));
+    let (_, outcome) = world.deliveries.values().next().expect("a delivery");
+    let error = outcome
+        .as_ref()
+        .and_then(|outcome| outcome.error.as_deref());
+    assert_eq!(error, Some("the binding one was revoked"));
     assert_eq!(world.violations(), []);
 }

@@ -14,7 +14,7 @@ use holon_domain::delivery::{DeliveryTarget, Submission, SubmitResult, TargetAut
 use holon_domain::limits::{DELIVERY_ANSWER_BYTES, DELIVERY_ATTEMPT_MS};
 use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::provider::AuthKind;
-use holon_domain::text;
+use holon_domain::{Timestamp, text};
 use holon_engine::ports::{Destination, OutboundHost, SubmitReport};
 use holon_web::{Origin, Request, Response, WebClient, WebError};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -212,7 +212,7 @@ fn judge(response: &Response) -> SubmitResult {
         }
         _ => SubmitResult::Retry {
             error: error(),
-            retry_after_ms: retry_after(response),
+            retry_after_ms: retry_after(response, wall_clock()),
         },
     }
 }
@@ -239,11 +239,17 @@ fn transport_id(body: &[u8]) -> Option<String> {
     Some(id.to_owned())
 }
 
-/// Reads the pause in seconds that a receiver asks for. Dates are not read.
-fn retry_after(response: &Response) -> Option<u64> {
-    let seconds = response.headers.get("retry-after")?.to_str().ok()?;
-    let seconds: u64 = seconds.trim().parse().ok()?;
-    Some(seconds.saturating_mul(1_000))
+/// Reads the pause that a receiver asks for: seconds, or the date of its end. A date is compared with the receiver's own
+/// clock if the answer has its date, so that clocks that differ do not matter.
+fn retry_after(response: &Response, now: Timestamp) -> Option<u64> {
+    let header = |name: &str| response.headers.get(name)?.to_str().ok();
+    let asked = header("retry-after")?.trim();
+    if let Ok(seconds) = asked.parse::<u64>() {
+        return Some(seconds.saturating_mul(1_000));
+    }
+    let until = Timestamp::from_http_date(asked)?;
+    let sent = header("date").and_then(Timestamp::from_http_date);
+    Some(until.millis_since(sent.unwrap_or(now)))
 }
 
 #[cfg(test)]

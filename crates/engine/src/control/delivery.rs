@@ -8,11 +8,11 @@ use crate::shell::engine_error;
 use holon_core::Input;
 use holon_core::input::OperatorCommand;
 use holon_domain::delivery::{
-    DeliveryContent, DeliveryRecord, DeliveryRoute, DeliveryTarget, DeliveryTrigger, Submission,
+    DeliveryContent, DeliveryRecord, DeliveryTarget, DeliveryTrigger, Submission,
 };
 use holon_domain::operator_transport::{OperatorTransportBinding, TransportClaim};
 use holon_domain::visibility::Visibility;
-use holon_domain::{AgentId, BindingId, DeliveryId};
+use holon_domain::{AgentId, BindingId, DeliveryId, TargetId};
 use holon_store::TargetAddition;
 
 /// Text of a trial.
@@ -26,19 +26,25 @@ impl ControlHandle {
         BindingId::mint(source.as_mut())
     }
 
+    fn mint_target_id(&self) -> TargetId {
+        let mut source = self.shell.ports.entropy.source();
+        TargetId::mint(source.as_mut())
+    }
+
     /// Adds a delivery target. Its secret, if it has one, is stored first. Briefs that are written from now on go there.
     ///
     /// # Errors
     /// When the secret cannot be stored, or storage fails.
     pub async fn add_delivery_target(
         &self,
-        target: DeliveryTarget,
+        mut target: DeliveryTarget,
         secret: Option<&str>,
     ) -> Result<TargetAddition, Error> {
         let taken = self.delivery_target(&target.name).await?.is_some();
         if taken {
             return Ok(TargetAddition::NameTaken);
         }
+        target.id = Some(self.mint_target_id());
         if let Some(secret) = secret {
             self.keep_secret(&DeliveryTarget::secret_profile(&target.name), secret)
                 .await?;
@@ -51,25 +57,33 @@ impl ControlHandle {
         Ok(addition)
     }
 
-    /// Removes a delivery target and its secret. Pending deliveries there are given up at their next attempt. Returns
-    /// false if there is none of this name.
+    /// Removes a delivery target and its secret, and gives up what waits for it in the same commit. Returns the number of
+    /// deliveries that were given up; `None` if there is none of this name.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn remove_delivery_target(&self, name: &str) -> Result<bool, Error> {
-        let known = name.to_owned();
-        let removed = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            ledger.remove_delivery_target(&known)
-        });
-        let removed = removed.await.map_err(engine_error)?;
+    pub async fn remove_delivery_target(&self, name: &str) -> Result<Option<u64>, Error> {
+        let removed = self.shell.remove_target(name.to_owned()).await?;
         self.reload_targets().await?;
-        if removed {
+        if removed.is_some() {
             let profile = DeliveryTarget::secret_profile(name);
             if let Err(reason) = self.shell.ports.outbound.forget_secret(&profile).await {
                 tracing::warn!(name, reason, "the secret of a delivery target stays stored");
             }
         }
         Ok(removed)
+    }
+
+    /// Tries what waits for a target at once instead of after its pause. Returns the number of deliveries that wait;
+    /// `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn retry_delivery_target(&self, name: &str) -> Result<Option<u64>, Error> {
+        let Some(target) = self.delivery_target(name).await? else {
+            return Ok(None);
+        };
+        Ok(Some(self.shell.retry_route(target.route()).await?))
     }
 
     /// Makes one attempt with a trial text. Nothing is written. `None` if there is no target of this name.
@@ -87,9 +101,7 @@ impl ControlHandle {
             attempt: 1,
             record: DeliveryRecord {
                 id: DeliveryId::mint(source.as_mut()),
-                route: DeliveryRoute::Target {
-                    name: name.to_owned(),
-                },
+                route: target.route(),
                 seq: 0,
                 trigger: DeliveryTrigger::Notification,
                 visibility: Visibility::ActionRequired,
@@ -150,7 +162,7 @@ impl ControlHandle {
         self.submit(agent_id, input).await.map(|_| ())
     }
 
-    /// Revokes a binding at once and removes its secret. Pending deliveries there are given up at their next attempt.
+    /// Revokes a binding at once and removes its secret. What waits for it is given up in the same commit.
     ///
     /// # Errors
     /// When there is no such agent or binding, or storage fails.
@@ -177,8 +189,9 @@ impl ControlHandle {
         &self,
         agent_id: &AgentId,
         claim: TransportClaim,
-        ingress: Ingress,
+        mut ingress: Ingress,
     ) -> Result<AdmittedMessage, Error> {
+        self.shell.conceal(agent_id, &mut ingress).await;
         let input = Input::OperatorMessage {
             claim: Box::new(claim),
             ingress: Box::new(ingress),

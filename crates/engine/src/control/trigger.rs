@@ -134,11 +134,12 @@ impl ControlHandle {
         agent_id: &AgentId,
         mut delivery: CallbackDelivery,
     ) -> Result<CallbackReceipt, Error> {
-        self.shell.conceal(agent_id, &mut delivery).await;
+        // The key is taken from the id as it was sent. What is stored of the id is concealed.
         let id = delivery.delivery_id.as_deref();
         let keys =
             id.map(|id| RequestKey::of_delivery(delivery.trigger_id.as_str(), "callback", id));
         let keys = keys.into_iter().collect();
+        self.shell.conceal(agent_id, &mut delivery).await;
         let input = Input::Callback(Box::new(delivery));
         let shell = &self.shell;
         let reply = shell.submit_incoming(agent_id, Reach::Any, keys, input);

@@ -1,6 +1,7 @@
 //! Reads the tasks of an agent and the output of one.
 
 use super::{EntryFilter, ReadHandle, page_size};
+use crate::concealment::Texts as _;
 use crate::error::Error;
 use crate::news::wait_for_news;
 use crate::shell::task_key;
@@ -72,7 +73,11 @@ impl ReadHandle {
         let printed = printed.as_ref().map_err(String::as_str);
         let envelope = task_output::envelope(&task, &query, printed, self.clock.now());
         match envelope.outcome {
-            ToolOutcome::Success { result } => Ok(result),
+            ToolOutcome::Success { mut result } => {
+                // The file holds what the command printed. A reader gets the id of a trigger in place of its token.
+                result.conceal(&self.capability_key, &[]);
+                Ok(result)
+            }
             ToolOutcome::Error { error } => Err(Error::Internal {
                 message: error.to_string(),
             }),

@@ -128,6 +128,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::TaskEnded { stamp, .. } => Some(stamp.effect),
         Input::Admit(_)
         | Input::FromCommand { .. }
+        | Input::Lane { .. }
         | Input::Operator(_)
         | Input::OperatorMessage { .. }
         | Input::Configure { .. }

@@ -91,10 +91,11 @@ impl Shell {
     /// Finds where a delivery goes. A route that is gone is an error that no retry mends.
     fn destination(&self, row: &DeliveryRow) -> Result<Destination, String> {
         match &row.record.route {
-            DeliveryRoute::Target { name } => {
+            route @ DeliveryRoute::Target { name, .. } => {
                 let facts = self.kernel.conditions().now();
                 let mut targets = facts.delivery_targets.iter();
-                let found = targets.find(|target| target.name == *name);
+                // Another target of the same name has another route.
+                let found = targets.find(|target| target.route() == *route);
                 let found = found.cloned().map(Destination::Target);
                 found.ok_or_else(|| format!("the target {name} was removed"))
             }

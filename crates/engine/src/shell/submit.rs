@@ -285,9 +285,15 @@ pub(crate) enum Sender {
 pub(crate) struct TouchedAgents(Arc<Mutex<BTreeSet<AgentId>>>);
 
 impl TouchedAgents {
-    fn add(&self, work: &PostCommitWork) {
+    pub(super) fn add(&self, work: &PostCommitWork) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.extend(work.touched.iter().cloned());
+    }
+
+    /// Returns the agents of the commit.
+    pub(super) fn iter(&self) -> impl Iterator<Item = AgentId> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.clone().into_iter()
     }
 
     /// Returns the agents of the commit, always including the agent of the input.
@@ -324,6 +330,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
         | Input::DeliverySubmitted { .. }
+        | Input::Lane { .. }
         | Input::Operator(_)
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }

@@ -18,6 +18,7 @@ fn target(name: &str, turn_results: bool) -> DeliveryTarget {
         turn_results,
         agents: Vec::new(),
         created_at: Timestamp::from_millis(0),
+        id: None,
     }
 }
 
@@ -129,18 +130,17 @@ async fn a_removed_target_gives_its_deliveries_up_and_the_outcome_of_the_turn_st
     house.outbound.attempts(1).await;
     house.has_no_effects("main").await;
     let removed = host.control().remove_delivery_target("phone").await;
-    assert!(removed.expect("is removed"));
+    assert_eq!(removed.expect("is removed"), Some(1));
     assert_eq!(house.outbound.secret("delivery.phone"), None);
-    house.clock.advance(limits::DELIVERY_PAUSE_MS * 2);
-    loop {
-        let agent = house.record(&agent("main")).await.expect("an agent");
-        let lane = &agent.outbox.lanes[0];
-        if lane.given_up == 1 {
-            let error = lane.last_error.clone().unwrap_or_default();
-            assert_eq!(error, "the target phone was removed");
-            break;
-        }
-    }
+    let record = house.record(&agent("main")).await.expect("an agent");
+    let lane = &record.outbox.lanes[0];
+    assert_eq!(
+        (lane.given_up, lane.pending()),
+        (1, 0),
+        "in the same commit"
+    );
+    let error = lane.last_error.clone().unwrap_or_default();
+    assert_eq!(error, "the target phone was removed");
     assert_eq!(house.outbound.count(), 1);
     let told = briefs(&host, "main", 1).await;
     assert_eq!(told[0].text, "done");
@@ -157,4 +157,47 @@ async fn a_trial_shows_what_would_be_sent_and_writes_nothing() {
     assert_eq!(missing.expect("is looked for"), None);
     let agent = house.record(&agent("main")).await.expect("an agent");
     assert!(agent.outbox.lanes.is_empty());
+}
+
+#[tokio::test]
+async fn a_target_that_is_added_again_gets_nothing_that_waited_for_the_one_before() {
+    let house = House::new();
+    let host = with_target(&house, true).await;
+    house.outbound.script([retry()]);
+    prompt(&host, "main", "do it").await;
+    house.model.next().await.answer(says("old"));
+    house.outbound.attempts(1).await;
+    house.has_no_effects("main").await;
+    let control = host.control();
+    let removed = control.remove_delivery_target("phone").await;
+    assert!(removed.is_ok_and(|removed| removed.is_some()));
+    let added = control.add_delivery_target(target("phone", true), Some("tok"));
+    assert_eq!(added.await.expect("is added"), TargetAddition::Added);
+    house.clock.advance(limits::DELIVERY_PAUSE_MS * 2);
+    prompt(&host, "main", "again").await;
+    house.model.next().await.answer(says("new"));
+    let attempts = house.outbound.attempts(2).await;
+    house.has_no_effects("main").await;
+    assert_eq!(attempts[1].1.text, "new");
+    assert_eq!(house.outbound.count(), 2, "the old brief is not sent");
+    let targets = host.reads().delivery_targets().await.expect("targets");
+    assert_eq!(targets[0].1.given_up, None, "the new target has no failure");
+}
+
+#[tokio::test]
+async fn a_delivery_that_waits_is_tried_at_once_when_the_operator_asks() {
+    let house = House::new();
+    let host = with_target(&house, true).await;
+    house.outbound.script([retry()]);
+    prompt(&host, "main", "do it").await;
+    house.model.next().await.answer(says("done"));
+    house.outbound.attempts(1).await;
+    house.has_no_effects("main").await;
+    let retried = host.control().retry_delivery_target("phone").await;
+    assert_eq!(retried.expect("is retried"), Some(1));
+    let attempts = house.outbound.attempts(2).await;
+    assert_eq!(attempts[0].1.record.id, attempts[1].1.record.id);
+    house.has_no_effects("main").await;
+    let unknown = host.control().retry_delivery_target("nowhere").await;
+    assert_eq!(unknown.expect("is looked for"), None);
 }

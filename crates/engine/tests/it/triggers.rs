@@ -3,6 +3,7 @@
 use crate::house::{House, agent, at_rest, briefs, create, prompt};
 use crate::runs::{request, run};
 use crate::talk::results;
+use holon_domain::intent::TaskOutput;
 use holon_domain::limits::KEPT_REPLY_MS;
 use holon_domain::trigger::{
     CallbackDelivery, CallbackDisposition, CallbackReceipt, CapabilityKey, DeliveryContent,
@@ -290,4 +291,57 @@ async fn a_private_agent_is_reached_by_its_own_token_and_by_nothing_else() {
         asked.answer(says("done"));
     });
     assert!(outcome.await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_in_what_a_sender_says_about_a_delivery_is_not_stored() {
+    for mode in [DeliveryMode::WakeHint, DeliveryMode::EnqueueMessage] {
+        let house = House::new();
+        let host = start(&house).await;
+        let token = token(&host, mode).await;
+        let control = host.control();
+        let found = control.find_capability(&token).await.expect("is read");
+        let trigger = found.expect("is known");
+        let word = || Some(token.clone());
+        let sent = CallbackDelivery {
+            source: word(),
+            delivery_id: word(),
+            correlation_id: word(),
+            causation_id: word(),
+            content: DeliveryContent::of(Some(format!("x/{token}")), b"look"),
+            ..delivery(&trigger, None, "")
+        };
+        let first = control.deliver_callback(&agent("main"), sent.clone()).await;
+        let again = control.deliver_callback(&agent("main"), sent).await;
+        assert_eq!(first.expect("is taken"), again.expect("is known"));
+        host.shut_down().await.unwrap();
+        assert!(!house.files_hold(token.get(32..).unwrap()), "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_a_task_printed_is_concealed_from_a_reader_of_its_output() {
+    let house = House::new();
+    let host = start(&house).await;
+    let token = token(&host, DeliveryMode::WakeHint).await;
+    prompt(&host, "main", "register it").await;
+    let command = json!({ "cmd": "register", "yield_time_ms": 0 });
+    let asked = house.model.next().await;
+    asked.answer(calls(&[("ExecCommand", command)]));
+    let task = house.commands.next().await;
+    house.model.next().await.answer(says("it is started"));
+    briefs(&host, "main", 1).await;
+    task.prints(&format!("registered {token}"));
+    let query = TaskOutput {
+        task_id: task.task_id(),
+        wait_ms: None,
+        after_byte: None,
+        stderr_after_byte: None,
+        tail_lines: None,
+        max_output_tokens: None,
+    };
+    let read = host.reads().task_output(&agent("main"), query).await;
+    let shown = read.expect("is read").to_string();
+    assert!(shown.contains("registered [trig_"), "{shown}");
+    assert!(!shown.contains(&token), "{shown}");
 }

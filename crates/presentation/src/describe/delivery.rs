@@ -19,21 +19,23 @@ pub(super) fn describe(event: &Event) -> Option<Description> {
                 .with("turn", e.turn_index)
         }
         Event::OperatorDeliverySubmitted(e) => Description::detail("Delivery written")
-            .body(format!("to {}", e.route))
+            .body(format!("to {}", place(&e.route)))
             .with("delivery", &e.delivery_intent_id)
             .with("trigger", words(e.trigger)),
         Event::OperatorNotificationMirrorFailed(e) => Description::failure("Delivery failed")
             .body(format!(
                 "{}: {}; it is tried again at {}",
-                e.route, e.error, e.retry_at
+                place(&e.route),
+                reason(Some(&e.error)),
+                e.retry_at
             ))
             .with("number", e.delivery_seq),
         Event::OperatorDeliveryCompleted(e) => match e.status {
             DeliveryStatus::FailedToSubmit => Description::failure("Delivery given up").body(
-                format!("{}: {}", e.route, e.error.as_deref().unwrap_or_default()),
+                format!("{}: {}", place(&e.route), reason(e.error.as_deref())),
             ),
             DeliveryStatus::AcceptedByTransport | DeliveryStatus::Pending => {
-                Description::detail("Delivery accepted").body(&e.route)
+                Description::detail("Delivery accepted").body(place(&e.route))
             }
         }
         .with("number", e.delivery_seq)
@@ -51,4 +53,30 @@ pub(super) fn describe(event: &Event) -> Option<Description> {
         }
         _ => return None,
     })
+}
+
+/// Returns the route for people: without the id of the target behind its name.
+fn place(route: &str) -> &str {
+    route.split_once('#').map_or(route, |(place, _)| place)
+}
+
+/// Returns the reason of a failure. Some programs fail without a word.
+fn reason(error: Option<&str>) -> &str {
+    let said = error.map(str::trim).filter(|said| !said.is_empty());
+    said.unwrap_or("no reason given")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_is_shown_by_its_name_and_a_silent_failure_as_one() {
+        assert_eq!(place("target:phone#dtg_1"), "target:phone");
+        assert_eq!(place("binding:opb_1"), "binding:opb_1");
+        assert_eq!(reason(Some("it answered 500")), "it answered 500");
+        for silent in [None, Some(""), Some(" ")] {
+            assert_eq!(reason(silent), "no reason given");
+        }
+    }
 }

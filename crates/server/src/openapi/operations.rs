@@ -17,11 +17,11 @@ use holon_api::{
     CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DeleteAgentResponse,
     DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, Health,
     InstallSkillRequest, OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest,
-    Readiness, RemoveDeliveryTargetResponse, RevealTriggerResponse, RevokeBindingResponse,
-    RevokeTokenResponse, Root, RunRequest, SetModelRequest, SetWebhookRequest, SkillChangeResponse,
-    TaskInputRequest, TestDeliveryResponse, TokensResponse, UninstallSkillRequest,
-    UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WebhookResponse,
-    WorktreesRequest,
+    Readiness, RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
+    RevokeBindingResponse, RevokeTokenResponse, Root, RunRequest, SetModelRequest,
+    SetWebhookRequest, SkillChangeResponse, TaskInputRequest, TestDeliveryResponse, TokensResponse,
+    UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse,
+    WebhookResponse, WorktreesRequest,
 };
 use holon_domain::limits::{TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
 use schemars::JsonSchema;
@@ -565,9 +565,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     act_on(
         "/control/delivery/targets/{name}/remove",
-        "Removes a delivery target and its secret.",
+        "Removes a delivery target and its secret. What waits for it is given up.",
         schema_of::<EmptyRequest>,
         Typed(schema_of::<RemoveDeliveryTargetResponse>),
+    ),
+    act_on(
+        "/control/delivery/targets/{name}/retry",
+        "Tries what waits for a delivery target at once.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<RetryDeliveriesResponse>),
     ),
     act(
         "/control/agents/{id}/operator-bindings",

@@ -87,7 +87,7 @@ impl RequestFault {
         RefusalText::with_hint(
             "invalid_delivery_target",
             "a delivery target cannot be made as it was asked for",
-            "a name has 1 to 48 letters, digits, `.`, `-` and `_`; see: holon delivery add --help",
+            "a name has 1 to 48 letters, digits, `.`, `-` and `_`, and an address is written in full, such as https://ntfy.sh/my-topic; see: holon delivery add --help",
         ),
     );
     pub(crate) const TARGET_EXISTS: Self = Self::new(

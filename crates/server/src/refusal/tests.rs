@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 66] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 67] = [
     (
         "agent_stopped",
         409,
@@ -163,6 +163,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 66] = [
     ("binding_not_found", 404, None, None),
     ("binding_inactive", 403, None, None),
     ("operator_mismatch", 403, None, None),
+    (
+        "operator_identity_missing",
+        422,
+        None,
+        Some(
+            "send `provider` and `provider_identity_ref` as the binding has them: holon binding list AGENT",
+        ),
+    ),
     ("binding_limit", 409, None, None),
     (
         "attach_forbidden",

@@ -12,8 +12,8 @@ use holon_api::{
     AdmittedResponse, CreateDeliveryTargetRequest, DeliveryTargetResponse, DeliveryTargetView,
     DeliveryTargetsResponse, EmptyRequest, OperatorBindingResponse, OperatorBindingView,
     OperatorBindingsResponse, OperatorIngressRequest, OperatorTransportBindingRequest,
-    RemoveDeliveryTargetResponse, RevokeBindingResponse, TargetKindName, TargetState,
-    TestDeliveryResponse,
+    RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevokeBindingResponse, TargetKindName,
+    TargetState, TestDeliveryResponse,
 };
 use holon_domain::delivery::{
     DeliveryTarget, LaneState, OutboxLane, SubmitResult, TargetAuth, TargetKind,
@@ -31,6 +31,8 @@ use serde_json::{Map, Value};
 const NAME_BYTES: usize = 48;
 /// Longest id or name in a binding, in bytes.
 const FIELD_BYTES: usize = 512;
+/// Most routes that a binding lists beside its default route.
+const REPLY_ROUTES: usize = 64;
 
 /// `GET /delivery/targets`: lists the delivery targets with their state.
 pub(crate) async fn targets(
@@ -72,6 +74,7 @@ pub(crate) async fn add_target(
         turn_results: request.turn_results,
         agents,
         created_at: state.control.now(),
+        id: None,
     };
     let added = target.clone();
     let added = state
@@ -162,10 +165,32 @@ pub(crate) async fn remove_target(
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
 ) -> Result<Json<RemoveDeliveryTargetResponse>, Refusal> {
     let name = name_of(name);
-    if !state.control.remove_delivery_target(&name).await? {
+    let Some(given_up) = state.control.remove_delivery_target(&name).await? else {
         return Err(RequestFault::NO_SUCH_TARGET.refuse("there is no such target"));
-    }
-    Ok(Json(RemoveDeliveryTargetResponse { ok: true, name }))
+    };
+    Ok(Json(RemoveDeliveryTargetResponse {
+        ok: true,
+        name,
+        given_up,
+    }))
+}
+
+/// `POST /control/delivery/targets/{name}/retry`: tries what waits for a target at once.
+pub(crate) async fn retry_target(
+    Act(state): Act,
+    name: Result<Path<String>, PathRejection>,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<RetryDeliveriesResponse>, Refusal> {
+    let name = name_of(name);
+    let Some(pending) = state.control.retry_delivery_target(&name).await? else {
+        return Err(RequestFault::NO_SUCH_TARGET.refuse("there is no such target"));
+    };
+    Ok(Json(RetryDeliveriesResponse {
+        ok: true,
+        name,
+        pending,
+    }))
 }
 
 fn name_of(name: Result<Path<String>, PathRejection>) -> String {
@@ -176,6 +201,7 @@ fn name_of(name: Result<Path<String>, PathRejection>) -> String {
 fn view(target: DeliveryTarget, lanes: LaneView) -> DeliveryTargetView {
     let mut view = DeliveryTargetView {
         pending: lanes.pending,
+        delivered: lanes.has_accepted,
         ..DeliveryTargetView::new(target)
     };
     let failing: Vec<&OutboxLane> = lanes
@@ -242,6 +268,7 @@ pub(crate) async fn bind(
         transport: request.transport,
         operator_actor_id: request.operator_actor_id,
         default_route_id: request.default_route_id,
+        reply_route_ids: request.reply_route_ids,
         delivery_callback_url: request.delivery_callback_url,
         delivery_auth: DeliveryAuth {
             kind: request.delivery_auth.kind,
@@ -286,13 +313,19 @@ fn check_binding(
         ("operator_actor_id", Some(&request.operator_actor_id)),
         ("default_route_id", Some(&request.default_route_id)),
         ("binding_id", request.binding_id.as_ref()),
+        ("key_id", request.delivery_auth.key_id.as_ref()),
         ("provider", request.provider.as_ref()),
         (
             "provider_identity_ref",
             request.provider_identity_ref.as_ref(),
         ),
     ];
-    for (name, value) in fields {
+    if request.reply_route_ids.len() > REPLY_ROUTES {
+        return refuse(format!("a binding has up to {REPLY_ROUTES} reply routes"));
+    }
+    let routes = request.reply_route_ids.iter();
+    let routes = routes.map(|route| ("reply_route_ids", Some(route)));
+    for (name, value) in fields.into_iter().chain(routes) {
         let Some(value) = value else { continue };
         if value.trim().is_empty() || value.len() > FIELD_BYTES {
             return refuse(format!("{name} has 1 to {FIELD_BYTES} bytes"));

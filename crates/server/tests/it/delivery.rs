@@ -54,7 +54,7 @@ async fn a_target_is_added_listed_tried_and_removed_and_its_secret_is_never_show
         .ask("POST", "/control/delivery/targets/phone/remove", "")
         .await;
     assert_eq!(gone.status, 200, "{gone:?}");
-    for act in ["test", "remove"] {
+    for act in ["test", "retry", "remove"] {
         let path = format!("/control/delivery/targets/phone/{act}");
         let refused = world.ask("POST", &path, "").await;
         assert_eq!(refused.refusal(), (404, "delivery_target_not_found".into()));
@@ -108,7 +108,7 @@ async fn a_bound_operator_is_admitted_and_everybody_else_is_not() {
     let world = World::start().await;
     let binding_id = bind(&world).await;
     let message = |actor: &str, binding: &str| {
-        json!({"text": "how far?", "actor_id": actor, "binding_id": binding, "reply_route_id": "room-7"})
+        json!({"text": "how far?", "actor_id": actor, "binding_id": binding, "provider": "matrix"})
             .to_string()
     };
     let admitted = world
@@ -135,6 +135,10 @@ async fn a_bound_operator_is_admitted_and_everybody_else_is_not() {
         "operator_transport_authenticated"
     );
     assert_eq!(provenance["authority_class"], "operator_instruction");
+    let nameless = json!({"text": "how far?", "actor_id": "jo", "binding_id": binding_id});
+    let nameless = world.ask("POST", INGRESS, &nameless.to_string()).await;
+    let missing = (422, "operator_identity_missing".into());
+    assert_eq!(nameless.refusal(), missing);
     let forged = world
         .ask("POST", INGRESS, &message("eve", &binding_id))
         .await;
@@ -187,7 +191,9 @@ async fn a_binding_that_cannot_work_is_refused_with_the_reason() {
 async fn a_message_that_a_transport_repeats_with_its_key_is_admitted_once() {
     let world = World::start().await;
     let binding_id = bind(&world).await;
-    let body = json!({"text": "go", "actor_id": "jo", "binding_id": binding_id}).to_string();
+    let body =
+        json!({"text": "go", "actor_id": "jo", "binding_id": binding_id, "provider": "matrix"});
+    let body = body.to_string();
     let mut ids = Vec::new();
     for _ in 0..2 {
         let reply = world
@@ -203,4 +209,41 @@ async fn a_message_that_a_transport_repeats_with_its_key_is_admitted_once() {
         ids.push(reply.json()["message_id"].clone());
     }
     assert_eq!(ids[0], ids[1]);
+}
+
+#[tokio::test]
+async fn the_query_of_an_address_is_not_shown() {
+    let world = World::start().await;
+    let mut request = target("phone");
+    request["url"] = json!("http://127.0.0.1:9/hook?key=canary-4711#part");
+    let added = world.ask("POST", TARGETS, &request.to_string()).await;
+    assert_eq!(added.status, 200, "{added:?}");
+    let mut bound = binding();
+    bound["delivery_callback_url"] = json!("http://127.0.0.1:9/cb?key=canary-4711");
+    let made = world.ask("POST", BINDINGS, &bound.to_string()).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    let targets = world.ask("GET", "/delivery/targets", "").await;
+    let first = targets.json()["targets"][0].clone();
+    let bindings = world.ask("GET", "/agents/main/operator-bindings", "").await;
+    for shown in [added, made, targets, bindings] {
+        assert!(!shown.body.contains("canary-4711"), "{shown:?}");
+        assert!(shown.body.contains("?…"), "{shown:?}");
+    }
+    assert_eq!(
+        (&first["delivered"], &first["state"]),
+        (&json!(false), &json!("ok"))
+    );
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_used_is_refused_with_an_example() {
+    let world = World::start().await;
+    for url in ["ntfy.sh/x", "ftp://x/", "http://user:pass@x/", ""] {
+        let mut request = target("phone");
+        request["url"] = json!(url);
+        let refused = world.ask("POST", TARGETS, &request.to_string()).await;
+        let expected = (400, "invalid_delivery_target".into());
+        assert_eq!(refused.refusal(), expected, "{url}");
+        assert!(refused.body.contains("https://ntfy.sh/my-topic"), "{url}");
+    }
 }

@@ -15,6 +15,7 @@ fn delivery() -> Submission {
             id: DeliveryId::from_stored("dlv_1"),
             route: DeliveryRoute::Target {
                 name: "phone".to_owned(),
+                target_id: None,
             },
             seq: 1,
             trigger: DeliveryTrigger::OperatorInputRequired,
@@ -38,6 +39,7 @@ fn target(kind: TargetKind) -> Destination {
         turn_results: false,
         agents: Vec::new(),
         created_at: Timestamp::from_millis(0),
+        id: None,
     })
 }
 
@@ -47,6 +49,7 @@ fn binding() -> Destination {
         transport: "bridge".to_owned(),
         operator_actor_id: "jo".to_owned(),
         default_route_id: "room-1".to_owned(),
+        reply_route_ids: Vec::new(),
         delivery_callback_url: "http://127.0.0.1:9/".to_owned(),
         delivery_auth: DeliveryAuth {
             kind: TargetAuth::Bearer,
@@ -204,4 +207,31 @@ async fn a_missing_secret_sends_nothing_and_is_tried_again() {
     assert!(report.sent.contains("authorization: …"), "{}", report.sent);
     assert!(!format!("{report:?}").contains("tok-canary"));
     host.forget_secret("delivery.phone").await.unwrap();
+}
+
+#[test]
+fn a_receiver_asks_for_a_pause_in_seconds_or_by_a_date() {
+    let now = Timestamp::from_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+    let asked = |pairs: &[(&'static str, &'static str)]| {
+        let mut response = Response {
+            status: 503,
+            headers: Default::default(),
+            body: Vec::new(),
+            cut: false,
+            url: String::new(),
+        };
+        for (name, value) in pairs {
+            response.headers.insert(*name, value.parse().unwrap());
+        }
+        retry_after(&response, now)
+    };
+    let later = "Sun, 06 Nov 1994 08:50:07 GMT";
+    assert_eq!(asked(&[("retry-after", "7")]), Some(7_000));
+    assert_eq!(asked(&[("retry-after", later)]), Some(30_000));
+    let of_its_clock = ("date", "Sun, 06 Nov 1994 08:50:00 GMT");
+    assert_eq!(asked(&[("retry-after", later), of_its_clock]), Some(7_000));
+    let past = "Sun, 06 Nov 1994 08:00:00 GMT";
+    assert_eq!(asked(&[("retry-after", past)]), Some(0));
+    assert_eq!(asked(&[("retry-after", "soon")]), None);
+    assert_eq!(asked(&[]), None);
 }

@@ -7,7 +7,7 @@ use holon_domain::agent::{
 };
 use holon_domain::attempt::TokenUsage;
 use holon_domain::decision::Decision;
-use holon_domain::delivery::DeliveryTarget;
+use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
@@ -345,8 +345,16 @@ impl Ledger for RecordingLedger<'_> {
         self.inner.add_delivery_target(target)
     }
 
-    fn remove_delivery_target(&mut self, name: &str) -> Result<bool, Error> {
+    fn remove_delivery_target(&mut self, name: &str) -> Result<Option<DeliveryRoute>, Error> {
         self.inner.remove_delivery_target(name)
+    }
+
+    fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error> {
+        self.inner.waiting_agents(route)
+    }
+
+    fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error> {
+        self.inner.waiting_deliveries(route)
     }
 
     fn after_commit(&mut self, hook: Hook) {
