@@ -25,7 +25,7 @@ use ratatui::widgets::{Clear, Paragraph};
 /// Most lines of the composer.
 const COMPOSER_LINES: u16 = 10;
 /// Most lines of a notice. A longer one is cut.
-const NOTICE_LINES: u16 = 3;
+const NOTICE_LINES: u16 = 4;
 /// Most completions that are shown at once.
 const MENU_LINES: usize = 8;
 

@@ -3,7 +3,9 @@
 use crate::support::{until, world};
 use holon_testkit::World;
 use serde_json::json;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// If this variable is set, a missing program fails the test instead of skipping it.
 const NEEDED: &str = "HOLON_TESTS_NEED_PROGRAMS";
@@ -28,12 +30,17 @@ fn has_tmux() -> bool {
 /// A terminal with a tmux server of its own, which ends with it.
 struct Tmux<'a> {
     world: &'a World,
+    /// Socket of the server; each terminal has its own, because a server that ends still holds its socket for a while.
+    socket: PathBuf,
 }
 
 impl<'a> Tmux<'a> {
     /// Starts a shell line in a terminal of this size.
     fn start(world: &'a World, columns: u16, rows: u16, line: &str) -> Self {
-        let tmux = Self { world };
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::SeqCst);
+        let socket = world.path().join(format!("tmux-{number}.sock"));
+        let tmux = Self { world, socket };
         tmux.run(&[
             "-f",
             "/dev/null",
@@ -62,7 +69,6 @@ impl<'a> Tmux<'a> {
         let prepared = self.world.command();
         let variables = prepared.get_envs();
         let variables = variables.filter_map(|(name, value)| Some((name, value?)));
-        let socket = self.world.path().join("tmux.sock");
         let output = Command::new("tmux")
             .env_clear()
             .envs(variables)
@@ -71,7 +77,7 @@ impl<'a> Tmux<'a> {
             .current_dir(self.world.path())
             .arg("-u")
             .arg("-S")
-            .arg(socket)
+            .arg(&self.socket)
             .args(args)
             .stdin(Stdio::null())
             .output()
@@ -126,10 +132,9 @@ impl<'a> Tmux<'a> {
 impl Drop for Tmux<'_> {
     fn drop(&mut self) {
         // The server may have ended with its last terminal.
-        let socket = self.world.path().join("tmux.sock");
         let ended = Command::new("tmux")
             .arg("-S")
-            .arg(socket)
+            .arg(&self.socket)
             .arg("kill-server")
             .stderr(Stdio::null())
             .status();

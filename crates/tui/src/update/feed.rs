@@ -39,9 +39,9 @@ pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
             Vec::new()
         }
         News::Unauthorized(reason) => {
-            let words = model.token_advice.clone().unwrap_or_else(|| reason.clone());
+            let words = model.token_advice.clone().unwrap_or(reason);
             model.complain(words);
-            end(model, reason);
+            end(model, "the host does not accept the token".to_owned());
             Vec::new()
         }
     }

@@ -58,7 +58,11 @@ fn enter_takes_a_choice_only_after_it_was_chosen() {
     type_text(&mut model, "/agent s");
     press(&mut model, KeyCode::Down);
     let commands = press(&mut model, KeyCode::Enter);
-    assert_eq!(questions(&commands), [&Q::Agents], "its choices, and no action");
+    assert_eq!(
+        questions(&commands),
+        [&Q::Agents],
+        "its choices, and no action"
+    );
     assert_eq!(model.draft.text(), "/agent start ");
     press(&mut model, KeyCode::Esc);
     press(&mut model, KeyCode::Esc);
