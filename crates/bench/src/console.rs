@@ -79,6 +79,8 @@ fn console() -> Result<Model, Box<dyn Error>> {
         theme: Theme::new(true),
         columns: COLUMNS,
         rows: ROWS,
+        history: Vec::new(),
+        token_advice: None,
     });
     start(&mut model);
     Ok(model)

@@ -4,6 +4,10 @@
 //! changes nothing, so a feed that resumes neither misses nor repeats a row. Events are kept to show them raw and to
 //! make the rows of another display mode; beyond a bound the oldest are dropped together with their rows.
 
+mod texts;
+
+pub(crate) use texts::Kept;
+
 use holon_api::EventEnvelope;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::event::Event;
@@ -11,14 +15,11 @@ use holon_domain::feed::EventRecord;
 use holon_domain::message::MessageKind;
 use holon_domain::time::Timestamp;
 use holon_presentation::{Category, DisplayMode, Item, Reducer, Reference, Role, rule};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use texts::{TEXT_BYTES, Texts};
 
 /// Most events that are kept.
 pub(crate) const EVENTS_KEPT: usize = 10_000;
-/// Most texts of messages and of briefs that are kept, each.
-const TEXTS_KEPT: usize = 512;
-/// Bytes of a brief or message that are kept.
-const TEXT_BYTES: usize = 32 << 10;
 
 /// One row of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,27 +66,6 @@ pub(crate) struct Conversation {
     pub(crate) has_older: bool,
 }
 
-/// Texts by id, the oldest of which are dropped.
-#[derive(Debug, Clone, Default)]
-struct Texts {
-    by_id: BTreeMap<String, String>,
-    order: VecDeque<String>,
-}
-
-impl Texts {
-    fn learn(&mut self, id: &str, text: &str) {
-        let text = holon_presentation::text::cut(text, TEXT_BYTES);
-        if self.by_id.insert(id.to_owned(), text).is_none() {
-            self.order.push_back(id.to_owned());
-        }
-        while self.order.len() > TEXTS_KEPT {
-            if let Some(oldest) = self.order.pop_front() {
-                self.by_id.remove(&oldest);
-            }
-        }
-    }
-}
-
 impl Conversation {
     pub(crate) fn new(mode: DisplayMode) -> Self {
         Self {
@@ -117,16 +97,16 @@ impl Conversation {
         self.reducer.live_item()
     }
 
-    pub(crate) fn message_text(&self, id: &str) -> Option<&str> {
-        self.messages.by_id.get(id).map(String::as_str)
+    pub(crate) fn message_text(&self, id: &str) -> Option<&Kept> {
+        self.messages.get(id)
     }
 
-    /// Returns the whole text of a row that shows only the beginning of a brief.
-    pub(crate) fn brief_text(&self, item: &Item) -> Option<&str> {
+    /// Returns the text of a row whose event has only the beginning of a brief.
+    pub(crate) fn brief_text(&self, item: &Item) -> Option<String> {
         let Some(Reference::Brief(id)) = &item.reference else {
             return None;
         };
-        self.briefs.by_id.get(id).map(String::as_str)
+        self.briefs.get(id).map(|kept| kept.shown(TEXT_BYTES))
     }
 
     pub(crate) fn learn_message(&mut self, id: &str, text: &str) {

@@ -8,6 +8,7 @@ mod layout;
 
 use holon_domain::text::{pluralize, prefix};
 use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Most bytes of a message; the host refuses longer ones.
 const MAX_BYTES: usize = holon_domain::limits::MESSAGE_BODY_BYTES;
@@ -96,6 +97,17 @@ impl Draft {
         });
         self.insert(&token);
         cut
+    }
+
+    /// Puts a text that was taken before back, before what was written meanwhile. A long one comes back as one token.
+    pub(crate) fn give_back(&mut self, text: &str) {
+        let is_empty = self.is_empty();
+        let place = std::mem::take(&mut self.cursor);
+        self.paste(text);
+        if !is_empty {
+            self.insert("\n");
+        }
+        self.cursor += place;
     }
 
     /// Takes the message that the draft stands for, and empties the draft.
@@ -215,10 +227,7 @@ impl Draft {
         if start == 0 {
             return false;
         }
-        let column = self
-            .before()
-            .get(start..)
-            .map_or(0, |head| head.graphemes(true).count());
+        let column = self.before().get(start..).map_or(0, str::width);
         self.cursor = start - 1;
         self.cursor = self.line_start();
         self.advance(column);
@@ -232,20 +241,22 @@ impl Draft {
             return false;
         }
         let start = self.line_start();
-        let column = self
-            .before()
-            .get(start..)
-            .map_or(0, |head| head.graphemes(true).count());
+        let column = self.before().get(start..).map_or(0, str::width);
         self.cursor = end + 1;
         self.advance(column);
         true
     }
 
-    /// Moves the cursor right by this many characters, inside its line.
-    fn advance(&mut self, characters: usize) {
-        for _ in 0..characters {
-            if self.cursor < self.line_end() {
-                self.right();
+    /// Moves the cursor right to this column of its line, or before the character that covers it.
+    fn advance(&mut self, columns: usize) {
+        let start = self.cursor;
+        while self.cursor < self.line_end() {
+            let before = self.cursor;
+            self.right();
+            let passed = self.text.get(start..self.cursor).map_or(0, str::width);
+            if passed > columns {
+                self.cursor = before;
+                return;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Messages and commands that were sent from this console, for the up and down keys.
+//! Messages and commands that were entered, in this console and in earlier ones, for the up and down keys.
 
 /// Most entries that are kept.
 const KEPT: usize = 100;
@@ -14,6 +14,15 @@ pub(crate) struct History {
 }
 
 impl History {
+    /// Begins with the newest of these entries, oldest first.
+    pub(crate) fn of(entries: Vec<String>) -> Self {
+        let mut history = Self::default();
+        for entry in &entries {
+            history.add(entry);
+        }
+        history
+    }
+
     /// Adds an entry, unless it repeats the last one.
     pub(crate) fn add(&mut self, text: &str) {
         self.position = None;

@@ -5,6 +5,7 @@ use crate::draft::Draft;
 use crate::history::History;
 use crate::overlay::Overlay;
 use crate::theme::Theme;
+use crate::update::Known;
 use holon_client::Answer;
 use holon_client::view::Agent;
 use holon_domain::AgentId;
@@ -57,6 +58,10 @@ pub(crate) enum Purpose {
     Page,
     Output,
     WorkItem,
+    /// The secret URL of a trigger.
+    TriggerUrl,
+    /// What an argument of a command may be.
+    Choices,
     Send,
     /// An action of the operator; the sentence of the reply is shown.
     Action,
@@ -79,6 +84,10 @@ pub struct Setup {
     pub theme: Theme,
     pub columns: u16,
     pub rows: u16,
+    /// What was entered in earlier consoles, oldest first.
+    pub history: Vec<String>,
+    /// What to do if the host refuses the token. Absent for a host that asks for none.
+    pub token_advice: Option<String>,
 }
 
 /// All of the console.
@@ -96,9 +105,15 @@ pub struct Model {
     pub(crate) scroll: Scroll,
     pub(crate) pending: Vec<Pending>,
     pub(crate) draft: Draft,
+    /// Drafts of agents that are not shown.
+    pub(crate) drafts: BTreeMap<AgentId, Draft>,
     pub(crate) history: History,
-    /// Selected completion of a slash command.
+    /// Selected completion of the draft.
     pub(crate) choice: usize,
+    /// True if the operator selected it by a key.
+    pub(crate) choice_moved: bool,
+    /// What arguments of commands may be.
+    pub(crate) known: Known,
     /// True if the operator closed the completions of this draft.
     pub(crate) menu_closed: bool,
     /// Open overlays; the last one is on top.
@@ -116,6 +131,7 @@ pub struct Model {
     /// True if the status changed while a request for it was under way.
     pub(crate) status_is_old: bool,
     pub(crate) has_quit: bool,
+    pub(crate) token_advice: Option<String>,
 }
 
 impl Model {
@@ -134,8 +150,11 @@ impl Model {
             scroll: Scroll::Bottom,
             pending: Vec::new(),
             draft: Draft::default(),
-            history: History::default(),
+            drafts: BTreeMap::new(),
+            history: History::of(setup.history),
             choice: 0,
+            choice_moved: false,
+            known: Known::default(),
             menu_closed: false,
             overlays: Vec::new(),
             status: None,
@@ -146,6 +165,7 @@ impl Model {
             status_asked_at: Timestamp::default(),
             status_is_old: false,
             has_quit: false,
+            token_advice: setup.token_advice,
         }
     }
 

@@ -4,7 +4,7 @@ use holon_api::{EventEnvelope, SkillsResponse};
 use holon_client::Answer;
 use holon_client::view::{
     Agent, AgentListEntry, Brief, Explanation, ListedTask, Models, Prompt, TaskOutput, Timer,
-    TranscriptEntry, Wait, WorkItem,
+    TranscriptEntry, Trigger, Wait, WorkItem,
 };
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
@@ -32,6 +32,8 @@ pub enum Msg {
         ticket: u64,
         reply: Result<Reply, Problem>,
     },
+    /// The console cannot be suspended: no shell would continue it.
+    NotSuspended,
     /// The program is asked to end, by a signal.
     Quit,
 }
@@ -53,6 +55,8 @@ pub enum News {
     Back,
     /// The feed has ended for good: the agent is gone, or the host refuses.
     Ended(String),
+    /// The host does not accept the token any more.
+    Unauthorized(String),
 }
 
 /// Something that the runtime does for the model.
@@ -68,6 +72,12 @@ pub enum Command {
         ticket: u64,
         request: Request,
     },
+    /// Keep an entry of the input history over restarts.
+    Remember {
+        text: String,
+    },
+    /// Give the terminal back and stop until the shell continues the console.
+    Suspend,
     Quit,
 }
 
@@ -101,6 +111,7 @@ pub enum Question {
         id: String,
     },
     Timers,
+    Triggers,
     Models,
     Skills,
     DebugPrompt,
@@ -127,6 +138,19 @@ pub enum Question {
         id: String,
     },
     CancelWait {
+        id: String,
+    },
+    CreateTrigger {
+        /// True if deliveries become messages; otherwise they only wake the agent.
+        enqueues: bool,
+    },
+    RevealTrigger {
+        id: String,
+    },
+    RotateTrigger {
+        id: String,
+    },
+    RevokeTrigger {
         id: String,
     },
     AttachWorkspace {
@@ -182,6 +206,12 @@ pub enum Reply {
         timers: Vec<Answer<Timer>>,
         waits: Vec<Answer<Wait>>,
     },
+    Triggers(Vec<Answer<Trigger>>),
+    /// The secret URL of a trigger. It is shown and kept nowhere else.
+    TriggerUrl {
+        id: String,
+        url: String,
+    },
     Models(Box<Answer<Models>>),
     Skills(Box<SkillsResponse>),
     DebugPrompt(Box<Answer<Prompt>>),
@@ -200,4 +230,6 @@ pub struct Problem {
     pub message: String,
     /// True if the host did not answer at all.
     pub is_link: bool,
+    /// True if the host does not accept the token.
+    pub is_unauthorized: bool,
 }

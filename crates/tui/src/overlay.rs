@@ -1,14 +1,14 @@
 //! Overlays: pages over the conversation, each a list with the detail of the selected entry, or a text alone.
 
+mod follow;
 mod page;
 
+#[cfg(test)]
+pub(crate) use follow::END;
+pub(crate) use follow::{Added, Follow, Part};
 pub(crate) use page::{Act, Key, Page};
 
 use crate::draft::Draft;
-use crate::msg::Question;
-
-/// Most bytes of a task's output that are kept while it is followed; of a longer one, the end.
-const OUTPUT_BYTES: usize = 256 << 10;
 
 /// One entry of a list, or the text of a page without one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,49 +40,6 @@ pub(crate) enum Load {
     Failed(String),
 }
 
-/// Output of a task that is followed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Follow {
-    pub(crate) task: String,
-    pub(crate) after_byte: u64,
-    pub(crate) stderr_after_byte: u64,
-    pub(crate) output: String,
-    /// Sentence about the end of the task; absent while it runs.
-    pub(crate) ended: Option<String>,
-    pub(crate) is_over: bool,
-    /// True while a request is under way.
-    pub(crate) is_asked: bool,
-}
-
-impl Follow {
-    pub(crate) fn new(task: &str) -> Self {
-        Self {
-            task: task.to_owned(),
-            after_byte: 0,
-            stderr_after_byte: 0,
-            output: String::new(),
-            ended: None,
-            is_over: false,
-            is_asked: false,
-        }
-    }
-
-    pub(crate) fn question(&self) -> Question {
-        Question::TaskOutput {
-            task: self.task.clone(),
-            after_byte: self.after_byte,
-            stderr_after_byte: self.stderr_after_byte,
-        }
-    }
-
-    pub(crate) fn add(&mut self, text: &str) {
-        self.output.push_str(text);
-        if self.output.len() > 2 * OUTPUT_BYTES {
-            self.output = holon_domain::text::suffix(&self.output, OUTPUT_BYTES).to_owned();
-        }
-    }
-}
-
 /// A line that the operator is asked for inside an overlay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ask {
@@ -101,6 +58,8 @@ pub(crate) struct Overlay {
     pub(crate) entries: Vec<Entry>,
     /// Index among the entries that the filter lets through.
     pub(crate) selected: usize,
+    /// Id of the entry that is selected once it is there.
+    pub(crate) wanted: Option<String>,
     /// First line of the detail that is shown.
     pub(crate) scroll: usize,
     /// True while the end of the detail is shown.
@@ -121,6 +80,7 @@ impl Overlay {
             ticket: None,
             entries: Vec::new(),
             selected: 0,
+            wanted: None,
             scroll: 0,
             at_end,
             filter: String::new(),
@@ -132,7 +92,8 @@ impl Overlay {
 
     /// Puts the entries in place. The selected entry stays selected by its id.
     pub(crate) fn fill(&mut self, entries: Vec<Entry>) {
-        let selected = self.selected_entry().map(|entry| entry.id.clone());
+        let wanted = self.wanted.take();
+        let selected = wanted.or_else(|| self.selected_entry().map(|entry| entry.id.clone()));
         self.entries = entries;
         self.load = Load::Ready;
         let place = selected.and_then(|id| self.shown().position(|entry| entry.id == id));
@@ -193,14 +154,5 @@ mod tests {
         overlay.fill(vec![entry("Anthropic/x"), entry("openai/y")]);
         overlay.filter = "anthro".to_owned();
         assert_eq!(overlay.shown().count(), 1);
-    }
-
-    #[test]
-    fn followed_output_is_bounded() {
-        let mut follow = Follow::new("task_1");
-        for _ in 0..100 {
-            follow.add(&"漢".repeat(10_000));
-        }
-        assert!(follow.output.len() <= 2 * OUTPUT_BYTES);
     }
 }

@@ -7,6 +7,8 @@
 mod ask;
 mod feed;
 mod input;
+mod record;
+mod signals;
 mod terminal;
 
 use crate::model::{Model, Setup};
@@ -18,6 +20,8 @@ use holon_client::Client;
 use holon_domain::AgentId;
 use holon_domain::time::Timestamp;
 use holon_presentation::DisplayMode;
+use signals::{Heard, Signals};
+use std::path::PathBuf;
 use std::time::Duration;
 use terminal::Screen;
 use tokio::sync::mpsc;
@@ -37,7 +41,7 @@ const TICK: Duration = Duration::from_millis(250);
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
 /// How a console is shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// True if the console has a screen of its own, which is gone when it is closed.
     pub alternate_screen: bool,
@@ -45,6 +49,10 @@ pub struct Options {
     pub mode: DisplayMode,
     /// Tells the time of the wall.
     pub clock: fn() -> Timestamp,
+    /// File that keeps the input history over restarts. Absent: it is kept for this console alone.
+    pub history: Option<PathBuf>,
+    /// What to do if the host refuses the token. Absent for a host that asks for none.
+    pub token_advice: Option<String>,
 }
 
 /// Failure of the terminal or of the console itself.
@@ -61,6 +69,10 @@ pub enum Error {
 /// # Errors
 /// When the terminal cannot be read or written.
 pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(), Error> {
+    // A history that cannot be read is as good as none.
+    let path = options.history.clone();
+    let history = path.and_then(|path| record::load(&path).ok());
+    let signals = Signals::listen()?;
     let mut screen = Screen::open(options.alternate_screen)?;
     let (columns, rows) = Screen::size()?;
     let model = Model::new(Setup {
@@ -70,6 +82,8 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(),
         theme: options.theme,
         columns,
         rows,
+        history: history.unwrap_or_default(),
+        token_advice: options.token_advice,
     });
     let (sender, messages) = mpsc::channel(QUEUE_LENGTH);
     let keyboard = input::Keyboard::listen(sender.clone())?;
@@ -79,10 +93,21 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(),
         sender,
         tasks: JoinSet::new(),
         feed: JoinSet::new(),
+        records: JoinSet::new(),
+        history: options.history,
+        wants_stop: false,
+        is_stopped: false,
     };
-    let ended = console.run(&mut screen, messages, options.clock).await;
+    let sources = Sources { messages, signals };
+    let ended = console.run(&mut screen, sources, options.clock).await;
     drop(keyboard);
     ended
+}
+
+/// Where messages come from.
+struct Sources {
+    messages: mpsc::Receiver<Msg>,
+    signals: Signals,
 }
 
 struct Console {
@@ -93,20 +118,31 @@ struct Console {
     tasks: JoinSet<()>,
     /// The one feed. Dropping it ends its task.
     feed: JoinSet<()>,
+    /// Entries of the input history that are being written.
+    records: JoinSet<()>,
+    /// File of the input history.
+    history: Option<PathBuf>,
+    /// True if the operator asked for a stop that was not made yet.
+    wants_stop: bool,
+    /// True from a stop until the shell continues the process. Nothing is drawn then.
+    is_stopped: bool,
 }
 
 impl Console {
     async fn run(
         mut self,
         screen: &mut Screen,
-        mut messages: mpsc::Receiver<Msg>,
+        sources: Sources,
         clock: fn() -> Timestamp,
     ) -> Result<(), Error> {
         let mut ticks = tokio::time::interval(TICK);
         let mut frames = tokio::time::interval(FRAME);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut signals = std::pin::pin!(input::asked_to_end());
+        let Sources {
+            mut messages,
+            mut signals,
+        } = sources;
         self.take(Msg::Tick(clock()));
         let first = start(&mut self.model);
         self.perform(first);
@@ -114,7 +150,10 @@ impl Console {
         while !self.model.has_quit() {
             let mut is_urgent = false;
             tokio::select! {
-                () = &mut signals => self.take(Msg::Quit),
+                heard = signals.next() => {
+                    self.hear(heard, screen)?;
+                    (is_old, is_urgent) = (true, true);
+                }
                 message = messages.recv() => {
                     if let Some(message) = message {
                         is_urgent |= is_key(&message);
@@ -135,7 +174,10 @@ impl Console {
                 ended = self.tasks.join_next(), if !self.tasks.is_empty() => check(ended)?,
                 ended = self.feed.join_next(), if !self.feed.is_empty() => check(ended)?,
             }
-            if is_urgent && is_old {
+            if std::mem::take(&mut self.wants_stop) {
+                self.stop(screen, true)?;
+            }
+            if is_urgent && is_old && !self.is_stopped {
                 screen.draw(|frame| view(&self.model, frame))?;
                 is_old = false;
             }
@@ -144,6 +186,36 @@ impl Console {
             let done = async { while self.tasks.join_next().await.is_some() {} };
             // What takes longer was sent, and its reply has no reader.
             tokio::time::timeout(LAST_WAIT, done).await.ok();
+        }
+        let written = async { while self.records.join_next().await.is_some() {} };
+        tokio::time::timeout(LAST_WAIT, written).await.ok();
+        Ok(())
+    }
+
+    fn hear(&mut self, heard: Heard, screen: &mut Screen) -> Result<(), Error> {
+        match heard {
+            Heard::End => self.take(Msg::Quit),
+            Heard::Suspend => self.stop(screen, false)?,
+            Heard::Continue => {
+                self.is_stopped = false;
+                screen.take_again()?;
+                let (columns, rows) = Screen::size()?;
+                self.take(Msg::Resize { columns, rows });
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the terminal back and stops. The signal that continues the process takes the terminal again.
+    fn stop(&mut self, screen: &mut Screen, with_group: bool) -> Result<(), Error> {
+        if !signals::can_be_continued() {
+            self.take(Msg::NotSuspended);
+            return Ok(());
+        }
+        screen.leave();
+        self.is_stopped = true;
+        if signals::stop(with_group).is_err() {
+            self.hear(Heard::Continue, screen)?;
         }
         Ok(())
     }
@@ -168,6 +240,14 @@ impl Console {
                         sender.send(Msg::Reply { ticket, reply }).await.ok();
                     });
                 }
+                Command::Remember { text } => {
+                    if let Some(path) = self.history.clone() {
+                        // The entry stays in this console if it cannot be kept.
+                        self.records
+                            .spawn_blocking(move || record::append(&path, &text).unwrap_or(()));
+                    }
+                }
+                Command::Suspend => self.wants_stop = true,
                 Command::Quit => {}
             }
         }

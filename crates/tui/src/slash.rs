@@ -3,6 +3,10 @@
 //! A draft is a command if its first character is a slash. `//` sends a message that begins with one slash. A command
 //! that is not known is an error and never becomes a message.
 
+mod complete;
+
+pub(crate) use complete::{Argument, candidates, unfinished};
+
 use holon_domain::text::nearest;
 use holon_presentation::DisplayMode;
 
@@ -29,9 +33,10 @@ pub(crate) const COMMANDS: &[Usage] = &[
     usage("display", "info|verbose|debug", "how much the conversation shows (3, 4, 5)"),
     usage("events", "", "raw events with their payloads"),
     usage("transcript", "", "messages, model rounds and tool results"),
-    usage("tasks", "", "background commands: output, input, stop"),
-    usage("work", "", "work items with plan and todo"),
+    usage("tasks", "[ID]", "background commands: output, input, stop"),
+    usage("work", "[ID]", "work items with plan and todo"),
     usage("timers", "", "timers and waits; cancel"),
+    usage("triggers", "", "URLs by which others wake the agent; show, make, revoke"),
     usage("workspace", "attach PATH|use ID|exit|detach ID", "directories the agent works in"),
     usage("model", "REF|default", "choose the model of the agent"),
     usage("skills", "", "skills of the agent; install, remove"),
@@ -70,8 +75,12 @@ pub(crate) enum Slash {
     Events,
     Transcript,
     Tasks,
+    /// One task, followed.
+    Task(String),
     Work,
+    WorkItem(String),
     Timers,
+    Triggers,
     Workspace,
     AttachWorkspace(String),
     UseWorkspace(String),
@@ -152,9 +161,10 @@ fn parse(command: &str) -> Result<Slash, String> {
         },
         "events" => plain(Slash::Events),
         "transcript" => plain(Slash::Transcript),
-        "tasks" => plain(Slash::Tasks),
-        "work" => plain(Slash::Work),
+        "tasks" => Ok(word().map_or(Slash::Tasks, Slash::Task)),
+        "work" => Ok(word().map_or(Slash::Work, Slash::WorkItem)),
         "timers" => plain(Slash::Timers),
+        "triggers" => plain(Slash::Triggers),
         "workspace" => parse_workspace(rest),
         "model" => Ok(match rest {
             "" => Slash::Models,
@@ -216,20 +226,6 @@ fn parse_workspace(rest: &str) -> Result<Slash, String> {
     }
 }
 
-/// Returns the commands that a draft may become. Empty once the name is complete and its arguments begin.
-pub(crate) fn candidates(draft: &str) -> Vec<&'static Usage> {
-    let Some(name) = draft.strip_prefix('/') else {
-        return Vec::new();
-    };
-    if name.starts_with('/') || name.contains(char::is_whitespace) {
-        return Vec::new();
-    }
-    COMMANDS
-        .iter()
-        .filter(|usage| usage.name.starts_with(name))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,20 +280,5 @@ mod tests {
         assert!(
             matches!(read("/agent pause x"), Input::Invalid(reason) if reason.contains("stop"))
         );
-    }
-
-    #[test]
-    fn completion_offers_the_names_that_fit() {
-        let names = |draft| {
-            candidates(draft)
-                .iter()
-                .map(|usage| usage.name)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(names("/t"), ["transcript", "tasks", "timers"]);
-        assert_eq!(names("/").len(), COMMANDS.len());
-        assert!(names("/display ").is_empty());
-        assert!(names("//t").is_empty());
-        assert!(names("t").is_empty());
     }
 }

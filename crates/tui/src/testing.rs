@@ -34,6 +34,8 @@ pub(crate) fn model(columns: u16, rows: u16) -> Model {
         theme: Theme::new(false),
         columns,
         rows,
+        history: Vec::new(),
+        token_advice: None,
     });
     start(&mut model);
     model
@@ -191,7 +193,7 @@ pub(crate) fn questions(commands: &[Command]) -> Vec<&Question> {
     fn question(command: &Command) -> Option<&Question> {
         match command {
             Command::Ask { request, .. } => Some(&request.question),
-            Command::Follow { .. } | Command::Quit => None,
+            _ => None,
         }
     }
     commands.iter().filter_map(question).collect()
@@ -201,7 +203,7 @@ pub(crate) fn questions(commands: &[Command]) -> Vec<&Question> {
 pub(crate) fn ticket_of(commands: &[Command], wanted: &Question) -> u64 {
     let ticket = |command: &Command| match command {
         Command::Ask { ticket, request } if request.question == *wanted => Some(*ticket),
-        Command::Ask { .. } | Command::Follow { .. } | Command::Quit => None,
+        _ => None,
     };
     let found = commands.iter().find_map(ticket);
     found.unwrap_or_else(|| panic!("{wanted:?} is not asked: {commands:?}"))

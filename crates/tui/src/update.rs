@@ -1,13 +1,15 @@
 //! `update`: the only function that changes the model. It is pure: what it wants done comes back as commands.
 
+mod complete;
 mod feed;
+mod follow;
 mod keys;
 mod page;
 mod reply;
 mod scroll;
 mod submit;
 
-pub(crate) use keys::menu;
+pub(crate) use complete::{Known, Offer, menu};
 
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Msg, Question, Request};
@@ -41,6 +43,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Command> {
         Msg::Feed { feed, news } if feed == model.feed => feed::take(model, news),
         Msg::Feed { .. } => Vec::new(),
         Msg::Reply { ticket, reply } => reply::take(model, ticket, reply),
+        Msg::NotSuspended => {
+            model.say("no shell could continue this console, so it is not suspended");
+            Vec::new()
+        }
         Msg::Quit => quit(model),
     }
 }
@@ -53,7 +59,9 @@ fn quit(model: &mut Model) -> Vec<Command> {
 /// Forgets everything about the agent that was shown and follows another.
 fn switch_agent(model: &mut Model, agent: AgentId) -> Vec<Command> {
     let mode = model.conversation.mode();
+    keep_draft(model, &agent);
     model.agent = agent.clone();
+    model.known.leave_agent();
     model.feed += 1;
     model.conversation = crate::conversation::Conversation::new(mode);
     model.link = crate::model::Link::default();
@@ -65,6 +73,17 @@ fn switch_agent(model: &mut Model, agent: AgentId) -> Vec<Command> {
     model.asked.retain(|_, purpose| is_kept(purpose));
     let feed = model.feed;
     vec![Command::Follow { feed, agent }, ask_status(model)]
+}
+
+/// Puts the draft aside for the agent that was shown, and takes out that of the other one.
+fn keep_draft(model: &mut Model, next: &AgentId) {
+    let other = model.drafts.remove(next).unwrap_or_default();
+    if *next != model.agent {
+        let draft = std::mem::replace(&mut model.draft, other);
+        if !draft.is_empty() {
+            model.drafts.insert(model.agent.clone(), draft);
+        }
+    }
 }
 
 fn ask_of(model: &mut Model, agent: AgentId, purpose: Purpose, question: Question) -> Command {
@@ -96,7 +115,11 @@ fn ask_status(model: &mut Model) -> Command {
 /// Opens a page, or reads the top one again if it is of the same subject.
 fn open_page(model: &mut Model, page: Page) -> Vec<Command> {
     if model.overlays.last().is_none_or(|top| top.page != page) {
-        model.overlays.push(crate::overlay::Overlay::new(page));
+        let mut overlay = crate::overlay::Overlay::new(page);
+        if overlay.page == Page::Agents {
+            overlay.wanted = Some(model.agent.as_str().to_owned());
+        }
+        model.overlays.push(overlay);
     }
     load_page(model)
 }
@@ -118,7 +141,7 @@ fn load_page(model: &mut Model) -> Vec<Command> {
     if let Some(top) = model.overlay() {
         match &command {
             Some(Command::Ask { ticket, .. }) => top.ticket = Some(*ticket),
-            Some(Command::Follow { .. } | Command::Quit) | None => top.fill(entries),
+            Some(_) | None => top.fill(entries),
         }
     }
     command.into_iter().collect()

@@ -15,7 +15,8 @@ pub(crate) use page::{detail_height, detail_page};
 
 use crate::model::{Model, Scroll};
 use crate::text::{clean_line, columns};
-use crate::update::menu;
+use crate::update::{Offer, menu};
+use crate::wrap::{fit, wrap};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -23,6 +24,8 @@ use ratatui::widgets::{Clear, Paragraph};
 
 /// Most lines of the composer.
 const COMPOSER_LINES: u16 = 10;
+/// Most lines of a notice. A longer one is cut.
+const NOTICE_LINES: u16 = 4;
 /// Most completions that are shown at once.
 const MENU_LINES: usize = 8;
 
@@ -50,7 +53,7 @@ pub(crate) fn areas(model: &Model) -> Areas {
     };
     let composer = take(lines + u16::from(rows >= 8), 1);
     let activity = take(1, 3);
-    let footer = take(1, 5);
+    let footer = take(footer_lines(model), 5);
     let header = take(1, 7);
     let part = |y: u16, height: u16| Rect::new(0, y, width, height);
     let body = left;
@@ -61,6 +64,14 @@ pub(crate) fn areas(model: &Model) -> Areas {
         composer: part(header + body + activity, composer),
         footer: part(header + body + activity + composer, footer),
     }
+}
+
+/// Lines that the notice needs, where the terminal has room for more than one.
+fn footer_lines(model: &Model) -> u16 {
+    if model.rows < 12 || model.notice.is_none() {
+        return 1;
+    }
+    u16::try_from(footer(model).len()).map_or(1, |lines| lines.clamp(1, NOTICE_LINES))
 }
 
 /// Lines of the conversation that fit on the screen.
@@ -78,16 +89,21 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
         let area = Rect::new(0, top, model.columns, height);
         page::draw(model, overlay, frame, area.intersection(screen));
     } else {
-        draw(frame, areas.header, vec![header(model)]);
+        let width = usize::from(model.columns);
+        draw(frame, areas.header, vec![fit(header(model), width)]);
         let lines = Flow::of(model).window(model.scroll, usize::from(areas.body.height));
         // The newest line stands right above the activity, also in a short conversation.
         let empty = usize::from(areas.body.height).saturating_sub(lines.len());
         let lines = std::iter::repeat_n(Line::default(), empty).chain(lines);
         draw(frame, areas.body, lines.collect());
-        draw(frame, areas.activity, vec![activity::line(model)]);
+        draw(
+            frame,
+            areas.activity,
+            vec![fit(activity::line(model), width)],
+        );
     }
     composer::draw(model, frame, areas.composer.intersection(screen));
-    draw(frame, areas.footer, vec![footer(model)]);
+    draw_footer(model, frame, areas.footer);
     draw_menu(model, frame, areas.composer.y);
 }
 
@@ -117,7 +133,24 @@ fn header(model: &Model) -> Line<'static> {
     ])
 }
 
-fn footer(model: &Model) -> Line<'static> {
+/// Draws the notice or the hint. The last line of a longer notice ends with an ellipsis.
+fn draw_footer(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    let height = usize::from(area.height);
+    let mut lines = footer(model);
+    if lines.len() > height
+        && let Some(last) = lines.get_mut(height.saturating_sub(1))
+    {
+        let cut = std::mem::take(last);
+        *last = fit(cut, usize::from(area.width).saturating_sub(1));
+        if !last.to_string().ends_with('…') {
+            last.spans.push(Span::styled("…", last.style));
+        }
+    }
+    lines.truncate(height);
+    draw(frame, area, lines);
+}
+
+fn footer(model: &Model) -> Vec<Line<'static>> {
     let theme = model.theme;
     if let Some(notice) = &model.notice {
         let style = if notice.is_bad {
@@ -125,7 +158,8 @@ fn footer(model: &Model) -> Line<'static> {
         } else {
             theme.good()
         };
-        return Line::styled(format!(" {}", clean_line(&notice.text)), style);
+        let line = Line::styled(format!(" {}", clean_line(&notice.text)), style);
+        return wrap(&line, usize::from(model.columns), 1);
     }
     let hint = match (model.overlays.last(), model.scroll) {
         (Some(overlay), _) => page::hint(overlay),
@@ -134,10 +168,11 @@ fn footer(model: &Model) -> Line<'static> {
             " Enter sends · Alt+Enter new line · / commands · ? help · Ctrl+C closes".to_owned()
         }
     };
-    Line::styled(hint, theme.faint())
+    let line = Line::styled(hint, theme.faint());
+    vec![fit(line, usize::from(model.columns))]
 }
 
-/// Draws the completions of a slash command above the composer.
+/// Draws the completions of the draft above the composer.
 fn draw_menu(model: &Model, frame: &mut Frame<'_>, bottom: u16) {
     let offered = menu(model);
     let shown = offered.len().min(MENU_LINES).min(usize::from(bottom));
@@ -146,10 +181,10 @@ fn draw_menu(model: &Model, frame: &mut Frame<'_>, bottom: u16) {
     }
     let choice = model.choice.min(offered.len() - 1);
     let first = choice.saturating_sub(shown - 1);
-    let name = |usage: &crate::slash::Usage| format!(" /{} {}", usage.name, usage.args);
+    let name = |offer: &Offer| format!(" {}", clean_line(&offer.label));
     let width = offered
         .iter()
-        .map(|usage| columns(&name(usage)))
+        .map(|offer| columns(&name(offer)))
         .max()
         .unwrap_or(0);
     let lines: Vec<Line<'_>> = offered
@@ -157,16 +192,22 @@ fn draw_menu(model: &Model, frame: &mut Frame<'_>, bottom: u16) {
         .enumerate()
         .skip(first)
         .take(shown)
-        .map(|(index, usage)| {
+        .map(|(index, offer)| {
             let style = if index == choice {
                 model.theme.selected()
             } else {
                 model.theme.strong()
             };
-            Line::from(vec![
-                Span::styled(format!("{:<width$} ", name(usage)), style),
-                Span::styled(format!(" {}", usage.about), model.theme.faint()),
-            ])
+            let name = name(offer);
+            let space = " ".repeat(width + 1 - columns(&name));
+            let line = Line::from(vec![
+                Span::styled(format!("{name}{space}"), style),
+                Span::styled(
+                    format!(" {}", clean_line(&offer.about)),
+                    model.theme.faint(),
+                ),
+            ]);
+            fit(line, usize::from(model.columns))
         })
         .collect();
     let height = u16::try_from(shown).unwrap_or(0);

@@ -115,6 +115,29 @@ pub(crate) fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'stat
     done
 }
 
+/// Cuts a line that is wider than `width`, with an ellipsis in the last column.
+pub(crate) fn fit(line: Line<'static>, width: usize) -> Line<'static> {
+    if line.width() <= width {
+        return line;
+    }
+    let mut columns = 0;
+    let mut spans: Vec<Span<'static>> = Vec::new();
+    for span in line.spans {
+        let mut kept = String::new();
+        for text in span.content.graphemes(true) {
+            if columns + text.width() + 1 > width {
+                kept.push_str(if width > 0 { "…" } else { "" });
+                spans.push(Span::styled(kept, span.style));
+                return Line::from(spans).style(line.style);
+            }
+            columns += text.width();
+            kept.push_str(text);
+        }
+        spans.push(Span::styled(kept, span.style));
+    }
+    Line::from(spans).style(line.style)
+}
+
 /// Breaks the lines of a plain text in one style.
 pub(crate) fn wrap_text(text: &str, style: Style, width: usize, hang: usize) -> Vec<Line<'static>> {
     text.split('\n')
@@ -145,6 +168,26 @@ mod tests {
         assert_eq!(lines("漢字仮名", 5, 0), ["漢字", "仮名"]);
         assert_eq!(lines("a👩‍👩‍👧b", 3, 0), ["a👩‍👩‍👧", "b"]);
         assert_eq!(lines("漢", 1, 0), ["漢"]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_wide_ends_with_an_ellipsis_in_its_last_column() {
+        let shown = |text: &str, width| {
+            let spans: Vec<Span<'static>> = text
+                .split_inclusive(' ')
+                .map(|word| Span::raw(word.to_owned()))
+                .collect();
+            let line = fit(Line::from(spans), width);
+            assert!(line.width() <= width, "{line}");
+            line.to_string()
+        };
+        assert_eq!(shown("one two", 7), "one two");
+        assert_eq!(shown("one two", 6), "one t…");
+        assert_eq!(shown("one two", 4), "one…");
+        assert_eq!(shown("漢字 仮名", 8), "漢字 仮…");
+        assert_eq!(shown("漢字 仮名", 7), "漢字 …");
+        assert_eq!(shown("漢字", 1), "…");
+        assert_eq!(shown("漢字", 0), "");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use crate::support::{until, world};
 use holon_testkit::World;
 use serde_json::json;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// If this variable is set, a missing program fails the test instead of skipping it.
 const NEEDED: &str = "HOLON_TESTS_NEED_PROGRAMS";
@@ -28,12 +30,17 @@ fn has_tmux() -> bool {
 /// A terminal with a tmux server of its own, which ends with it.
 struct Tmux<'a> {
     world: &'a World,
+    /// Socket of the server; each terminal has its own, because a server that ends still holds its socket for a while.
+    socket: PathBuf,
 }
 
 impl<'a> Tmux<'a> {
     /// Starts a shell line in a terminal of this size.
     fn start(world: &'a World, columns: u16, rows: u16, line: &str) -> Self {
-        let tmux = Self { world };
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::SeqCst);
+        let socket = world.path().join(format!("tmux-{number}.sock"));
+        let tmux = Self { world, socket };
         tmux.run(&[
             "-f",
             "/dev/null",
@@ -62,7 +69,6 @@ impl<'a> Tmux<'a> {
         let prepared = self.world.command();
         let variables = prepared.get_envs();
         let variables = variables.filter_map(|(name, value)| Some((name, value?)));
-        let socket = self.world.path().join("tmux.sock");
         let output = Command::new("tmux")
             .env_clear()
             .envs(variables)
@@ -71,7 +77,7 @@ impl<'a> Tmux<'a> {
             .current_dir(self.world.path())
             .arg("-u")
             .arg("-S")
-            .arg(socket)
+            .arg(&self.socket)
             .args(args)
             .stdin(Stdio::null())
             .output()
@@ -126,10 +132,9 @@ impl<'a> Tmux<'a> {
 impl Drop for Tmux<'_> {
     fn drop(&mut self) {
         // The server may have ended with its last terminal.
-        let socket = self.world.path().join("tmux.sock");
         let ended = Command::new("tmux")
             .arg("-S")
-            .arg(socket)
+            .arg(&self.socket)
             .arg("kill-server")
             .stderr(Stdio::null())
             .status();
@@ -176,6 +181,7 @@ fn an_operator_works_in_the_console_over_a_restart_of_the_host() {
         ("/tasks", "── Tasks main"),
         ("/work", "── Work items main"),
         ("/timers", "── Timers and waits main"),
+        ("/triggers", "── External triggers main"),
         ("/workspace", "── Workspaces main"),
         ("/model", "── Model of the agent main"),
         ("/skills", "── Skills main"),
@@ -239,6 +245,8 @@ fn tasks_are_followed_written_to_and_stopped_from_the_console() {
     tmux.key("x");
     tmux.sees("is asked to end");
     tmux.key("C-c");
+    tmux.sees("Started.");
+    tmux.key("C-c");
     tmux.sees("closed 0");
     assert_eq!(served.terminate().0, Some(0));
 }
@@ -257,24 +265,165 @@ fn without_a_host_or_a_terminal_the_console_says_so() {
     tmux.sees("closed 3");
 }
 
+/// Starts a shell with job control, in which `sh start` opens a console.
+fn from_shell<'a>(world: &'a World, args: &str) -> Tmux<'a> {
+    let tmux = Tmux::start(world, 80, 24, "PS1='shell> ' sh -i");
+    let program = world.command();
+    let program = program.get_program().to_string_lossy().into_owned();
+    std::fs::write(
+        world.path().join("start"),
+        format!("echo $$ > pid\nexec '{program}' tui {args}\n"),
+    )
+    .unwrap();
+    tmux.sees("shell>");
+    tmux
+}
+
+fn signal(world: &World, name: &str) {
+    let pid = std::fs::read_to_string(world.path().join("pid")).unwrap();
+    let sent = Command::new("kill").args([name, pid.trim()]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Lets the shell say whether it has its terminal again.
+fn checks_terminal(tmux: &Tmux<'_>, word: &str) {
+    until("the shell asks for a line", || {
+        tmux.screen().trim_end().ends_with("shell>")
+    });
+    tmux.write(&format!(
+        "stty -a | grep -o ' icanon' | sed s/icanon/{word}-again/"
+    ));
+    tmux.key("Enter");
+    tmux.sees(&format!(" {word}-again\n"));
+}
+
 #[test]
-fn a_signal_restores_the_terminal() {
+fn every_signal_that_ends_the_console_restores_the_terminal() {
     if !has_tmux() {
         return;
     }
     let world = world();
     let served = world.serve(&["--model", &crate::support::hello(&world)]);
-    let program = world.command();
-    let program = program.get_program().to_string_lossy().into_owned();
-    let line = format!(
-        "sh -c \"echo \\$\\$ > pid; exec '{program}' tui\"; echo closed; stty -a | grep -o ' icanon'; read end"
-    );
-    let tmux = Tmux::start(&world, 80, 24, &line);
+    let tmux = from_shell(&world, "");
+    for name in ["TERM", "QUIT", "USR1", "HUP", "INT", "USR2", "ALRM"] {
+        tmux.write("sh start");
+        tmux.key("Enter");
+        tmux.sees("message to main");
+        signal(&world, &format!("-{name}"));
+        // The screen of the shell is back, without that of the console.
+        tmux.sees_no("message to main");
+        checks_terminal(&tmux, name);
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_suspended_console_gives_the_terminal_back_and_comes_back() {
+    if !has_tmux() {
+        return;
+    }
+    let world = world();
+    let served = world.serve(&["--model", &crate::support::hello(&world)]);
+    for args in ["", "--no-alt-screen"] {
+        let tmux = from_shell(&world, args);
+        tmux.write("sh start");
+        tmux.key("Enter");
+        tmux.sees("message to main");
+        tmux.write("half a thought");
+        tmux.sees("half a thought");
+        for way in ["key", "signal"] {
+            match way {
+                "key" => tmux.key("C-z"),
+                _ => signal(&world, "-TSTP"),
+            }
+            checks_terminal(&tmux, way);
+            tmux.write("clear; fg");
+            tmux.key("Enter");
+            tmux.sees("half a thought");
+            tmux.write(way);
+            tmux.sees(way);
+        }
+        tmux.sees("half a thoughtkeysignal");
+        tmux.key("C-c");
+        tmux.sees_no("thoughtkeysignal");
+        tmux.key("C-c");
+        checks_terminal(&tmux, "end");
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_console_that_no_shell_can_continue_is_not_suspended() {
+    if !has_tmux() {
+        return;
+    }
+    let world = world();
+    let served = world.serve(&["--model", &crate::support::hello(&world)]);
+    let tmux = Tmux::console(&world, 80, 24, "");
     tmux.sees("message to main");
-    let pid = std::fs::read_to_string(world.path().join("pid")).unwrap();
-    let killed = Command::new("kill").arg(pid.trim()).status().unwrap();
-    assert!(killed.success());
-    tmux.sees("closed");
-    tmux.sees("icanon");
+    tmux.key("C-z");
+    tmux.sees("not suspended");
+    tmux.key("C-c");
+    tmux.sees("closed 0");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn what_was_entered_comes_back_in_the_next_console() {
+    use std::os::unix::fs::PermissionsExt as _;
+    if !has_tmux() {
+        return;
+    }
+    let world = world();
+    let served = world.serve(&["--model", &crate::support::hello(&world)]);
+    let tmux = Tmux::console(&world, 80, 24, "");
+    tmux.sees("message to main");
+    tmux.enter("remember me");
+    tmux.sees("Hello there.");
+    tmux.key("C-c");
+    tmux.sees("closed 0");
+    drop(tmux);
+    let file = world.home().join("run").join("console.history");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let tmux = Tmux::console(&world, 80, 24, "");
+    tmux.sees("message to main");
+    tmux.key("Up");
+    tmux.sees("❯ remember me");
+    tmux.key("C-c");
+    tmux.key("C-c");
+    tmux.sees("closed 0");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_long_output_is_shown_from_its_end() {
+    if !has_tmux() {
+        return;
+    }
+    let world = world();
+    let meeting = world.meeting("task");
+    let cmd = format!("seq 1 300000; {}", meeting.shell());
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": cmd, "yield_time_ms": 0 } });
+    let model = world.model(
+        "starter",
+        &json!([{ "text": "I start.", "calls": [call] }, { "text": "Started." }]),
+    );
+    let served = world.serve(&["--model", &model]);
+    let tmux = Tmux::console(&world, 100, 30, "");
+    tmux.sees("message to main");
+    tmux.enter("start it");
+    tmux.sees("Started.");
+    meeting.wait();
+    tmux.enter("/tasks");
+    tmux.sees("running");
+    tmux.key("Enter");
+    tmux.sees("\n300000");
+    tmux.key("Home");
+    tmux.sees("bytes stand before");
+    meeting.let_go();
+    tmux.key("C-c");
+    tmux.key("C-c");
+    tmux.sees("closed 0");
     assert_eq!(served.terminate().0, Some(0));
 }

@@ -58,7 +58,10 @@ fn a_message_has_one_row_also_when_it_joins_a_running_turn() {
     });
     conversation.push(envelope(3, "operator_interjection_admitted", &joined));
     assert_eq!(summaries(&conversation), ["msg_1 true"]);
-    assert_eq!(conversation.message_text("msg_1"), Some("and the docs"));
+    assert_eq!(
+        conversation.message_text("msg_1"),
+        Some(&Kept::of("and the docs"))
+    );
 }
 
 #[test]
@@ -88,7 +91,10 @@ fn needs_name_what_events_do_not_carry() {
     let Content::Item(item) = &row.content else {
         panic!("{row:?}");
     };
-    assert_eq!(conversation.brief_text(item), Some("Beginning and end"));
+    assert_eq!(
+        conversation.brief_text(item).as_deref(),
+        Some("Beginning and end")
+    );
     conversation.learn_message("msg_2", "known");
     assert!(!conversation.push(started(4, 2, "msg_2")).messages);
 }

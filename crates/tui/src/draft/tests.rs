@@ -106,3 +106,14 @@ fn the_layout_breaks_between_wide_characters_and_places_the_cursor() {
     assert_eq!(draft.layout(4).cursor, (0, 0));
     assert_eq!(typed("").layout(0).lines, [""]);
 }
+
+#[test]
+fn up_and_down_keep_the_column_of_wide_characters() {
+    let mut draft = typed("漢字仮\nabcd");
+    assert!(draft.up());
+    draft.insert("|");
+    assert_eq!(draft.text(), "漢字|仮\nabcd");
+    assert!(draft.down());
+    draft.insert("|");
+    assert_eq!(draft.text(), "漢字|仮\nabcd|");
+}

@@ -13,6 +13,7 @@ pub(crate) enum Page {
     Tasks,
     Work,
     Timers,
+    Triggers,
     Workspace,
     Models,
     /// Choice of the reasoning effort for a model.
@@ -38,6 +39,11 @@ pub(crate) enum Act {
     ResumeWorkItem,
     NewWorkItem,
     Cancel,
+    RevealTrigger,
+    NewTrigger,
+    NewMailbox,
+    RotateTrigger,
+    RevokeTrigger,
     AttachWorkspace,
     UseWorkspace,
     UseIsolated,
@@ -90,6 +96,7 @@ impl Page {
             Self::Tasks => "Tasks".to_owned(),
             Self::Work => "Work items".to_owned(),
             Self::Timers => "Timers and waits".to_owned(),
+            Self::Triggers => "External triggers".to_owned(),
             Self::Workspace => "Workspaces".to_owned(),
             Self::Models => "Model of the agent".to_owned(),
             Self::Effort { model } => format!("Reasoning effort of {model}"),
@@ -108,11 +115,17 @@ impl Page {
             Self::Tasks => Some(Question::Tasks),
             Self::Work => Some(Question::WorkItems),
             Self::Timers => Some(Question::Timers),
+            Self::Triggers => Some(Question::Triggers),
             Self::Workspace => Some(Question::Status),
             Self::Models => Some(Question::Models),
             Self::Skills => Some(Question::Skills),
             Self::DebugPrompt => Some(Question::DebugPrompt),
         }
+    }
+
+    /// Returns true if the page is about one agent.
+    pub(crate) const fn is_of_agent(&self) -> bool {
+        !matches!(self, Self::Help | Self::Agents)
     }
 
     /// Returns true if the page is a text without a list.
@@ -165,6 +178,18 @@ impl Page {
                 }
             }
             Self::Timers => const { &[asking('x', "cancel", Act::Cancel), RELOAD] },
+            Self::Triggers => {
+                const {
+                    &[
+                        key('\n', "show the URL", Act::RevealTrigger),
+                        key('n', "new that wakes", Act::NewTrigger),
+                        key('m', "new that sends messages", Act::NewMailbox),
+                        asking('o', "other URL", Act::RotateTrigger),
+                        asking('x', "revoke", Act::RevokeTrigger),
+                        RELOAD,
+                    ]
+                }
+            }
             Self::Workspace => {
                 const {
                     &[

@@ -165,14 +165,16 @@ pub(crate) fn prompt(shown: &Prompt) -> Vec<Entry> {
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send the message or run the command"),
     ("Alt+Enter, Ctrl+J", "new line; a backslash at the end of a line does the same"),
-    ("Tab, Up, Down", "complete a slash command"),
+    ("Tab, Up, Down", "complete a slash command or its argument"),
     ("Up, Down", "earlier messages, on the first and last line of the composer"),
     ("PgUp, PgDn", "scroll; at the top, older events are read"),
     ("Ctrl+Home, Ctrl+End", "oldest and newest row"),
     ("Ctrl+T", "transcript"),
     ("Ctrl+A, E, B, F, K, U, W", "move and delete as in a shell"),
     ("Esc", "close the top overlay, then go to the newest row, then clear the composer"),
-    ("Ctrl+C, Ctrl+D", "close the console; nothing is stopped"),
+    ("Ctrl+C", "close the top overlay, clear the composer, then close the console"),
+    ("Ctrl+D", "close the console; nothing is stopped"),
+    ("Ctrl+Z", "suspend the console; fg in the shell brings it back"),
     ("?", "this help, in an empty composer"),
 ];
 

@@ -1,5 +1,7 @@
 //! Requests to the host: each question is one call of the client, and its reply is kept typed.
 
+mod trigger;
+
 use crate::msg::{Problem, Question, Reply, Request};
 use holon_api::{
     AttachWorkspaceRequest, ControlAction, CreateAgentRequest, CreateWorkItemRequest,
@@ -36,6 +38,8 @@ pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Prob
         | Question::TaskOutput { .. }
         | Question::WorkItems
         | Question::WorkItem { .. }
+        | Question::Triggers
+        | Question::RevealTrigger { .. }
         | Question::Timers) => read_work(client, &agent, question).await,
         other => act(client, &agent, other).await,
     };
@@ -49,7 +53,13 @@ fn problem(error: &Error) -> Problem {
             None => error.to_string(),
         },
         is_link: matches!(error, Error::Unreachable { .. } | Error::Interrupted { .. }),
+        is_unauthorized: is_unauthorized(error),
     }
+}
+
+/// Returns true if the host does not accept the token.
+pub(super) const fn is_unauthorized(error: &Error) -> bool {
+    matches!(error, Error::Token | Error::Api { status: 401, .. })
 }
 
 async fn read(client: &Client, agent: &AgentId, question: Question) -> Result<Reply, Error> {
@@ -107,6 +117,8 @@ async fn read_work(client: &Client, agent: &AgentId, question: Question) -> Resu
             let page = client.work_items(agent, WorkItemFilter::All, None, LIST);
             Reply::WorkItems(page.await?.work_items.clone())
         }
+        Question::Triggers => Reply::Triggers(client.triggers(agent).await?),
+        Question::RevealTrigger { id } => trigger::reveal(client, agent, id).await?,
         _ => Reply::Timers {
             timers: client.timers(agent, ListFilter::Active, LIST).await?,
             waits: client.waits(agent, ListFilter::Active, LIST).await?,
@@ -152,6 +164,9 @@ async fn act(client: &Client, agent: &AgentId, question: Question) -> Result<Rep
         question @ (Question::CompleteWorkItem { .. }
         | Question::ResumeWorkItem { .. }
         | Question::CreateWorkItem { .. }) => change_work(client, agent, question).await?,
+        question @ (Question::CreateTrigger { .. }
+        | Question::RotateTrigger { .. }
+        | Question::RevokeTrigger { .. }) => trigger::change(client, agent, question).await?,
         question @ (Question::AttachWorkspace { .. }
         | Question::UseWorkspace { .. }
         | Question::ExitWorkspace

@@ -4,6 +4,7 @@
 //! between the two. The stream resumes by its cursor. If its store was replaced or the cursor is too old, everything is
 //! read anew.
 
+use super::ask::is_unauthorized;
 use crate::msg::{Msg, News};
 use holon_api::{EventEnvelope, PageOrder};
 use holon_client::{Client, Error, EventStream, EventsQuery, StreamItem};
@@ -73,6 +74,9 @@ impl Feed {
             match next(&error) {
                 Next::Restart => {}
                 Next::Resume => self.pause(&error).await?,
+                Next::End if is_unauthorized(&error) => {
+                    return self.tell(News::Unauthorized(words(&error))).await;
+                }
                 Next::End => return self.tell(News::Ended(words(&error))).await,
             }
         }

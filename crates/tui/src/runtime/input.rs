@@ -1,4 +1,4 @@
-//! Keys, pastes and sizes from the terminal, read by a thread; and signals that ask the program to end.
+//! Keys, pastes and sizes from the terminal, read by a thread.
 
 use crate::msg::Msg;
 use ratatui::crossterm::event::{self, Event};
@@ -6,7 +6,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// Longest wait for a key before the thread looks whether it is still wanted.
@@ -53,22 +52,5 @@ fn read(sender: &mpsc::Sender<Msg>, closed: &AtomicBool) {
         if sender.blocking_send(message).is_err() || is_last {
             return;
         }
-    }
-}
-
-/// Waits for a signal that asks the program to end. Waits forever if signals cannot be read.
-pub(super) async fn asked_to_end() {
-    let heard = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::hangup()),
-        signal(SignalKind::interrupt()),
-    );
-    let (Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt)) = heard else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-        _ = interrupt.recv() => {}
     }
 }

@@ -52,17 +52,24 @@ impl Screen {
     pub(super) fn open(alternate_screen: bool) -> io::Result<Self> {
         let lease = Arc::new(Lease {
             alternate_screen,
-            is_taken: AtomicBool::new(true),
+            is_taken: AtomicBool::new(false),
         });
         restore_on_panic(Arc::clone(&lease));
-        terminal::enable_raw_mode()?;
         // From here on, dropping the screen undoes what was done.
         let mut screen = Self {
             terminal: Terminal::new(CrosstermBackend::new(io::stdout()))?,
             lease,
         };
+        screen.enter()?;
+        Ok(screen)
+    }
+
+    fn enter(&mut self) -> io::Result<()> {
+        self.lease.is_taken.store(true, Ordering::SeqCst);
+        // In the background this stops the process until the shell brings it to the front.
+        terminal::enable_raw_mode()?;
         let mut out = io::stdout();
-        if alternate_screen {
+        if self.lease.alternate_screen {
             execute!(out, EnterAlternateScreen)?;
         } else {
             // What is on the screen moves into the scrollback.
@@ -71,8 +78,19 @@ impl Screen {
             out.write_all("\n".repeat(usize::from(rows)).as_bytes())?;
         }
         execute!(out, EnableBracketedPaste)?;
-        screen.terminal.clear()?;
-        Ok(screen)
+        self.terminal.clear()
+    }
+
+    /// Gives the terminal back while the console is stopped.
+    pub(super) fn leave(&self) {
+        self.lease.end();
+    }
+
+    /// Takes the terminal again after a stop, in which the shell may have changed its modes. What was on the screen is
+    /// forgotten, so that the next frame draws all of it.
+    pub(super) fn take_again(&mut self) -> io::Result<()> {
+        terminal::disable_raw_mode()?;
+        self.enter()
     }
 
     /// Columns and rows of the terminal.

@@ -35,10 +35,22 @@ pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
         }
         News::Ended(reason) => {
             model.complain(format!("{reason}; choose another agent with /agents"));
-            model.link.ended = Some(reason);
+            end(model, reason);
+            Vec::new()
+        }
+        News::Unauthorized(reason) => {
+            let words = model.token_advice.clone().unwrap_or(reason);
+            model.complain(words);
+            end(model, "the host does not accept the token".to_owned());
             Vec::new()
         }
     }
+}
+
+/// Notes that nothing more comes, and closes the pages about the agent.
+fn end(model: &mut Model, reason: String) {
+    model.link.ended = Some(reason);
+    model.overlays.retain(|overlay| !overlay.page.is_of_agent());
 }
 
 /// Forgets the messages that have a row now.

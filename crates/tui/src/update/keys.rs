@@ -1,21 +1,12 @@
 //! Keys and pastes on the main screen. An open overlay takes them first.
 
-use super::{open_page, page, quit, scroll, submit};
+use super::{complete, menu, open_page, page, quit, scroll, submit};
 use crate::draft::Draft;
 use crate::model::{Model, Scroll};
 use crate::msg::Command;
 use crate::overlay::Page;
-use crate::slash::{Usage, candidates};
 use crate::view::body_height;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-
-/// Returns the completions that are offered for the draft.
-pub(crate) fn menu(model: &Model) -> Vec<&'static Usage> {
-    if model.menu_closed || !model.overlays.is_empty() {
-        return Vec::new();
-    }
-    candidates(model.draft.text())
-}
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     if key.kind == KeyEventKind::Release {
@@ -26,16 +17,19 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         model.notice = None;
     }
     let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-    if ctrl
-        && key.code == KeyCode::Char('c')
-        && (!model.overlays.is_empty() || model.draft.is_empty())
-    {
-        return quit(model);
+    if ctrl && key.code == KeyCode::Char('z') {
+        return vec![Command::Suspend];
     }
     if !model.overlays.is_empty() {
         return page::press(model, key);
     }
-    if ctrl {
+    let mut commands = press_composer(model, key);
+    commands.extend(complete::ask_choices(model));
+    commands
+}
+
+fn press_composer(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
         return press_ctrl(model, key.code);
     }
     let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -44,7 +38,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         KeyCode::Enter if alt || shift => insert(model, "\n"),
         KeyCode::Enter => return enter(model),
         KeyCode::Esc => escape(model),
-        KeyCode::Tab => complete(model),
+        KeyCode::Tab => complete::take(model),
         KeyCode::Up => up(model),
         KeyCode::Down => down(model),
         KeyCode::PageUp => return scroll::up(model, page_lines(model)),
@@ -65,6 +59,7 @@ fn page_lines(model: &Model) -> usize {
 fn press_ctrl(model: &mut Model, code: KeyCode) -> Vec<Command> {
     let draft = &mut model.draft;
     match code {
+        KeyCode::Char('c') if draft.is_empty() => return quit(model),
         KeyCode::Char('c') => {
             clear_draft(model);
             model.say("Ctrl+C once more closes the console; the agent goes on");
@@ -113,6 +108,7 @@ fn backspace(model: &mut Model) {
 /// Begins the completions anew after the text changed.
 fn edited(model: &mut Model) {
     model.choice = 0;
+    model.choice_moved = false;
     model.menu_closed = false;
     model.history.leave();
 }
@@ -146,14 +142,8 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Command> {
 }
 
 fn enter(model: &mut Model) -> Vec<Command> {
-    let menu = menu(model);
-    if let Some(chosen) = menu.get(model.choice.min(menu.len().saturating_sub(1))) {
-        let name = format!("/{}", chosen.name);
-        if model.draft.text() != name && !chosen.args.is_empty() {
-            model.draft = Draft::of(&format!("{name} "));
-            return Vec::new();
-        }
-        model.draft = Draft::of(&name);
+    if !complete::take_for_enter(model) {
+        return Vec::new();
     }
     if model.draft.continue_line() {
         return Vec::new();
@@ -161,20 +151,11 @@ fn enter(model: &mut Model) -> Vec<Command> {
     submit::submit(model)
 }
 
-/// Completes the command that is selected.
-fn complete(model: &mut Model) {
-    let menu = menu(model);
-    if let Some(chosen) = menu.get(model.choice.min(menu.len().saturating_sub(1))) {
-        let space = if chosen.args.is_empty() { "" } else { " " };
-        model.draft = Draft::of(&format!("/{}{space}", chosen.name));
-        model.choice = 0;
-    }
-}
-
 fn up(model: &mut Model) {
     let offered = menu(model).len();
     if offered > 1 {
         model.choice = model.choice.checked_sub(1).unwrap_or(offered - 1);
+        model.choice_moved = true;
     } else if !model.draft.up()
         && let Some(text) = model.history.older(model.draft.text())
     {
@@ -187,6 +168,7 @@ fn down(model: &mut Model) {
     let offered = menu(model).len();
     if offered > 1 {
         model.choice = (model.choice + 1) % offered;
+        model.choice_moved = true;
     } else if !model.draft.down()
         && let Some(text) = model.history.newer()
     {

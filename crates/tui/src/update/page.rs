@@ -1,11 +1,11 @@
-//! Keys of overlays, and the output of a task that is followed.
+//! Keys of overlays.
 
 use super::submit::{act, act_on, switch_to};
-use super::{ask, load_page, open_page};
+use super::{ask, follow, load_page, open_page};
 use crate::draft::Draft;
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Question};
-use crate::overlay::{Act, Ask, Follow, Key, Overlay, Page};
+use crate::overlay::{Act, Ask, Key, Overlay, Page};
 use crate::pages::WAIT;
 use crate::view::{detail_height, detail_page};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -14,20 +14,26 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     let Some(top) = model.overlays.last() else {
         return Vec::new();
     };
-    if top.ask.is_some() {
-        return press_ask(model, key.code);
-    }
     let is_letter = !key
         .modifiers
         .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    let is_interrupt =
+        key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    let code = if is_interrupt { KeyCode::Esc } else { key.code };
+    if top.ask.is_some() {
+        return press_ask(model, code);
+    }
     let (page, text, selected) = (top.page.clone(), top.page.is_text(), top.selected);
-    match key.code {
+    match code {
         KeyCode::Esc => close(model),
         KeyCode::Char('q') if !page.filters() => close(model),
         KeyCode::Up => step(model, text, selected.checked_sub(1), -1),
         KeyCode::Down => step(model, text, Some(selected + 1), 1),
         KeyCode::Char('k') if !page.filters() => step(model, text, selected.checked_sub(1), -1),
         KeyCode::Char('j') if !page.filters() => step(model, text, Some(selected + 1), 1),
+        KeyCode::PageUp | KeyCode::Home if is_at_top(model) => {
+            return follow::go_back(model).into_iter().collect();
+        }
         KeyCode::PageUp => scroll_pages(model, -1),
         KeyCode::PageDown => scroll_pages(model, 1),
         KeyCode::Home => scroll_by(model, isize::MIN / 2),
@@ -83,6 +89,17 @@ fn scroll_by(model: &mut Model, lines: isize) {
     }
 }
 
+/// Returns true if the first line of the detail is shown, and earlier ones may be asked for.
+fn is_at_top(model: &Model) -> bool {
+    let last = detail_height(model).saturating_sub(detail_page(model));
+    let top = model.overlays.last();
+    top.is_some_and(|top| match (&top.follow, top.at_end) {
+        (None, _) => false,
+        (Some(_), true) => last == 0,
+        (Some(_), false) => top.scroll.min(last) == 0,
+    })
+}
+
 fn press_key(model: &mut Model, pressed: char) -> Vec<Command> {
     let Some(top) = model.overlays.last_mut() else {
         return Vec::new();
@@ -126,6 +143,8 @@ fn perform(model: &mut Model, key: Key) -> Vec<Command> {
     match (key.act, id) {
         (Act::Reload, _) => load_page(model),
         (Act::ExitWorkspace, _) => act(model, Question::ExitWorkspace),
+        (Act::NewTrigger, _) => act(model, Question::CreateTrigger { enqueues: false }),
+        (Act::NewMailbox, _) => act(model, Question::CreateTrigger { enqueues: true }),
         (Act::ChooseModel, Some(id)) if id.is_empty() => {
             close(model);
             act(model, Question::ClearModel)
@@ -173,7 +192,7 @@ fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
         Act::SwitchAgent => switch_to(model, &id),
         Act::StartAgent => act_on(model, &id, Question::StartAgent),
         Act::StopAgent => act_on(model, &id, Question::StopAgent),
-        Act::FollowTask => follow(model, &id),
+        Act::FollowTask => follow::begin(model, &id),
         Act::StopTask => act(model, Question::StopTask { task: id }),
         Act::ReadWorkItem => vec![ask(model, Purpose::WorkItem, Question::WorkItem { id })],
         Act::CompleteWorkItem => act(model, Question::CompleteWorkItem { id }),
@@ -187,6 +206,12 @@ fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
             ),
             None => act(model, Question::CancelTimer { id }),
         },
+        Act::RevealTrigger => {
+            let question = Question::RevealTrigger { id };
+            vec![ask(model, Purpose::TriggerUrl, question)]
+        }
+        Act::RotateTrigger => act(model, Question::RotateTrigger { id }),
+        Act::RevokeTrigger => act(model, Question::RevokeTrigger { id }),
         Act::UseWorkspace => act(
             model,
             Question::UseWorkspace {
@@ -198,6 +223,8 @@ fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
         Act::DetachWorkspace => act(model, Question::DetachWorkspace { id }),
         Act::UninstallSkill => act(model, Question::UninstallSkill { name: id }),
         Act::NewAgent
+        | Act::NewTrigger
+        | Act::NewMailbox
         | Act::WriteToTask
         | Act::NewWorkItem
         | Act::AttachWorkspace
@@ -248,7 +275,7 @@ fn answer(model: &mut Model) -> Vec<Command> {
         (Act::WriteToTask, Some(task)) if !task.is_empty() => {
             let mut commands = Vec::new();
             if top.follow.is_none() {
-                commands.extend(follow(model, &task));
+                commands.extend(follow::begin(model, &task));
             }
             let input = format!("{line}\n");
             commands.extend(act(model, Question::TaskInput { task, input }));
@@ -268,35 +295,9 @@ fn answer(model: &mut Model) -> Vec<Command> {
     }
 }
 
-/// Follows the output of a task from its beginning.
-fn follow(model: &mut Model, task: &str) -> Vec<Command> {
-    if let Some(top) = model.overlay() {
-        top.follow = Some(Follow::new(task));
-        top.at_end = true;
-    }
-    ask_output(model).into_iter().collect()
-}
-
-fn followed(model: &mut Model) -> Option<&mut Follow> {
-    model
-        .overlay()
-        .and_then(|top: &mut Overlay| top.follow.as_mut())
-}
-
-/// Asks for the next part of the followed output, unless a request is under way.
-pub(super) fn ask_output(model: &mut Model) -> Option<Command> {
-    let follow = followed(model)?;
-    if follow.is_asked || follow.is_over {
-        return None;
-    }
-    follow.is_asked = true;
-    let question = follow.question();
-    Some(ask(model, Purpose::Output, question))
-}
-
 /// Keeps an open page fresh.
 pub(super) fn tick(model: &mut Model) -> Vec<Command> {
-    if let Some(command) = ask_output(model) {
+    if let Some(command) = follow::ask_output(model) {
         return vec![command];
     }
     let shows_newest = |top: &&Overlay| top.page == Page::Events && top.selected == 0;

@@ -1,13 +1,12 @@
 //! Replies of the host.
 
-use super::{ask_status, feed, load_page, page};
-use crate::draft::Draft;
+use super::{ask_status, feed, follow, load_page};
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
 use crate::pages;
 use holon_client::Answer;
-use holon_client::view::{TaskOutput, TranscriptEntry};
+use holon_client::view::TranscriptEntry;
 use serde_json::Value;
 
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>) -> Vec<Command> {
@@ -15,6 +14,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
     let Some(purpose) = model.asked.remove(&ticket) else {
         return Vec::new();
     };
+    let reply = reply.map_err(|problem| explain(model, problem));
     match (purpose, reply) {
         (Purpose::Send, reply) => {
             sent(model, ticket, reply);
@@ -41,14 +41,32 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             commands.push(ask_status(model));
             commands
         }
-        (Purpose::Output, reply) => output(model, reply),
-        (Purpose::Action | Purpose::WorkItem | Purpose::Older, Err(problem)) => {
+        (Purpose::Output, reply) => follow::take(model, reply),
+        (Purpose::Choices, Ok(reply)) => {
+            model.known.learn(&reply);
+            Vec::new()
+        }
+        (
+            Purpose::Action | Purpose::WorkItem | Purpose::TriggerUrl | Purpose::Older,
+            Err(problem),
+        ) => {
             model.complain(problem.message);
             Vec::new()
         }
         // Texts are asked for again with the next event that lacks one.
-        (Purpose::Briefs | Purpose::Messages, Err(_)) => Vec::new(),
+        (Purpose::Briefs | Purpose::Messages | Purpose::Choices, Err(_)) => Vec::new(),
         (_, Ok(reply)) => learn(model, reply),
+    }
+}
+
+/// Says what to do about a token that the host does not accept.
+fn explain(model: &Model, problem: Problem) -> Problem {
+    match &model.token_advice {
+        Some(advice) if problem.is_unauthorized => Problem {
+            message: advice.clone(),
+            ..problem
+        },
+        Some(_) | None => problem,
     }
 }
 
@@ -72,12 +90,18 @@ fn sent(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>) {
         }
         (Err(problem), Some(place)) => {
             let pending = model.pending.remove(place);
-            if model.draft.is_empty() && pending.agent == model.agent {
-                model.draft = Draft::default();
-                // A long text comes back as one token.
-                model.draft.paste(&pending.text);
+            if pending.agent == model.agent {
+                model.draft.give_back(&pending.text);
+                model.complain(format!("not sent: {}", problem.message));
+            } else {
+                let id = pending.agent.as_str().to_owned();
+                let draft = model.drafts.entry(pending.agent).or_default();
+                draft.give_back(&pending.text);
+                model.complain(format!(
+                    "not sent to {id}, whose composer keeps the text: {}",
+                    problem.message
+                ));
             }
-            model.complain(format!("not sent: {}", problem.message));
         }
         (Err(problem), None) => model.complain(problem.message),
         (Ok(_), _) => {}
@@ -117,6 +141,7 @@ fn refresh(model: &mut Model) -> Vec<Command> {
 
 /// Fills the page that asked.
 fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
+    model.known.learn(reply);
     let agent = model.status.as_deref();
     let entries: Vec<Entry> = match reply {
         Reply::Agents(list) => pages::agents(list, &model.agent),
@@ -128,6 +153,7 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
         Reply::Tasks(list) => pages::tasks(list),
         Reply::WorkItems(list) => pages::work_items(list),
         Reply::Timers { timers, waits } => pages::timers(timers, waits),
+        Reply::Triggers(list) => pages::triggers(list),
         Reply::Models(models) => pages::models(models, agent),
         Reply::Skills(listed) => pages::skills(listed),
         Reply::DebugPrompt(prompt) => pages::prompt(prompt),
@@ -136,6 +162,7 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
         | Reply::Older { .. }
         | Reply::TaskOutput(_)
         | Reply::WorkItem(_)
+        | Reply::TriggerUrl { .. }
         | Reply::Sent { .. }
         | Reply::Done(_) => return,
     };
@@ -168,6 +195,13 @@ fn learn(model: &mut Model, reply: Reply) -> Vec<Command> {
                 *place = entry;
             }
         }
+        Reply::TriggerUrl { id, url } => {
+            if let Some(top) = model.overlay().filter(|top| top.page == Page::Triggers)
+                && let Some(entry) = top.entries.iter_mut().find(|one| one.id == id)
+            {
+                entry.detail = pages::revealed(&entry.detail, &url);
+            }
+        }
         _ => {}
     }
     Vec::new()
@@ -190,50 +224,4 @@ fn learn_messages(model: &mut Model, entries: &[Answer<TranscriptEntry>]) {
             model.conversation.learn_message(id, text);
         }
     }
-}
-
-/// Adds a part of the followed output, and asks for the next at once if there was news.
-fn output(model: &mut Model, reply: Result<Reply, Problem>) -> Vec<Command> {
-    let Some(follow) = model.overlay().and_then(|top| top.follow.as_mut()) else {
-        return Vec::new();
-    };
-    follow.is_asked = false;
-    match reply {
-        Ok(Reply::TaskOutput(part)) if part.task.task_id == follow.task => {
-            if add_output(follow, &part) {
-                return page::ask_output(model).into_iter().collect();
-            }
-        }
-        Err(problem) if !problem.is_link => {
-            follow.is_over = true;
-            follow.ended = Some(problem.message);
-        }
-        Ok(_) | Err(_) => {}
-    }
-    Vec::new()
-}
-
-/// Returns true if the output went on.
-fn add_output(follow: &mut crate::overlay::Follow, part: &TaskOutput) -> bool {
-    let before = (follow.after_byte, follow.stderr_after_byte);
-    follow.after_byte = part.task.next_offset.unwrap_or(follow.after_byte);
-    follow.stderr_after_byte = part
-        .task
-        .next_stderr_offset
-        .unwrap_or(follow.stderr_after_byte);
-    follow.add(&part.task.output_preview);
-    follow.add(part.task.stderr_preview.as_deref().unwrap_or_default());
-    if let Some(reason) = &part.unreadable {
-        follow.ended = Some(format!("the output cannot be read: {reason}"));
-    }
-    let went_on = before != (follow.after_byte, follow.stderr_after_byte);
-    if part.retrieval_status == "success" && !went_on {
-        follow.is_over = true;
-        follow.ended = part
-            .task
-            .result_summary
-            .clone()
-            .or_else(|| Some("the task is over".to_owned()));
-    }
-    went_on
 }

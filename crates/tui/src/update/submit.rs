@@ -1,6 +1,6 @@
 //! Messages and slash commands.
 
-use super::{ask, ask_of, ask_status, load_page, open_page, quit, switch_agent};
+use super::{ask, ask_of, ask_status, follow, load_page, open_page, quit, switch_agent};
 use crate::model::{Model, Pending, Purpose, Scroll};
 use crate::msg::{Command, Question};
 use crate::overlay::Page;
@@ -28,18 +28,25 @@ pub(super) fn submit(model: &mut Model) -> Vec<Command> {
             Vec::new()
         }
         Input::Message(message) => {
-            remember(model, &text);
             model.draft.clear();
-            vec![send(model, message)]
+            let sent = send(model, message);
+            keep(model, text, vec![sent])
         }
         Input::Command(slash) => {
-            remember(model, &text);
             model.draft.clear();
             model.notice = None;
             model.menu_closed = false;
-            run(model, slash)
+            let commands = run(model, slash);
+            keep(model, text.trim_end().to_owned(), commands)
         }
     }
+}
+
+/// Adds a text that was entered to the history, also to that of later consoles.
+fn keep(model: &mut Model, text: String, mut commands: Vec<Command>) -> Vec<Command> {
+    remember(model, &text);
+    commands.push(Command::Remember { text });
+    commands
 }
 
 fn send(model: &mut Model, text: String) -> Command {
@@ -81,6 +88,19 @@ pub(super) fn switch_to(model: &mut Model, id: &str) -> Vec<Command> {
     }
 }
 
+/// Opens a list at one of its entries. The output of a task is followed at once.
+fn open_at(model: &mut Model, page: Page, id: String) -> Vec<Command> {
+    let is_task = page == Page::Tasks;
+    let mut commands = open_page(model, page);
+    if let Some(top) = model.overlay() {
+        top.wanted = Some(id.clone());
+    }
+    if is_task {
+        commands.extend(follow::begin(model, &id));
+    }
+    commands
+}
+
 fn run(model: &mut Model, slash: Slash) -> Vec<Command> {
     let here = model.agent.as_str().to_owned();
     match slash {
@@ -91,7 +111,10 @@ fn run(model: &mut Model, slash: Slash) -> Vec<Command> {
         Slash::Transcript => open_page(model, Page::Transcript),
         Slash::Tasks => open_page(model, Page::Tasks),
         Slash::Work => open_page(model, Page::Work),
+        Slash::Task(id) => open_at(model, Page::Tasks, id),
+        Slash::WorkItem(id) => open_at(model, Page::Work, id),
         Slash::Timers => open_page(model, Page::Timers),
+        Slash::Triggers => open_page(model, Page::Triggers),
         Slash::Workspace => open_page(model, Page::Workspace),
         Slash::Models => open_page(model, Page::Models),
         Slash::Skills => open_page(model, Page::Skills),

@@ -11,7 +11,9 @@ use holon_presentation::DisplayMode;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
+mod complete;
 mod pages;
+mod trouble;
 
 fn send(text: &str) -> Question {
     Question::Send {
@@ -29,6 +31,7 @@ fn gone() -> Problem {
     Problem {
         message: "cannot reach the host".to_owned(),
         is_link: true,
+        is_unauthorized: false,
     }
 }
 
@@ -355,7 +358,7 @@ fn closing_asks_the_host_for_nothing() {
     type_text(&mut model, "draft");
     assert!(ctrl(&mut model, 'c').is_empty());
     assert!(model.draft.is_empty());
-    assert_eq!(enter(&mut model, "/quit"), [Command::Quit]);
+    assert_eq!(enter(&mut model, "/quit")[0], Command::Quit);
     let mut model = with_history(80, 24, Vec::new());
     assert_eq!(update(&mut model, Msg::Quit), [Command::Quit]);
 }

@@ -2,11 +2,11 @@
 
 use crate::markdown;
 use crate::model::Model;
-use crate::overlay::{Entry, Load, Overlay, Page, Tone};
+use crate::overlay::{Ask, Entry, Load, Overlay, Page, Tone};
 use crate::pages::event_detail;
-use crate::text::{clean, clean_line};
+use crate::text::{clean, clean_line, columns};
 use crate::theme::{Theme, is_diff};
-use crate::wrap::wrap;
+use crate::wrap::{fit, wrap};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -83,16 +83,17 @@ pub(super) fn draw(model: &Model, overlay: &Overlay, frame: &mut Frame<'_>, area
     let theme = model.theme;
     let width = usize::from(area.width);
     let parts = parts(overlay, usize::from(area.height));
-    let mut lines = vec![title(model, overlay, width)];
+    let mut lines = vec![fit(title(model, overlay, width), width)];
     if parts.list > 0 {
-        lines.extend(list(overlay, theme, parts.list));
+        let list = list(overlay, theme, parts.list).into_iter();
+        lines.extend(list.map(|line| fit(line, width)));
         lines.push(Line::styled("─".repeat(width), theme.faint()));
     }
     let ask_row = lines.len();
     if let Some(ask) = &overlay.ask {
         lines.push(Line::from(vec![
             Span::styled(format!(" {}: ", ask.label), theme.strong()),
-            Span::raw(clean_line(ask.draft.text())),
+            Span::raw(ask_text(ask, width).0),
         ]));
     }
     let all = detail(model, overlay, width);
@@ -106,14 +107,36 @@ pub(super) fn draw(model: &Model, overlay: &Overlay, frame: &mut Frame<'_>, area
     frame.render_widget(Clear, area);
     frame.render_widget(Paragraph::new(lines), area);
     if let Some(ask) = &overlay.ask {
-        let before =
-            crate::text::columns(&ask.label) + 3 + ask.draft.layout(usize::MAX / 2).cursor.1;
-        let column = u16::try_from(before)
-            .unwrap_or(u16::MAX)
-            .min(area.width - 1);
-        let row = u16::try_from(ask_row).unwrap_or(0).min(area.height - 1);
-        frame.set_cursor_position(Position::new(area.x + column, area.y + row));
+        let column = columns(&ask.label) + 3 + ask_text(ask, width).1;
+        put_cursor(frame, area, column, ask_row);
+    } else if parts.list > 0 && overlay.selected_entry().is_some() {
+        // The cursor tells the selected entry to readers of the screen.
+        let first = first_entry(overlay, parts.list);
+        put_cursor(frame, area, 0, 1 + overlay.selected - first);
     }
+}
+
+fn put_cursor(frame: &mut Frame<'_>, area: Rect, column: usize, row: usize) {
+    let inside = |place: usize, room: u16| u16::try_from(place).unwrap_or(u16::MAX).min(room - 1);
+    frame.set_cursor_position(Position::new(
+        area.x + inside(column, area.width),
+        area.y + inside(row, area.height),
+    ));
+}
+
+/// Returns the part of an answer that fits beside its label, with the column of the cursor in it. The end of a long
+/// answer is shown up to the cursor.
+fn ask_text(ask: &Ask, width: usize) -> (String, usize) {
+    let room = width.saturating_sub(columns(&ask.label) + 3).max(2);
+    let laid = ask.draft.layout(room);
+    let (row, column) = laid.cursor;
+    let line = laid.lines.get(row).cloned().unwrap_or_default();
+    (line, column)
+}
+
+/// Index of the first entry that a list of this height shows.
+const fn first_entry(overlay: &Overlay, height: usize) -> usize {
+    overlay.selected.saturating_sub(height.saturating_sub(1))
 }
 
 fn title(model: &Model, overlay: &Overlay, width: usize) -> Line<'static> {
@@ -131,7 +154,7 @@ fn title(model: &Model, overlay: &Overlay, width: usize) -> Line<'static> {
         Load::Loading | Load::Ready => model.theme.faint(),
     };
     let head = format!("── {name} ");
-    let rest = width.saturating_sub(crate::text::columns(&head) + crate::text::columns(&state) + 2);
+    let rest = width.saturating_sub(columns(&head) + columns(&state) + 2);
     Line::from(vec![
         Span::styled(head, model.theme.strong()),
         Span::styled(state, style),
@@ -140,7 +163,7 @@ fn title(model: &Model, overlay: &Overlay, width: usize) -> Line<'static> {
 }
 
 fn list(overlay: &Overlay, theme: Theme, height: usize) -> Vec<Line<'static>> {
-    let first = overlay.selected.saturating_sub(height.saturating_sub(1));
+    let first = first_entry(overlay, height);
     let mut lines: Vec<Line<'static>> = overlay
         .shown()
         .enumerate()
@@ -181,6 +204,11 @@ fn detail(model: &Model, overlay: &Overlay, width: usize) -> Vec<Line<'static>> 
             format!("output of {}", clean_line(&follow.task)),
             theme.faint(),
         )];
+        let before = follow.bytes_before();
+        if before > 0 {
+            let note = format!("({before} bytes stand before; PgUp at the top reads them)");
+            lines.push(Line::styled(note, theme.faint()));
+        }
         lines.extend(plain(&follow.output, theme, width));
         let state = match &follow.ended {
             Some(ended) => clean_line(ended),
@@ -222,7 +250,7 @@ fn hang(line: &str) -> usize {
     if is_fact {
         return FACT;
     }
-    line.len() - line.trim_start().len() + 2
+    columns(line).saturating_sub(columns(line.trim_start())) + 2
 }
 
 fn plain(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>> {

@@ -1,11 +1,12 @@
 //! One row of the conversation as lines.
 
-use crate::conversation::{Content, Conversation, Row};
+use crate::conversation::{Content, Conversation, Kept, Row};
 use crate::markdown;
 use crate::model::{Model, Pending};
 use crate::text::{clean, clean_line, time_of_day};
 use crate::theme::{Theme, is_diff};
 use crate::wrap::{wrap, wrap_text};
+use holon_presentation::text::BODY_BYTES;
 use holon_presentation::{Category, DisplayMode, Item, Role};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -39,8 +40,9 @@ impl Canvas<'_> {
         match &row.content {
             Content::Message { message_id, joined } => {
                 let text = self.conversation().message_text(message_id);
+                let text = text.map_or_else(|| "…".to_owned(), |text| text.shown(BODY_BYTES));
                 let joined = if *joined { "into the running turn" } else { "" };
-                self.message(text.unwrap_or("…"), &["You", &time_of_day(row.at), joined])
+                self.message(&text, &["You", &time_of_day(row.at), joined])
             }
             Content::Item(item) => self.item(item),
         }
@@ -52,14 +54,14 @@ impl Canvas<'_> {
             None => "sending",
             Some(_) => "sent",
         };
-        self.message(&pending.text, &["You", state])
+        let text = Kept::of(&pending.text).shown(BODY_BYTES);
+        self.message(&text, &["You", state])
     }
 
     fn message(&self, text: &str, words: &[&str]) -> Vec<Line<'static>> {
         let style = self.theme().role(Role::UserMessage);
         let mut lines = vec![self.heading(words, style)];
-        let text = holon_presentation::text::cut(text, holon_presentation::text::BODY_BYTES);
-        let body = wrap_text(&clean(&text), Style::new(), self.text_width(), 0);
+        let body = wrap_text(&clean(text), Style::new(), self.text_width(), 0);
         lines.extend(self.indented(body, "▌ ", style));
         lines
     }
@@ -112,7 +114,10 @@ impl Canvas<'_> {
         let speaker = self.model.agent.as_str();
         let mut lines = vec![self.heading(&[speaker, &words.title, &time_of_day(item.at)], style)];
         let whole = self.conversation().brief_text(item);
-        let text = whole.or(words.body.as_deref()).unwrap_or(&words.title);
+        let text = whole
+            .as_deref()
+            .or(words.body.as_deref())
+            .unwrap_or(&words.title);
         let body = markdown::render(text, self.theme(), self.text_width());
         lines.extend(self.indented(body, "  ", Style::new()));
         lines

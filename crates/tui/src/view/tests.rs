@@ -90,6 +90,13 @@ fn timers(words: &str) -> Reply {
     }
 }
 
+fn triggers(words: &str) -> Reply {
+    Reply::Triggers(vec![read(json!({
+        "id": "trigger_1", "delivery_mode": words, "status": "active", "generation": 2, "trigger_count": 4,
+        "last_triggered_at": "2026-11-16T10:00:00.000Z",
+    }))])
+}
+
 fn tasks(words: &str) -> Reply {
     Reply::Tasks(vec![read(json!({
         "id": "task_1", "kind": "command_task", "status": "running", "summary": words,
@@ -154,6 +161,7 @@ fn pages(words: &str) -> Vec<(&'static str, Question, Reply)> {
         ("/agents", Question::Agents, listed_agents(words)),
         ("/work", Question::WorkItems, work(words)),
         ("/timers", Question::Timers, timers(words)),
+        ("/triggers", Question::Triggers, triggers(words)),
         ("/tasks", Question::Tasks, tasks(words)),
         ("/transcript", Question::Transcript, transcript(words)),
         ("/skills", Question::Skills, skills(words)),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::msg::Question as Q;
+use crate::overlay::END;
 
 fn task_list() -> Reply {
     let task = |id: &str, status: &str| {
@@ -29,7 +30,7 @@ fn part(after_byte: u64) -> Q {
     Q::TaskOutput {
         task: "task_1".to_owned(),
         after_byte,
-        stderr_after_byte: 0,
+        stderr_after_byte: if after_byte == END { END } else { 0 },
     }
 }
 
@@ -87,6 +88,7 @@ fn letters_filter_models_also_j_and_k() {
 fn the_output_of_a_task_is_followed_to_its_end() {
     let mut model = with_tasks();
     let first = press(&mut model, KeyCode::Enter);
+    let first = reply(&mut model, &first, &part(END), output(0, "", "not_ready"));
     let next = reply(
         &mut model,
         &first,
@@ -114,6 +116,83 @@ fn the_output_of_a_task_is_followed_to_its_end() {
 }
 
 #[test]
+fn a_long_output_opens_at_its_end_and_goes_back_at_the_top() {
+    let mut model = with_tasks();
+    let end: u64 = 2_000_000;
+    let first = press(&mut model, KeyCode::Enter);
+    let next = reply(&mut model, &first, &part(END), output(end, "", "not_ready"));
+    let from = end - (16 << 10);
+    assert_eq!(questions(&next), [&part(from)]);
+    let tail: String = (0..60).map(|n| format!("late {n}\n")).collect();
+    let next = reply(
+        &mut model,
+        &next,
+        &part(from),
+        output(end, &tail, "not_ready"),
+    );
+    reply(&mut model, &next, &part(end), output(end, "", "not_ready"));
+    let shown = screen(&model);
+    assert!(shown.contains("late 59"), "{shown}");
+    for _ in 0..3 {
+        assert!(press(&mut model, KeyCode::PageUp).is_empty());
+    }
+    let shown = screen(&model);
+    assert!(shown.contains("late 1 "), "{shown}");
+    assert!(shown.contains("bytes stand before; PgUp"), "{shown}");
+    let back = press(&mut model, KeyCode::PageUp);
+    let before = from + "late 0\n".len() as u64;
+    let earlier = before - (16 << 10);
+    assert_eq!(questions(&back), [&part(earlier)]);
+    let text: String = (0..40).map(|n| format!("early {n}\n")).collect();
+    reply(
+        &mut model,
+        &back,
+        &part(earlier),
+        output(before, &text, "not_ready"),
+    );
+    assert!(screen(&model).contains("late 1 "), "the place stays");
+    press(&mut model, KeyCode::PageUp);
+    assert!(screen(&model).contains("early 30 "), "{}", screen(&model));
+}
+
+#[test]
+fn triggers_are_listed_shown_made_and_revoked() {
+    let mut model = with_history(80, 24, Vec::new());
+    let commands = enter(&mut model, "/triggers");
+    let trigger = json!({
+        "id": "trg_1", "delivery_mode": "wake_hint", "status": "active", "generation": 1, "trigger_count": 3,
+        "last_triggered_at": "2026-11-16T10:00:00.000Z",
+    });
+    let list = Reply::Triggers(vec![Answer::new(trigger).unwrap()]);
+    reply(&mut model, &commands, &Q::Triggers, list);
+    assert!(
+        screen(&model).contains("wakes the agent"),
+        "{}",
+        screen(&model)
+    );
+    let id = || "trg_1".to_owned();
+    let reveal = Q::RevealTrigger { id: id() };
+    let shown = press(&mut model, KeyCode::Enter);
+    let url = "http://127.0.0.1:7878/callbacks/secret".to_owned();
+    reply(
+        &mut model,
+        &shown,
+        &reveal,
+        Reply::TriggerUrl { id: id(), url },
+    );
+    assert!(
+        screen(&model).contains("/callbacks/secret"),
+        "{}",
+        screen(&model)
+    );
+    let made = press(&mut model, KeyCode::Char('m'));
+    assert_eq!(questions(&made), [&Q::CreateTrigger { enqueues: true }]);
+    assert!(press(&mut model, KeyCode::Char('x')).is_empty());
+    let revoked = press(&mut model, KeyCode::Char('x'));
+    assert_eq!(questions(&revoked), [&Q::RevokeTrigger { id: id() }]);
+}
+
+#[test]
 fn input_is_sent_to_a_task_with_its_line_end() {
     let mut model = with_tasks();
     press(&mut model, KeyCode::Char('i'));
@@ -125,7 +204,7 @@ fn input_is_sent_to_a_task_with_its_line_end() {
         task: "task_1".to_owned(),
         input: "yes\n".to_owned(),
     };
-    assert_eq!(questions(&commands), [&part(0), &input]);
+    assert_eq!(questions(&commands), [&part(END), &input]);
     let done = reply(
         &mut model,
         &commands,
@@ -165,6 +244,7 @@ fn every_page_opens_and_asks_for_its_content() {
         ("/tasks", Some(Q::Tasks)),
         ("/work", Some(Q::WorkItems)),
         ("/timers", Some(Q::Timers)),
+        ("/triggers", Some(Q::Triggers)),
         ("/workspace", Some(Q::Status)),
         ("/model", Some(Q::Models)),
         ("/skills", Some(Q::Skills)),

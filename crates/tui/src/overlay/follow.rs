@@ -1,0 +1,298 @@
+//! The output of a task that is followed: its end first, what is printed after it, and earlier parts on request.
+
+use crate::msg::Question;
+use holon_domain::text::{prefix, suffix};
+
+/// Most bytes of output that are kept while its end is shown; of a longer one, the end.
+const OUTPUT_BYTES: usize = 256 << 10;
+/// Most bytes of output that are kept when earlier parts were asked for.
+const BACK_BYTES: usize = 1 << 20;
+/// Bytes before the end of a stream with which the page opens, and bytes of an earlier part.
+const PART_BYTES: u64 = 16 << 10;
+/// An offset behind every end: the host answers with the offset of the end.
+pub(crate) const END: u64 = i64::MAX as u64;
+
+/// Offsets of one stream, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Span {
+    /// First byte that is shown.
+    first: u64,
+    /// Byte after the last one that was read.
+    next: u64,
+}
+
+/// An earlier part that is being read. It may take several replies.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Earlier {
+    output: Span,
+    stderr: Span,
+    text: String,
+    stderr_text: String,
+}
+
+/// Request that is to be made next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stage {
+    /// The offset of the end is not known yet.
+    Finding,
+    Following,
+    Back(Box<Earlier>),
+}
+
+/// A reply as far as it matters here. An absent offset leaves the stream as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Part<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) stderr: &'a str,
+    pub(crate) next: Option<u64>,
+    pub(crate) next_stderr: Option<u64>,
+}
+
+/// What a reply brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Added {
+    Nothing,
+    /// There is more to read at once.
+    More,
+    /// Earlier output stands before the rest.
+    Before,
+}
+
+/// Output of a task that is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Follow {
+    pub(crate) task: String,
+    pub(crate) output: String,
+    /// Sentence about the end of the task; absent while it runs.
+    pub(crate) ended: Option<String>,
+    pub(crate) is_over: bool,
+    /// True while a request is under way.
+    pub(crate) is_asked: bool,
+    printed: Span,
+    complained: Span,
+    stage: Stage,
+}
+
+impl Follow {
+    pub(crate) fn new(task: &str) -> Self {
+        Self {
+            task: task.to_owned(),
+            output: String::new(),
+            ended: None,
+            is_over: false,
+            is_asked: false,
+            printed: Span::default(),
+            complained: Span::default(),
+            stage: Stage::Finding,
+        }
+    }
+
+    /// Bytes of the output that stand before what is shown.
+    pub(crate) const fn bytes_before(&self) -> u64 {
+        self.printed.first.saturating_add(self.complained.first)
+    }
+
+    /// Returns true if nothing is to be asked for now.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.is_over && !matches!(self.stage, Stage::Back(_))
+    }
+
+    pub(crate) fn question(&self) -> Question {
+        let (after_byte, stderr_after_byte) = match &self.stage {
+            Stage::Finding => (END, END),
+            Stage::Following => (self.printed.next, self.complained.next),
+            Stage::Back(earlier) => (earlier.output.next, earlier.stderr.next),
+        };
+        Question::TaskOutput {
+            task: self.task.clone(),
+            after_byte,
+            stderr_after_byte,
+        }
+    }
+
+    /// Asks for the part before what is shown. Returns false if there is none, or no room for it.
+    pub(crate) fn go_back(&mut self) -> bool {
+        let is_possible = self.stage == Stage::Following
+            && self.bytes_before() > 0
+            && self.output.len() + 2 * usize::try_from(PART_BYTES).unwrap_or(0) <= BACK_BYTES;
+        if is_possible {
+            let start = |shown: Span| {
+                let first = shown.first.saturating_sub(PART_BYTES);
+                Span { first, next: first }
+            };
+            self.stage = Stage::Back(Box::new(Earlier {
+                output: start(self.printed),
+                stderr: start(self.complained),
+                ..Earlier::default()
+            }));
+        }
+        is_possible
+    }
+
+    /// Takes a reply. `is_end_shown` says that nothing but the end needs to be kept.
+    pub(crate) fn add(&mut self, part: Part<'_>, is_end_shown: bool) -> Added {
+        match std::mem::replace(&mut self.stage, Stage::Following) {
+            Stage::Finding => {
+                let start = |end: Option<u64>| {
+                    let first = end.unwrap_or(0).saturating_sub(PART_BYTES);
+                    Span { first, next: first }
+                };
+                self.printed = start(part.next);
+                self.complained = start(part.next_stderr);
+                Added::More
+            }
+            Stage::Following => self.add_news(part, is_end_shown),
+            Stage::Back(earlier) => self.add_earlier(*earlier, part),
+        }
+    }
+
+    fn add_news(&mut self, part: Part<'_>, is_end_shown: bool) -> Added {
+        let before = (self.printed.next, self.complained.next);
+        self.printed.next = part.next.unwrap_or(before.0);
+        self.complained.next = part.next_stderr.unwrap_or(before.1);
+        let text = if self.output.is_empty() {
+            skip_cut_line(part.text, &mut self.printed)
+        } else {
+            part.text
+        };
+        self.output.push_str(text);
+        self.output.push_str(part.stderr);
+        let most = if is_end_shown {
+            OUTPUT_BYTES
+        } else {
+            BACK_BYTES
+        };
+        if self.output.len() > 2 * most {
+            let kept = suffix(&self.output, most);
+            let dropped = (self.output.len() - kept.len()) as u64;
+            self.output = kept.to_owned();
+            self.printed.first = self.printed.first.saturating_add(dropped);
+        }
+        if before == (self.printed.next, self.complained.next) {
+            Added::Nothing
+        } else {
+            Added::More
+        }
+    }
+
+    fn add_earlier(&mut self, mut earlier: Earlier, part: Part<'_>) -> Added {
+        let text = take(
+            &mut earlier.output,
+            part.next,
+            part.text,
+            self.printed.first,
+        );
+        earlier.text.push_str(text);
+        let text = take(
+            &mut earlier.stderr,
+            part.next_stderr,
+            part.stderr,
+            self.complained.first,
+        );
+        earlier.stderr_text.push_str(text);
+        let is_whole = earlier.output.next >= self.printed.first
+            && earlier.stderr.next >= self.complained.first;
+        if !is_whole {
+            self.stage = Stage::Back(Box::new(earlier));
+            return Added::More;
+        }
+        let text = skip_cut_line(&earlier.text, &mut earlier.output);
+        self.output = format!("{text}{}{}", earlier.stderr_text, self.output);
+        self.printed.first = earlier.output.first;
+        self.complained.first = earlier.stderr.first;
+        Added::Before
+    }
+}
+
+/// Takes the part of a reply before `until`, and moves on. A reply that does not move on ends the part.
+fn take<'a>(span: &mut Span, next: Option<u64>, text: &'a str, until: u64) -> &'a str {
+    let at = span.next;
+    let next = next.filter(|next| *next > at).unwrap_or(until).max(at);
+    span.next = next;
+    if next <= until {
+        return text;
+    }
+    prefix(
+        text,
+        usize::try_from(until.saturating_sub(at)).unwrap_or(usize::MAX),
+    )
+}
+
+/// Leaves out the rest of a line whose beginning is not shown; it belongs to the part before.
+fn skip_cut_line<'a>(text: &'a str, span: &mut Span) -> &'a str {
+    match text.split_once('\n') {
+        Some((cut, rest)) if span.first > 0 && !rest.is_empty() => {
+            span.first = span.first.saturating_add(cut.len() as u64 + 1);
+            rest
+        }
+        Some(_) | None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host with this output, which answers with at most 10,000 bytes.
+    fn answer(follow: &mut Follow, printed: &str) -> Added {
+        let Question::TaskOutput { after_byte, .. } = follow.question() else {
+            panic!("another question");
+        };
+        let end = printed.len() as u64;
+        let at = usize::try_from(after_byte.min(end)).unwrap();
+        let text = prefix(&printed[at..], 10_000);
+        let part = Part {
+            text,
+            next: Some((at + text.len()) as u64),
+            next_stderr: Some(0),
+            ..Part::default()
+        };
+        follow.add(part, true)
+    }
+
+    fn numbers(count: u32) -> String {
+        (1..=count).map(|n| format!("{n}\n")).collect()
+    }
+
+    #[test]
+    fn a_long_output_opens_at_its_end_and_goes_back_part_by_part() {
+        let printed = numbers(20_000);
+        let mut follow = Follow::new("task_1");
+        let mut replies = 0;
+        while answer(&mut follow, &printed) == Added::More {
+            replies += 1;
+        }
+        assert!(replies <= 4, "{replies} replies for the end alone");
+        assert!(follow.output.ends_with("19999\n20000\n"));
+        assert!(printed.ends_with(&follow.output) && !follow.output.starts_with("1\n"));
+        while follow.go_back() {
+            while answer(&mut follow, &printed) == Added::More {}
+            let before = usize::try_from(follow.bytes_before()).unwrap();
+            assert_eq!(
+                &printed[before..],
+                follow.output,
+                "no byte twice, none lost"
+            );
+        }
+        assert_eq!(follow.output, printed);
+    }
+
+    #[test]
+    fn followed_output_is_bounded() {
+        let mut follow = Follow::new("task_1");
+        follow.add(Part::default(), true);
+        for n in 0..200 {
+            let part = Part {
+                text: &"漢".repeat(3_000),
+                next: Some((n + 1) * 9_000),
+                ..Part::default()
+            };
+            follow.add(part, true);
+        }
+        assert!(follow.output.len() <= 2 * OUTPUT_BYTES);
+        assert_eq!(
+            follow.bytes_before() + follow.output.len() as u64,
+            200 * 9_000
+        );
+    }
+}
