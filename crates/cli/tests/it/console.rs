@@ -203,6 +203,9 @@ fn an_operator_works_in_the_console_over_a_restart_of_the_host() {
     tmux.sees_no("no connection");
     tmux.key("Enter");
     tmux.sees("Second answer.");
+    // Until the turn ends, its newest words stand in the status line too.
+    tmux.sees_no("Assistant progress");
+    tmux.sees("Second answer.");
     let shown = tmux.screen();
     for words in ["please look", "First answer.", "and then", "Second answer."] {
         assert_eq!(shown.matches(words).count(), 1, "{words}:\n{shown}");
