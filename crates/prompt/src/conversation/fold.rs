@@ -22,8 +22,9 @@ pub const NEWEST_IS_FOLDED: &str = "\nThe last of these rounds is your newest: i
     fit. Call for fewer or smaller results at a time.";
 /// Part of the room that one text of an answer may take in a conversation that does not fit, as a divisor.
 const ANSWER_SHARE: usize = 8;
-/// Smallest room for recaps, in estimated tokens.
+/// Smallest room for recaps, in estimated tokens, and the smallest after a refusal.
 const MIN_RECAP_TOKENS: usize = 256;
+const MIN_REFUSED_RECAP_TOKENS: usize = 64;
 /// Smallest part of the room that operator messages leave to the rest, as a divisor. Messages that take more were let in
 /// under a larger room; the rest then exceeds the room rather than being folded anew in every round.
 const LEAST_LOOSE_SHARE: usize = 4;
@@ -41,18 +42,29 @@ struct Limits {
     recaps: usize,
     /// Largest size of the current work item in a recap.
     item: usize,
+    /// Size above which the newest round is folded too.
+    newest: usize,
+    /// True if a request of the turn was refused for its length.
+    is_refused: bool,
 }
 
 impl Limits {
-    fn of(room: usize, pinned: usize) -> Self {
+    fn of(room: usize, pinned: usize, is_refused: bool) -> Self {
         let room = room.saturating_sub(pinned).max(room / LEAST_LOOSE_SHARE);
         let quarter = room / 4;
+        let (least_recaps, newest) = if is_refused {
+            (MIN_REFUSED_RECAP_TOKENS, room)
+        } else {
+            (MIN_RECAP_TOKENS, room.max(NEWEST_TOKENS))
+        };
         Self {
             room,
             soft: room - room / 5,
             target: room / 2,
-            recaps: quarter.max(MIN_RECAP_TOKENS),
+            recaps: quarter.max(least_recaps),
             item: RecapRoom::item_share(room),
+            newest,
+            is_refused,
         }
     }
 
@@ -106,7 +118,7 @@ pub(super) fn fold<'a>(
     room: usize,
 ) -> Fold<'a> {
     let pinned = spans.iter().map(|span| span.pinned_tokens).sum();
-    let limits = Limits::of(room, pinned);
+    let limits = Limits::of(room, pinned, input.is_refused);
     let before = loose_total(&recaps, &spans);
     if before <= limits.soft {
         return Fold {
@@ -248,13 +260,19 @@ impl Fold<'_> {
         notes: &[RoundNote],
         limits: Limits,
     ) -> Option<Recap> {
-        if self.loose_tokens() <= limits.room.max(NEWEST_TOKENS) {
+        let before = self.loose_tokens();
+        if before <= limits.newest {
             return None;
         }
-        let plan = folded(input, &recaps, &self.spans, notes, 0, limits);
-        plan.recap.as_ref()?;
+        let plan =
+            folded(input, &recaps, &self.spans, notes, 0, limits).with_note(NEWEST_IS_FOLDED);
+        let told: usize = plan.recap.as_ref().map(recap_tokens)?;
+        let kept: usize = self.spans.iter().map(|span| span.guidance_tokens).sum();
+        if limits.is_refused && told + kept >= before {
+            return None;
+        }
         self.recaps = recaps;
-        self.apply(plan.with_note(NEWEST_IS_FOLDED))
+        self.apply(plan)
     }
 
     /// Shortens what the model itself wrote to a part of the room if the conversation does not fit; returns true if a
