@@ -27,6 +27,8 @@ pub(crate) struct Budget {
     /// Tokens by which a prompt may exceed the total so that its current input stays whole, or that its parts stay as
     /// the turn's first request showed them. The turn and the answer then have less room to grow.
     stretch: usize,
+    /// True if a prompt may not exceed the total while a part has a shorter form.
+    is_strict: bool,
     /// True if nobody knows the model's window. Pins are then whole: the provider's refusal teaches the real window.
     is_assumed: bool,
 }
@@ -39,23 +41,28 @@ impl Budget {
         Self {
             total: budget.saturating_sub(tools_tokens + budget / share + HEADINGS),
             stretch: budget / share,
+            is_strict: false,
             is_assumed,
         }
     }
 
     /// Returns the budget of a prompt that may not exceed it.
     pub(crate) const fn strict(self) -> Self {
-        Self { stretch: 0, ..self }
+        Self {
+            stretch: 0,
+            is_strict: true,
+            ..self
+        }
     }
 
     /// Returns the budget for a frame that repeats an earlier one: its texts hold their headings, and it may exceed the
     /// budget by as much, or by the stretch. A strict budget may not be exceeded.
     pub(crate) fn repeated(self, over_tokens: u32) -> Self {
-        let over = match self.stretch {
-            0 => 0,
-            stretch => usize::try_from(over_tokens)
-                .unwrap_or(usize::MAX)
-                .max(stretch),
+        let over = usize::try_from(over_tokens).unwrap_or(usize::MAX);
+        let over = if self.is_strict {
+            0
+        } else {
+            over.max(self.stretch)
         };
         Self {
             total: self.total.saturating_add(HEADINGS).saturating_add(over),

@@ -278,33 +278,3 @@ async fn a_refused_request_is_made_smaller_and_is_never_sent_again_as_it_was() {
         }
     }
 }
-
-#[tokio::test]
-async fn a_turn_goes_on_after_a_refusal_when_its_provider_takes_little_less() {
-    for window in [4_096, 5_200, 8_192] {
-        let (house, _stating, host) = stating_house(exactly(window)).await;
-        prompt(&host, "main", "Read the notes.").await;
-        let mut limit = u64::MAX;
-        let (mut answered, mut refused) = (0, 0);
-        while answered < 12 {
-            let call = house.model.next().await;
-            let size = call.request.estimated_tokens();
-            if size >= limit {
-                refused += 1;
-                call.answer(too_long());
-                continue;
-            }
-            if answered == 2 {
-                // The second request with results is the largest that the provider takes.
-                limit = size + 1;
-            }
-            answered += 1;
-            call.answer(calls(&[("ExecCommand", json!({ "cmd": "cat notes" }))]));
-            let printed = "a line of the notes\n".repeat(250);
-            house.commands.next().await.ends(&printed);
-        }
-        house.model.next().await.answer(says("read"));
-        assert_eq!(briefs(&host, "main", 1).await[0].text, "read", "{window}");
-        assert!(refused <= 3, "{refused} requests refused of {window}");
-    }
-}

@@ -22,6 +22,9 @@ pub const NEWEST_IS_FOLDED: &str = "\nThe last of these rounds is your newest: i
     fit. Call for fewer or smaller results at a time.";
 /// Part of the room that one text of an answer may take in a conversation that does not fit, as a divisor.
 const ANSWER_SHARE: usize = 8;
+/// Distance of the soft limit from the room, as a divisor: about the size of a reminder in a small room. The target lies
+/// far below the limit, so that several rounds extend the request before the next fold.
+const SOFT_DISTANCE: usize = 12;
 /// Smallest room for recaps, in estimated tokens, and the smallest after a refusal.
 const MIN_RECAP_TOKENS: usize = 256;
 const MIN_REFUSED_RECAP_TOKENS: usize = 64;
@@ -59,8 +62,8 @@ impl Limits {
         };
         Self {
             room,
-            soft: room - room / 5,
-            target: room / 2,
+            soft: room - room / SOFT_DISTANCE,
+            target: room / 8 * 3,
             recaps: quarter.max(least_recaps),
             item: RecapRoom::item_share(room),
             newest,
@@ -143,6 +146,8 @@ pub(super) fn fold<'a>(
         pinned,
         compaction: None,
     };
+    // A recap of few short rounds is longer than they are. A refused request must become smaller.
+    let fitting = fitting.filter(|plan| !limits.is_refused || plan.tokens < before);
     let recap = fitting.and_then(|plan| fold.apply(plan));
     let shortened_results =
         fold.shorten_answers(limits.room) | fold.shorten_results(input, limits.room);
@@ -215,7 +220,11 @@ fn folded(
     };
     let added = write(covered + 1, limits.recaps, recaps);
     let most = limits.recaps + limits.item;
-    let (recap, kept) = if written + recap_tokens(&added) <= most || recaps.is_empty() {
+    let added_tokens = recap_tokens(&added);
+    // Each recap has a heading of its own, which a refused request has no room for.
+    let exceeds = limits.is_refused && before - gone + added_tokens > limits.room;
+    let is_added = written + added_tokens <= most && !exceeds;
+    let (recap, kept) = if is_added || recaps.is_empty() {
         (added, written)
     } else {
         (write(1, limits.recaps / 2, &[]), 0)

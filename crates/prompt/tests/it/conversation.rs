@@ -406,6 +406,7 @@ fn most_of_a_long_turns_input_could_be_read_from_a_cache() {
         (100_000, 6_000),
     ]
     .map(|(room, bytes)| cache_share(room, 5_000, bytes));
-    eprintln!("SHARES {shares:?}");
-    assert!(shares.iter().all(|share| *share >= 0), "{shares:?}");
+    for (share, least) in shares.into_iter().zip([68, 94, 87, 95]) {
+        assert!(share >= least, "{shares:?}");
+    }
 }
