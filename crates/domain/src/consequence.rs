@@ -34,3 +34,16 @@ pub enum Consequence {
         selected: Box<SelectedWorkspace>,
     },
 }
+
+impl Consequence {
+    /// Returns the result; `None` if the core writes it.
+    pub const fn result_mut(&mut self) -> Option<&mut ToolEnvelope> {
+        match self {
+            Self::Result(result)
+            | Self::SkillUsed { result, .. }
+            | Self::Task { result, .. }
+            | Self::Workspace { result, .. } => Some(result),
+            Self::PlanWritten(_) => None,
+        }
+    }
+}

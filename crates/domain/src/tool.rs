@@ -299,6 +299,11 @@ pub struct ToolEnvelope {
     pub summary_text: String,
     #[serde(flatten)]
     pub outcome: ToolOutcome,
+    /// Random number, in hex, from which the codes around a program's output are made. The host draws it for each call and
+    /// stores it with the result, so that the program cannot know it. Absent in results of earlier builds and of calls that
+    /// ran nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence_key: Option<String>,
 }
 
 impl ToolEnvelope {
@@ -313,6 +318,7 @@ impl ToolEnvelope {
             tool_name: tool_name.into(),
             summary_text: summary_text.into(),
             outcome: ToolOutcome::Success { result },
+            fence_key: None,
         }
     }
 
@@ -323,6 +329,7 @@ impl ToolEnvelope {
             tool_name: tool_name.into(),
             summary_text: error.to_string(),
             outcome: ToolOutcome::Error { error },
+            fence_key: None,
         }
     }
 

@@ -256,6 +256,12 @@ pub struct PromptCeiling {
     pub most: u64,
     /// Round whose request was refused, counted from 1. A second refusal of the same round ends the turn.
     pub round: u32,
+    /// Estimated tokens of the smallest request that was refused; 0 in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub refused: u64,
+    /// Output tokens that the request refused last allowed; 0 in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub refused_answer: u32,
 }
 
 impl PromptCeiling {

@@ -11,17 +11,12 @@ use std::borrow::Cow;
 const NON_JOINER: char = '\u{200c}';
 const JOINER: char = '\u{200d}';
 
-/// Writes unseen characters as `\u{...}`, and a carriage return without a line feed as `\r`: a terminal overwrites the
-/// line before it, so that a person does not see that line. Other control characters of ASCII stay: output of commands is
-/// full of them, and a model reads them as what they are.
+/// Writes unseen and control characters as `\u{...}`, and a carriage return without a line feed as `\r`: a terminal
+/// overwrites the line before it, so that a person does not see that line. An escape or a backspace hides text in the same
+/// way. Line breaks and tabs stay.
 #[must_use]
 pub fn show_unseen(text: &str) -> Cow<'_, str> {
-    // Most text is ASCII, and all other unseen characters are beyond.
-    let shown = if text.is_ascii() {
-        Cow::Borrowed(text)
-    } else {
-        escape(text, |c| !c.is_ascii() && is_unseen(c))
-    };
+    let shown = escape(text, |c| !matches!(c, '\n' | '\t' | '\r') && is_unseen(c));
     if !shown.contains('\r') {
         return shown;
     }
@@ -166,9 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_stay_in_output_and_not_in_messages() {
-        let text = "\u{1b}[31mred\u{1b}[0m 100 %\r\n\tend é";
-        assert_eq!(show_unseen(text), text);
+    fn control_characters_are_written_out_and_lines_stay() {
+        let text = "\u{1b}[31mred\u{8}\0 100 %\r\n\tend é";
+        assert_eq!(
+            show_unseen(text),
+            "\\u{1b}[31mred\\u{8}\\u{0} 100 %\r\n\tend é"
+        );
         assert_eq!(show_all("a\u{1b}b\r\n\tc"), "a\\u{1b}b\\u{d}\n\tc");
         assert_eq!(show_on_line("a\nb\tc"), "a\\u{a}b\\u{9}c");
     }

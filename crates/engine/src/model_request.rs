@@ -7,7 +7,7 @@
 
 mod budget;
 
-pub(crate) use budget::prompt_budget;
+pub(crate) use budget::{offered_tools, prompt_budget};
 
 use crate::kernel::intents_of;
 use budget::{PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget};
@@ -22,7 +22,7 @@ use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, StatedWind
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
-use holon_domain::turn::TerminalReason;
+use holon_domain::turn::{PromptCeiling, TerminalReason};
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId};
 pub use holon_prompt::conversation::ReminderTerms;
@@ -65,6 +65,8 @@ pub struct RoundRequest {
     reminder_text: Option<String>,
     compaction: Option<Compaction>,
     policy: ModelPolicy,
+    /// The refusal of this round's request that this one follows. Absent if none was refused.
+    refusal: Option<PromptCeiling>,
 }
 
 impl RoundRequest {
@@ -83,7 +85,7 @@ impl RoundRequest {
         // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
-        let tools = holon_tools::offered(preset, policy.freeform_tools);
+        let tools = offered_tools(preset, policy, rows.turn.prompt_ceiling);
         let budget = turn_budget(&rows, policy);
         let built = build_frame(&rows, &model, &tools, budget, &files)?;
         let (frame, context) = (frame_record(&rows, &built), context_size(&built));
@@ -124,6 +126,7 @@ impl RoundRequest {
             entered_guidance: holon_tools::use_workspace::entered_guidance,
             reminders: terms,
             room_tokens: room,
+            is_refused: budget.ceiling.is_some(),
         });
         request.conversation = built_conversation.items;
         let compaction = built_conversation.compaction.as_ref();
@@ -165,6 +168,7 @@ impl RoundRequest {
             reminder_text: built_conversation.reminder_text,
             compaction: built_conversation.compaction,
             policy,
+            refusal: budget.ceiling.filter(|_| budget.is_refused),
         })
     }
 
@@ -175,19 +179,38 @@ impl RoundRequest {
         self
     }
 
-    /// Returns a failure if the request cannot fit the model's window, even if its size was estimated too high. Such a
-    /// request is not sent.
+    /// Returns a failure if the request cannot fit the model's window, even if its size was estimated too high, or if the
+    /// provider refused it and it could not be made smaller. Such a request is not sent.
     #[must_use]
     pub fn over_length(&self) -> Option<ModelFailure> {
-        let tokens = over_window(self.policy, self.request_tokens)?;
+        let model = &self.request.model;
+        let (tokens, limit) = match over_window(self.policy, self.request_tokens) {
+            Some(tokens) => {
+                let window = self.policy.context_window_tokens;
+                (tokens, format!("{model} takes {window}"))
+            }
+            None if self.is_as_refused() => (
+                self.policy.to_counted(self.request_tokens),
+                format!("the provider of {model} refused that as too long"),
+            ),
+            None => return None,
+        };
         Some(ModelFailure::new(
             ModelFailureKind::ContextLengthExceeded,
             format!(
-                "the prompt takes about {tokens} tokens after everything that may be left out was left out, and {} \
-                 takes {}; choose a model with a larger window, or shorten the message or the instruction files",
-                self.request.model, self.policy.context_window_tokens
+                "the prompt takes about {tokens} tokens after everything that may be left out was left out, and {limit}; \
+                 choose a model with a larger window, or shorten the message or the instruction files"
             ),
         ))
+    }
+
+    /// Returns true if the request is no smaller than the one that the provider refused in this round.
+    fn is_as_refused(&self) -> bool {
+        self.refusal.is_some_and(|refusal| {
+            refusal.refused > 0
+                && self.request_tokens >= refusal.refused
+                && self.request.max_output_tokens >= refusal.refused_answer
+        })
     }
 
     /// Maps the model's reply or failure to the outcome that is committed.
@@ -210,6 +233,7 @@ impl RoundRequest {
                     failure,
                     timing,
                     request_tokens: self.request_tokens,
+                    answer_tokens: self.request.max_output_tokens,
                     server: self.server,
                     interjected: self.queued,
                 }),
@@ -324,6 +348,7 @@ fn build_frame(
         tools,
         budget_tokens: budget.tokens,
         budget_is_assumed: budget.is_assumed,
+        is_refused: budget.ceiling.is_some(),
     };
     Some(match &rows.frame {
         Some(kept) => holon_prompt::rebuild(&input, kept_frame(kept)),
@@ -367,6 +392,7 @@ pub(crate) fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
     HistoryItem {
         message: item.message.clone(),
         answer: item.answer.clone(),
+        is_failure: item.is_failure,
         turn_index: item.turn_index,
         log_seq: item.seq,
     }

@@ -67,6 +67,9 @@ pub struct ConversationInput<'a> {
     pub reminders: ReminderTerms,
     /// Estimated tokens that the conversation may take.
     pub room_tokens: usize,
+    /// True if a provider refused a request of this turn for its length. Everything that has a shorter form then gives way
+    /// until the conversation fits, the newest round too.
+    pub is_refused: bool,
 }
 
 /// A conversation, with what its request is the first to hold.

@@ -53,6 +53,9 @@ pub struct FrameInput<'a> {
     pub budget_tokens: u32,
     /// True if the budget is a guess, because nobody knows the model's window.
     pub budget_is_assumed: bool,
+    /// True if a provider refused a request of this turn for its length. The prompt then does not exceed its budget
+    /// while a part has a shorter form.
+    pub is_refused: bool,
 }
 
 /// The texts and cuts of a turn's first frame, from which later requests rebuild it.
@@ -163,6 +166,11 @@ fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPla
         input.tools.estimated_tokens(),
         input.budget_is_assumed,
     );
+    let budget = if input.is_refused {
+        budget.strict()
+    } else {
+        budget
+    };
     match kept {
         Some(kept) => plan(candidates, budget.repeated(kept.over_tokens), kept.cuts),
         None => plan(candidates, budget, &[]),

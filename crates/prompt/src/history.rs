@@ -14,12 +14,18 @@ use holon_domain::text;
 /// Stands before the first earlier message.
 pub(crate) const HEADING: &str = "Recent messages, oldest first (history, already dealt with):";
 
+/// Stand before an answer, and before the runtime's words about a turn that failed.
+const ANSWERED: &str = "Your answer";
+const FAILED: &str = "No answer; the turn failed and the runtime told the sender";
+
 /// An earlier message and the agent's answer to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryItem {
     pub message: MessageEnvelope,
     /// Absent if the agent has not answered.
     pub answer: Option<String>,
+    /// True if the runtime wrote the answer, because the turn failed.
+    pub is_failure: bool,
     /// Turn that took the message.
     pub turn_index: u64,
     /// Log position at which the turn took it.
@@ -64,6 +70,10 @@ pub(crate) fn candidates<'a>(
                 && next.answer == item.answer
         });
         let answer = item.answer.as_deref().filter(|_| !is_repeated);
+        let answer = answer.map(|text| Answer {
+            text,
+            is_failure: item.is_failure,
+        });
         let whole = entry(&item.message, answer, Extent::Bytes(RECENT_MESSAGE_BYTES));
         let group = item.turn_index / RECENT_TURNS_CUT;
         let priority = if group == newest_group {
@@ -86,20 +96,31 @@ pub(crate) fn candidates<'a>(
     candidates
 }
 
-fn shorter(message: &MessageEnvelope, answer: Option<&str>, tokens: usize) -> String {
+/// What followed a message.
+#[derive(Debug, Clone, Copy)]
+struct Answer<'a> {
+    text: &'a str,
+    is_failure: bool,
+}
+
+fn shorter(message: &MessageEnvelope, answer: Option<Answer<'_>>, tokens: usize) -> String {
     fit(tokens, |room| {
-        let answer = answer.map(|answer| text::preview(answer, room.min(RECENT_MESSAGE_BYTES)));
-        entry(message, answer.as_deref(), Extent::Tokens(room / 2))
+        let bytes = room.min(RECENT_MESSAGE_BYTES);
+        let short = answer.map(|answer| text::preview(answer.text, bytes));
+        let answer = answer.zip(short.as_deref());
+        let answer = answer.map(|(answer, text)| Answer { text, ..answer });
+        entry(message, answer, Extent::Tokens(room / 2))
     })
 }
 
-fn entry(message: &MessageEnvelope, answer: Option<&str>, extent: Extent) -> String {
+fn entry(message: &MessageEnvelope, answer: Option<Answer<'_>>, extent: Extent) -> String {
     let content = fence::content(message, extent);
     let asked = format!("{}\n{content}", provenance::short(message));
-    match answer.filter(|answer| !answer.trim().is_empty()) {
-        Some(answer) => format!(
-            "{asked}\nYour answer:\n{}",
-            quote(&text::preview(answer, RECENT_MESSAGE_BYTES))
+    match answer.filter(|answer| !answer.text.trim().is_empty()) {
+        Some(Answer { text, is_failure }) => format!(
+            "{asked}\n{}:\n{}",
+            if is_failure { FAILED } else { ANSWERED },
+            quote(&text::preview(text, RECENT_MESSAGE_BYTES))
         ),
         None => asked,
     }

@@ -95,6 +95,9 @@ fn share(texts: &[String], room_tokens: usize) -> Vec<usize> {
     rooms
 }
 
+/// How the note about a cut file begins.
+const CUT_NOTE: &str = "Only the first ";
+
 /// An enclosed file in a rendered list, with the text before it.
 struct Enclosed<'a> {
     before: &'a str,
@@ -151,9 +154,27 @@ fn shorten_enclosed(file: &Enclosed<'_>, room_tokens: usize) -> String {
     if excerpt.left_out == 0 {
         return format!("{}{}", file.before, file.whole);
     }
-    let note = cut_note(excerpt, file.inside.len());
+    let (before, bytes) = split_note(file.before);
+    let note = cut_note(excerpt, bytes.unwrap_or(file.inside.len()));
     let enclosed = fence::enclose_instructions(file.class, &excerpt.render());
-    format!("{}{}\n{enclosed}", file.before, note.trim_start())
+    format!("{before}{}\n{enclosed}", note.trim_start())
+}
+
+/// Separates the note about an earlier cut from the text before an enclosure, with the bytes of the whole file that it
+/// states; `None` if there is no such note.
+fn split_note(before: &str) -> (&str, Option<usize>) {
+    let line = before.trim_end_matches('\n');
+    let start = line.rfind('\n').map_or(0, |at| at + 1);
+    let bytes = line
+        .get(start..)
+        .filter(|line| line.starts_with(CUT_NOTE))
+        .and_then(|line| line.split_once(" of "))
+        .and_then(|(_, rest)| rest.split_once(" bytes"))
+        .and_then(|(bytes, _)| bytes.parse().ok());
+    match bytes {
+        Some(bytes) => (before.get(..start).unwrap_or(before), Some(bytes)),
+        None => (before, None),
+    }
 }
 
 fn section(file: &InstructionFile, content: &str, room_tokens: usize) -> String {
@@ -182,7 +203,7 @@ fn cut_note(excerpt: Excerpt<'_>, bytes: usize) -> String {
         return String::new();
     }
     format!(
-        "\nOnly the first {} and the last {} of {bytes} bytes are shown for lack of room; read the file for the rest.",
+        "\n{CUT_NOTE}{} and the last {} of {bytes} bytes are shown for lack of room; read the file for the rest.",
         excerpt.head.len(),
         excerpt.tail.len(),
     )

@@ -1,7 +1,8 @@
 //! Chooses what a prompt shows under its budget: parts by priority, then shorter forms of the pins.
 //!
 //! Order of parts in the prompt and order of their removal are independent. Invariants: a pin is shortened only when no
-//! other part is left; a pin is never left out; the same candidates, budget and earlier cuts give the same plan.
+//! other part is left; the current input is shortened after the others, unless it alone exceeds the budget; a pin is never
+//! left out; the same candidates, budget and earlier cuts give the same plan.
 
 use crate::candidate::{BETWEEN, Candidate, Priority, count};
 use holon_domain::WorkItemId;
@@ -23,6 +24,11 @@ const LEAST_OPTIONAL: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     total: usize,
+    /// Tokens by which a prompt may exceed the total so that its current input stays whole, or that its parts stay as
+    /// the turn's first request showed them. The turn and the answer then have less room to grow.
+    stretch: usize,
+    /// True if a prompt may not exceed the total while a part has a shorter form.
+    is_strict: bool,
     /// True if nobody knows the model's window. Pins are then whole: the provider's refusal teaches the real window.
     is_assumed: bool,
 }
@@ -34,14 +40,30 @@ impl Budget {
         let share = usize::try_from(TURN_BUDGET_SHARE).unwrap_or(1);
         Self {
             total: budget.saturating_sub(tools_tokens + budget / share + HEADINGS),
+            stretch: budget / share,
+            is_strict: false,
             is_assumed,
         }
     }
 
+    /// Returns the budget of a prompt that may not exceed it.
+    pub(crate) const fn strict(self) -> Self {
+        Self {
+            stretch: 0,
+            is_strict: true,
+            ..self
+        }
+    }
+
     /// Returns the budget for a frame that repeats an earlier one: its texts hold their headings, and it may exceed the
-    /// budget by as much.
+    /// budget by as much, or by the stretch. A strict budget may not be exceeded.
     pub(crate) fn repeated(self, over_tokens: u32) -> Self {
         let over = usize::try_from(over_tokens).unwrap_or(usize::MAX);
+        let over = if self.is_strict {
+            0
+        } else {
+            over.max(self.stretch)
+        };
         Self {
             total: self.total.saturating_add(HEADINGS).saturating_add(over),
             ..self
@@ -219,10 +241,19 @@ fn shorten_pins(entries: &mut [Entry<'_>], budget: Budget) {
     if budget.is_assumed {
         return;
     }
-    for (source, least) in pin_order(budget) {
+    let is_input = |entry: &&Entry<'_>| entry.candidate.source == BlockSource::CurrentInput;
+    let input = entries
+        .iter()
+        .find(is_input)
+        .map_or(0, |entry| entry.tokens);
+    for (source, least) in pin_order(budget, input) {
         for entry in 0..entries.len() {
             let excess = total(entries).saturating_sub(budget.total);
-            if excess == 0 {
+            let allowed = match source {
+                BlockSource::CurrentInput if input <= budget.total => budget.stretch,
+                _ => 0,
+            };
+            if excess <= allowed {
                 return;
             }
             if let Some(entry) = entries
@@ -236,12 +267,14 @@ fn shorten_pins(entries: &mut [Entry<'_>], budget: Budget) {
     }
 }
 
-/// Lists the steps in which pins are shortened: part, and fewest tokens of it in that step.
-fn pin_order(budget: Budget) -> Vec<(BlockSource, usize)> {
+/// Lists the steps in which pins are shortened: part, and fewest tokens of it in that step. `input` is the size of the
+/// current input in tokens.
+fn pin_order(budget: Budget, input: usize) -> Vec<(BlockSource, usize)> {
     let parts = usize::try_from(INSTRUCTION_BUDGET_SHARE).unwrap_or(1);
-    vec![
-        // A text that fills the window would otherwise cost the rules of the runtime.
-        (BlockSource::CurrentInput, budget.share(2).max(LEAST_INPUT)),
+    // A text that exceeds the budget is shortened in any case, and would otherwise cost the rules of the runtime too.
+    let first = (BlockSource::CurrentInput, budget.share(2).max(LEAST_INPUT));
+    let first = (input > budget.total).then_some(first);
+    let others = [
         (BlockSource::OperatorWords, budget.share(4).max(LEAST_WORDS)),
         (BlockSource::Instructions, budget.share(parts)),
         (BlockSource::AgentScoped, budget.share(2)),
@@ -251,17 +284,19 @@ fn pin_order(budget: Budget) -> Vec<(BlockSource, usize)> {
         (BlockSource::ToolGuidance, 0),
         (BlockSource::History, budget.share(8)),
         (BlockSource::OperatorWords, budget.share(8).max(LEAST_WORDS)),
-        (BlockSource::CurrentInput, budget.share(4).max(LEAST_INPUT)),
         (BlockSource::Instructions, budget.share(16)),
         (BlockSource::Waits, 0),
         (BlockSource::CurrentItem, 0),
         (BlockSource::Work, 0),
         (BlockSource::History, 0),
         (BlockSource::OperatorWords, LEAST_WORDS),
+        (BlockSource::CurrentInput, budget.share(2).max(LEAST_INPUT)),
+        (BlockSource::CurrentInput, budget.share(4).max(LEAST_INPUT)),
         (BlockSource::Instructions, 0),
         (BlockSource::AgentScoped, 0),
         (BlockSource::CurrentInput, LEAST_INPUT),
-    ]
+    ];
+    first.into_iter().chain(others).collect()
 }
 
 fn finish(entries: Vec<Entry<'_>>, budget: Budget) -> PromptPlan<'_> {

@@ -97,18 +97,26 @@ pub(crate) fn newest_rows(
     })
 }
 
+/// Words of an outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OutcomeWords {
+    pub(crate) text: String,
+    /// True if the runtime wrote them, because the request failed.
+    pub(crate) is_failure: bool,
+}
+
 /// Reads the texts of the outcomes of turns, by turn. Only the newest briefs are searched.
 pub(crate) fn words_of_turns(
     conn: &Connection,
     no: AgentNo,
     turns: &BTreeSet<u64>,
     searched: usize,
-) -> Result<BTreeMap<u64, String>, Error> {
+) -> Result<BTreeMap<u64, OutcomeWords>, Error> {
     let mut words = BTreeMap::new();
     for row in newest_rows(conn, no, searched)? {
         let is_outcome = matches!(row.kind, BriefKind::Result | BriefKind::Failure);
         if is_outcome && turns.contains(&row.turn_index) {
-            words.insert(row.turn_index, words_of(conn, no, row.text)?);
+            words.insert(row.turn_index, outcome_words(conn, no, row)?);
         }
     }
     Ok(words)
@@ -119,10 +127,17 @@ pub(crate) fn words(
     conn: &Connection,
     no: AgentNo,
     seq: BriefSeq,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<OutcomeWords>, Error> {
     stored(conn, no, seq)?
-        .map(|row| words_of(conn, no, row.text))
+        .map(|row| outcome_words(conn, no, row))
         .transpose()
+}
+
+fn outcome_words(conn: &Connection, no: AgentNo, row: BriefRow) -> Result<OutcomeWords, Error> {
+    Ok(OutcomeWords {
+        is_failure: row.kind == BriefKind::Failure,
+        text: words_of(conn, no, row.text)?,
+    })
 }
 
 fn stored(conn: &Connection, no: AgentNo, seq: BriefSeq) -> Result<Option<BriefRow>, Error> {

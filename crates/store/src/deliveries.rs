@@ -135,7 +135,10 @@ pub(crate) fn row(
     };
     let text = match &record.content {
         DeliveryContent::Words(words) => words.clone(),
-        DeliveryContent::Brief(seq) => briefs::words(conn, no, *seq)?.unwrap_or_default(),
+        DeliveryContent::Brief(seq) => {
+            let words = briefs::words(conn, no, *seq)?;
+            words.map(|words| words.text).unwrap_or_default()
+        }
     };
     let binding = match route {
         DeliveryRoute::Target { .. } => None,

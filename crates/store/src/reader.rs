@@ -41,6 +41,8 @@ pub struct HistoryItem {
     pub turn_index: u64,
     /// Text of the brief that settled it; absent until then.
     pub answer: Option<String>,
+    /// True if the runtime wrote the answer, because the turn failed.
+    pub is_failure: bool,
 }
 
 /// Reads inside one read transaction, so that all reads see the same state.
@@ -301,7 +303,8 @@ impl<'a> Reader<'a> {
                 message: entry.envelope,
                 seq: taken.seq,
                 turn_index: taken.turn_index,
-                answer,
+                is_failure: answer.as_ref().is_some_and(|words| words.is_failure),
+                answer: answer.map(|words| words.text),
             });
         }
         self.add_reports(no, &mut items, limit)?;
@@ -326,7 +329,9 @@ impl<'a> Reader<'a> {
         let mut words = briefs::words_of_turns(self.conn, no, &unanswered, searched)?;
         for item in items {
             if item.answer.is_none() {
-                item.answer = words.remove(&item.turn_index);
+                let found = words.remove(&item.turn_index);
+                item.is_failure = found.as_ref().is_some_and(|words| words.is_failure);
+                item.answer = found.map(|words| words.text);
             }
         }
         Ok(())

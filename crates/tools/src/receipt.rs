@@ -7,6 +7,7 @@ mod short;
 
 pub use short::short_receipt;
 
+use crate::lines::FenceKey;
 use crate::tool::{
     apply_patch, exec_command, exec_command_batch, task_input, task_list, task_output,
     use_workspace,
@@ -24,7 +25,7 @@ use std::borrow::Cow;
 pub fn receipt(envelope: &ToolEnvelope) -> String {
     let text = match &envelope.outcome {
         ToolOutcome::Success { result } => success(envelope, result),
-        ToolOutcome::Error { error } => failure(&envelope.tool_name, error),
+        ToolOutcome::Error { error } => failure(envelope, error),
     };
     match visible::show_unseen(&text) {
         Cow::Borrowed(_) => text,
@@ -70,13 +71,14 @@ fn refers_to_artifacts(place: &Value) -> bool {
 
 /// Renders a success. Tools with a text form use it; results of an unknown shape and all other tools are shown as JSON.
 fn success(envelope: &ToolEnvelope, result: &Value) -> String {
+    let key = FenceKey::of(envelope);
     let text = match envelope.tool_name.as_str() {
         apply_patch::NAME => read(result, apply_patch::text),
-        exec_command::NAME => read(result, exec_command::text),
-        exec_command_batch::NAME => read(result, exec_command_batch::text),
+        exec_command::NAME => read(result, |result| exec_command::text(result, key)),
+        exec_command_batch::NAME => read(result, |result| exec_command_batch::text(result, key)),
         task_input::NAME => read(result, task_input::receipt),
         task_list::NAME => read(result, task_list::text),
-        task_output::NAME => read(result, task_output::text),
+        task_output::NAME => read(result, |result| task_output::text(result, key)),
         use_workspace::NAME => use_workspace::split_guidance(result).map(|(rest, guidance)| {
             let result = confirmation(envelope, &rest);
             format!("{result}\n\n{guidance}")
@@ -86,7 +88,7 @@ fn success(envelope: &ToolEnvelope, result: &Value) -> String {
     text.unwrap_or_else(|| confirmation(envelope, result))
 }
 
-fn read<T: DeserializeOwned>(result: &Value, text: fn(&T) -> String) -> Option<String> {
+fn read<T: DeserializeOwned>(result: &Value, text: impl Fn(&T) -> String) -> Option<String> {
     T::deserialize(result).ok().map(|result| text(&result))
 }
 
@@ -126,9 +128,9 @@ struct Failure<'a> {
     details: Option<Value>,
 }
 
-fn failure(tool_name: &str, error: &ToolError) -> String {
+fn failure(envelope: &ToolEnvelope, error: &ToolError) -> String {
     let (error, nearest) = apply_patch::split_nearest(error);
-    let (error, last_words) = exec_command::split_lost(&error);
+    let (error, last_words) = exec_command::split_lost(&error, FenceKey::of(envelope));
     let lines = nearest.or(last_words);
     let error = &error;
     let field = error
@@ -139,7 +141,7 @@ fn failure(tool_name: &str, error: &ToolError) -> String {
     let reason = "the details are larger than a receipt may be";
     let receipt = line(&Failure {
         ok: false,
-        tool_name,
+        tool_name: &envelope.tool_name,
         kind: error.kind,
         message: text::preview(&error.message, FAILURE_SUMMARY_BYTES),
         hint: error

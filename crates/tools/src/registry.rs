@@ -94,6 +94,44 @@ pub fn offered(preset: ProfilePreset, freeform: bool) -> ToolSet {
     set.get_or_init(|| emit_all(preset, freeform)).clone()
 }
 
+/// Returns the same tools without the descriptions of their arguments, for a model with a small window. Each tool says in
+/// its error what an argument must be.
+#[must_use]
+pub fn offered_briefly(preset: ProfilePreset, freeform: bool) -> ToolSet {
+    static SETS: [[OnceLock<ToolSet>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
+    let [[named, named_freeform], [child, child_freeform]] = &SETS;
+    let set = match (preset, freeform) {
+        (ProfilePreset::PublicNamed, false) => named,
+        (ProfilePreset::PublicNamed, true) => named_freeform,
+        (ProfilePreset::PrivateChild, false) => child,
+        (ProfilePreset::PrivateChild, true) => child_freeform,
+    };
+    let brief = || {
+        let whole = offered(preset, freeform);
+        whole.iter().cloned().map(without_descriptions).collect()
+    };
+    set.get_or_init(brief).clone()
+}
+
+fn without_descriptions(mut tool: OfferedTool) -> OfferedTool {
+    remove_descriptions(&mut tool.parameters);
+    tool
+}
+
+fn remove_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            // An argument may have this name; its schema is an object.
+            if members.get("description").is_some_and(Value::is_string) {
+                members.remove("description");
+            }
+            members.values_mut().for_each(remove_descriptions);
+        }
+        Value::Array(members) => members.iter_mut().for_each(remove_descriptions),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 fn emit_all(preset: ProfilePreset, freeform: bool) -> ToolSet {
     let emitted = catalog(preset)
         .into_iter()

@@ -182,7 +182,7 @@ fn read_text(root: &OwnedFd, name: &str) -> Result<(Arc<str>, FileStamp), Instru
     let content = file.read(INSTRUCTION_FILE_BYTES).map_err(refuse)?;
     let text = String::from_utf8(content).map_err(|_| InstructionRefusal::NotText)?;
     if text.contains('\0') {
-        return Err(InstructionRefusal::NotText);
+        return Err(InstructionRefusal::NulByte);
     }
     // A writer may have been at work during the read; then the stamp before the read does not match the next look.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);

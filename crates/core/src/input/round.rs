@@ -156,6 +156,8 @@ pub struct FailedAttempt {
     pub interjected: Vec<QueueEntry>,
     /// Estimated tokens of the request; 0 if none was built.
     pub request_tokens: u64,
+    /// Output tokens that the request allowed; 0 if none was built.
+    pub answer_tokens: u32,
 }
 
 /// Size of the context of one request.

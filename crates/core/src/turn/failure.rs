@@ -101,10 +101,14 @@ fn lower_ceiling(turn: &mut OpenTurn, failed: &FailedAttempt) {
     let (known, known_most) = turn.prompt_ceiling.map_or((u64::MAX, u64::MAX), |ceiling| {
         (ceiling.tokens, ceiling.most.max(ceiling.tokens))
     });
+    let refused = turn.prompt_ceiling.map(|ceiling| ceiling.refused);
+    let refused = refused.filter(|tokens| *tokens > 0).unwrap_or(u64::MAX);
     turn.prompt_ceiling = Some(PromptCeiling {
         tokens: known.min(most).min(answered),
         most: known_most.min(most),
         round: turn.rounds + 1,
+        refused: refused.min(failed.request_tokens),
+        refused_answer: failed.answer_tokens,
     });
 }
 

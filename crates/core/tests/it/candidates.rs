@@ -47,6 +47,7 @@ fn fail(world: &mut World, failure: ModelFailure) {
     world.send(Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            answer_tokens: 0,
             failure,
             timing,
             server: Default::default(),

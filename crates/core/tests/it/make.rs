@@ -281,6 +281,7 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
     Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            answer_tokens: 0,
             failure: ModelFailure::new(kind, "the provider said no"),
             timing: timing(at),
             server: Default::default(),

@@ -61,6 +61,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
     world.send(Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            answer_tokens: 0,
             failure: ModelFailure::new(kind, "it failed."),
             timing,
             server: Default::default(),

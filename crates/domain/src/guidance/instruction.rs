@@ -52,8 +52,10 @@ pub enum InstructionRefusal {
     NotRegularFile,
     /// It exceeds [`INSTRUCTION_FILE_BYTES`]; `bytes` is its size.
     TooLarge { bytes: u64 },
-    /// It has a NUL byte or is not UTF-8.
+    /// It is not UTF-8.
     NotText,
+    /// It has a NUL byte.
+    NulByte,
     /// The filesystem refused to open or read it.
     Unreadable { message: String },
 }
@@ -69,6 +71,7 @@ impl InstructionRefusal {
                 format!("it has {bytes} bytes, and at most {INSTRUCTION_FILE_BYTES} are loaded")
             }
             Self::NotText => "it is not UTF-8 text".to_owned(),
+            Self::NulByte => "it contains a NUL byte, which no text has".to_owned(),
             Self::Unreadable { message } => format!("it cannot be read: {message}"),
         }
     }

@@ -1,10 +1,13 @@
 //! The token budget of a request: what prompt, conversation and answer may take of a model's window, and what an answer
 //! teaches about that window.
 
+use holon_domain::agent::ProfilePreset;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::limits;
 use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
 use holon_domain::token_ratio::TokenRatio;
+use holon_domain::tool_set::ToolSet;
+use holon_domain::turn::PromptCeiling;
 use holon_store::TurnRows;
 
 /// Largest error of a token estimate, as a divisor of the true size.
@@ -16,6 +19,10 @@ pub(super) struct PromptBudget {
     pub(super) tokens: u32,
     /// True if the model's window is not known and no request of the turn was refused for its length.
     pub(super) is_assumed: bool,
+    /// Refusals of this turn. Absent if no request was refused for its length.
+    pub(super) ceiling: Option<PromptCeiling>,
+    /// True if the request of this very round was refused.
+    pub(super) is_refused: bool,
 }
 
 /// Budget of this turn's prompts: that of the model, below the length that a provider refused in this turn.
@@ -26,6 +33,30 @@ pub(super) fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget 
         tokens: prompt_budget(policy).min(ceiling),
         is_assumed: policy.source == PolicySource::UnknownFallback
             && rows.turn.prompt_ceiling.is_none(),
+        ceiling: rows.turn.prompt_ceiling,
+        is_refused: rows
+            .turn
+            .prompt_ceiling
+            .is_some_and(|ceiling| ceiling.round == rows.turn.rounds + 1),
+    }
+}
+
+/// Returns the tools of a request. Those of a model with a small window are without the descriptions of their arguments
+/// if these would take too much of the prompt: more than two thirds, or a third after a request was refused for its
+/// length.
+pub(crate) fn offered_tools(
+    preset: ProfilePreset,
+    policy: ModelPolicy,
+    ceiling: Option<PromptCeiling>,
+) -> ToolSet {
+    let whole = holon_tools::offered(preset, policy.freeform_tools);
+    let thirds = if ceiling.is_some() { 1 } else { 2 };
+    let room = usize::try_from(prompt_budget(policy) / 3 * thirds).unwrap_or(usize::MAX);
+    let is_assumed = policy.source == PolicySource::UnknownFallback;
+    if is_assumed || whole.estimated_tokens() <= room {
+        whole
+    } else {
+        holon_tools::offered_briefly(preset, policy.freeform_tools)
     }
 }
 
@@ -123,5 +154,22 @@ pub(super) fn conversation_room(fixed_tokens: usize, budget: PromptBudget) -> us
     };
     let fixed = u64::try_from(fixed_tokens).unwrap_or(u64::MAX);
     let room = tokens.saturating_sub(fixed);
-    usize::try_from(room.max(tokens / share)).unwrap_or(usize::MAX)
+    let least = tokens / share;
+    let least = match budget.ceiling {
+        None => least,
+        // Nothing is left to chance: a second refusal ends the turn.
+        Some(_) if budget.is_refused => 0,
+        Some(ceiling) => least.min(below_refused(ceiling).saturating_sub(fixed)),
+    };
+    usize::try_from(room.max(least)).unwrap_or(usize::MAX)
+}
+
+/// Distance that later requests of a turn keep from the smallest one that was refused, as a divisor.
+const REFUSED_MARGIN: u64 = 16;
+
+fn below_refused(ceiling: PromptCeiling) -> u64 {
+    match ceiling.refused {
+        0 => u64::MAX,
+        tokens => tokens - tokens / REFUSED_MARGIN,
+    }
 }

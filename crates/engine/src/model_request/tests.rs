@@ -267,6 +267,8 @@ fn a_long_input_leaves_half_of_an_assumed_window_to_the_conversation() {
     let estimated = usize::try_from(request.estimated_tokens()).unwrap();
     let room = |is_assumed| {
         let budget = super::PromptBudget {
+            ceiling: None,
+            is_refused: false,
             tokens: 24_000,
             is_assumed,
         };

@@ -3,7 +3,9 @@
 
 use super::ReadHandle;
 use crate::error::Error;
-use crate::model_request::{kept_frame, prompt_budget, tasks_running_at, to_history_item};
+use crate::model_request::{
+    kept_frame, offered_tools, prompt_budget, tasks_running_at, to_history_item,
+};
 use holon_core::Rejection;
 use holon_domain::agent::AgentRecord;
 use holon_domain::authority::{AuthorityClass, TrustLevel};
@@ -167,7 +169,7 @@ fn draft(
     } = drafted;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, now);
-    let tools = holon_tools::offered(agent.identity.profile_preset, policy.freeform_tools);
+    let tools = offered_tools(agent.identity.profile_preset, *policy, None);
     let input = FrameInput {
         agent,
         guidance,
@@ -182,6 +184,7 @@ fn draft(
         tools: &tools,
         budget_tokens: prompt_budget(*policy),
         budget_is_assumed: policy.source == PolicySource::UnknownFallback,
+        is_refused: false,
         // Only a turn that the runtime itself begins repairs another.
         repairs: None,
     };
@@ -216,7 +219,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
     } = asked;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, rows.started_at);
-    let tools = holon_tools::offered(agent.identity.profile_preset, policy.freeform_tools);
+    let tools = offered_tools(agent.identity.profile_preset, *policy, None);
     let input = FrameInput {
         agent,
         guidance: &Guidance::default(),
@@ -232,6 +235,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
         tools: &tools,
         budget_tokens: prompt_budget(*policy),
         budget_is_assumed: policy.source == PolicySource::UnknownFallback,
+        is_refused: false,
     };
     let parts = holon_prompt::explain(&input, Some(kept_frame(&rows.texts)));
     let earlier = cuts_before(&rows.frame.cuts, &parts);

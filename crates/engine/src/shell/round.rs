@@ -155,6 +155,7 @@ impl Shell {
                 server: AskedServer::default(),
                 interjected: Vec::new(),
                 request_tokens: 0,
+                answer_tokens: 0,
             }),
         }
     }

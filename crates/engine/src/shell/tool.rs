@@ -27,11 +27,15 @@ impl Shell {
             Ok(Some(_)) | Err(_) => return,
             Ok(None) => return self.report_missing(record).await,
         };
+        let fence_key = format!("{:032x}", self.ports.entropy.source().next());
         let Some(mut outcome) = self.run_action(&run, cancel).await else {
             return;
         };
         self.note_skills(&run, &mut outcome).await;
         self.conceal(&run.agent_id, &mut outcome.consequence).await;
+        if let Some(result) = outcome.consequence.result_mut() {
+            result.fence_key = Some(fence_key);
+        }
         let took = self.ports.clock.elapsed().saturating_sub(began);
         let finished = Input::ToolFinished {
             stamp: Stamp::of(record),

@@ -288,3 +288,34 @@ async fn a_batch_cut_by_a_crash_goes_on_with_the_command_in_hand() {
     }
     house.commands.forgets(3).await;
 }
+
+/// Returns the codes on the lines that end a stream.
+fn codes(told: &str) -> Vec<&str> {
+    let ends = told.lines().filter_map(|line| line.strip_prefix("end "));
+    ends.collect()
+}
+
+#[tokio::test]
+async fn equal_output_of_two_calls_has_different_codes_which_a_restart_keeps() {
+    let house = House::new();
+    let cat = || ("ExecCommand", json!({ "cmd": "cat notes" }));
+    let host = calling(&house, &[cat()]).await;
+    house.commands.next().await.ends("one\n");
+    house.model.next().await.answer(calls(&[cat()]));
+    house.commands.next().await.ends("one\n");
+    let asked = house.model.next().await;
+    let told = results(&asked.request);
+    let [first, second] = told.as_slice() else {
+        panic!("two results");
+    };
+    assert_eq!((codes(first).len(), codes(second).len()), (1, 1));
+    assert_ne!(codes(first), codes(second));
+    drop(asked);
+    drop(host);
+    let house = house.after_crash();
+    let host = house.start().await;
+    let again = house.model.next().await;
+    assert_eq!(results(&again.request), told);
+    again.answer(says("done"));
+    briefs(&host, "main", 1).await;
+}

@@ -1,11 +1,13 @@
 //! Models of a running host: the fallback chain, an agent's override, changed settings, and learned limits.
 
 use crate::house::{House, agent, briefs, prompt};
+use holon_domain::agent::ProfilePreset;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{
     ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelOptions, ModelRef, ModelReply,
 };
 use holon_domain::provider::{LearnedLimits, PolicySource};
+use holon_domain::tool_set::ToolSet;
 use holon_testkit::ports::{calls, failure, says};
 use serde_json::json;
 
@@ -102,10 +104,18 @@ async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
         ..failure(ModelFailureKind::InvalidRequest)
     }));
     let second = house.model.next().await;
+    // The window is small, so the arguments are not described.
+    let brief = holon_tools::offered_briefly(ProfilePreset::PublicNamed, false);
     assert!(
-        second.request.tools.is_shared_with(&tools),
+        second.request.tools.is_shared_with(&brief),
         "the tools are emitted once"
     );
+    let names = |tools: &ToolSet| -> Vec<String> {
+        let names = tools.iter().map(|tool| tool.name.clone());
+        names.collect()
+    };
+    assert_eq!(names(&brief), names(&tools));
+    assert!(brief.estimated_tokens() * 5 < tools.estimated_tokens() * 4);
     assert!(
         second.request.max_output_tokens <= 1_000,
         "{}",

@@ -9,7 +9,8 @@ use holon_domain::model::{
 use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_engine::ports::ModelClient;
 use holon_engine::{Conduct, Host};
-use holon_testkit::ports::{ScriptedModel, failure, says};
+use holon_testkit::ports::{PendingCall, ScriptedModel, calls, failure, says};
+use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -231,4 +232,49 @@ async fn a_server_is_not_asked_for_a_window_that_the_operator_set() {
     briefs(&host, "main", 1).await;
     assert_eq!(window(&host).await, (32_000, PolicySource::ConfigOverride));
     assert_eq!(stating.statements.load(Ordering::Relaxed), 0);
+}
+
+type Asked = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
+
+/// Returns the next request, or `None` if the turn ends without one.
+async fn next_or_end(house: &House, host: &Host) -> Option<Asked> {
+    tokio::select! {
+        call = house.model.next() => Some(call),
+        _ = briefs(host, "main", 1) => None,
+    }
+}
+
+fn too_long() -> Result<ModelReply, ModelFailure> {
+    Err(failure(ModelFailureKind::ContextLengthExceeded))
+}
+
+#[tokio::test]
+async fn a_refused_request_is_made_smaller_and_is_never_sent_again_as_it_was() {
+    // After this many rounds with results, the provider refuses every request.
+    for rounds in [0, 1, 2, 5] {
+        for window in [2_048, 4_096, 5_200, 8_192] {
+            let (house, _stating, host) = stating_house(exactly(window)).await;
+            prompt(&host, "main", "Read the notes.").await;
+            for _ in 0..rounds {
+                let call = house.model.next().await;
+                call.answer(calls(&[("ExecCommand", json!({ "cmd": "cat notes" }))]));
+                let printed = "a line of the notes\n".repeat(250);
+                house.commands.next().await.ends(&printed);
+            }
+            let call = house.model.next().await;
+            let refused = call.request.clone();
+            call.answer(too_long());
+            if let Some(call) = next_or_end(&house, &host).await {
+                let (now, then) = (call.request.estimated_tokens(), refused.estimated_tokens());
+                assert!(now < then, "{rounds} rounds, {window}: {now} after {then}");
+                let last = call.request.frame.context_blocks.last();
+                assert!(last.is_some_and(|block| block.text.contains("Read the notes.")));
+                call.answer(too_long());
+            } else {
+                assert_eq!(rounds, 0, "results of {window} could give way");
+                let told = briefs(&host, "main", 1).await;
+                assert!(told[0].text.contains("larger window"), "{}", told[0].text);
+            }
+        }
+    }
 }

@@ -7,6 +7,7 @@ use super::{Span, tokens_of};
 use crate::excerpt::Excerpt;
 use holon_domain::block::Block;
 use holon_domain::model::ConversationItem;
+use holon_domain::text;
 
 /// Shortens every text of a span's answer to so many tokens; returns true if one was shortened.
 pub(super) fn shorten(span: &mut Span<'_>, tokens: usize) -> bool {
@@ -16,12 +17,14 @@ pub(super) fn shorten(span: &mut Span<'_>, tokens: usize) -> bool {
             continue;
         };
         for block in blocks {
-            let Block::Text { text } = block else {
+            let Block::Text { text: words } = block else {
                 continue;
             };
-            let excerpt = Excerpt::of(text, tokens);
-            if excerpt.left_out > 0 {
-                *text = excerpt.render();
+            let excerpt = Excerpt::of(words, tokens);
+            let short = excerpt.render();
+            if excerpt.left_out > 0 && text::estimate_tokens(&short) < text::estimate_tokens(words)
+            {
+                *words = short;
                 shortened = true;
             }
         }

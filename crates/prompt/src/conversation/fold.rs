@@ -22,8 +22,12 @@ pub const NEWEST_IS_FOLDED: &str = "\nThe last of these rounds is your newest: i
     fit. Call for fewer or smaller results at a time.";
 /// Part of the room that one text of an answer may take in a conversation that does not fit, as a divisor.
 const ANSWER_SHARE: usize = 8;
-/// Smallest room for recaps, in estimated tokens.
+/// Distance of the soft limit from the room, as a divisor: about the size of a reminder in a small room. The target lies
+/// far below the limit, so that several rounds extend the request before the next fold.
+const SOFT_DISTANCE: usize = 12;
+/// Smallest room for recaps, in estimated tokens, and the smallest after a refusal.
 const MIN_RECAP_TOKENS: usize = 256;
+const MIN_REFUSED_RECAP_TOKENS: usize = 64;
 /// Smallest part of the room that operator messages leave to the rest, as a divisor. Messages that take more were let in
 /// under a larger room; the rest then exceeds the room rather than being folded anew in every round.
 const LEAST_LOOSE_SHARE: usize = 4;
@@ -41,18 +45,29 @@ struct Limits {
     recaps: usize,
     /// Largest size of the current work item in a recap.
     item: usize,
+    /// Size above which the newest round is folded too.
+    newest: usize,
+    /// True if a request of the turn was refused for its length.
+    is_refused: bool,
 }
 
 impl Limits {
-    fn of(room: usize, pinned: usize) -> Self {
+    fn of(room: usize, pinned: usize, is_refused: bool) -> Self {
         let room = room.saturating_sub(pinned).max(room / LEAST_LOOSE_SHARE);
         let quarter = room / 4;
+        let (least_recaps, newest) = if is_refused {
+            (MIN_REFUSED_RECAP_TOKENS, room)
+        } else {
+            (MIN_RECAP_TOKENS, room.max(NEWEST_TOKENS))
+        };
         Self {
             room,
-            soft: room - room / 5,
-            target: room / 2,
-            recaps: quarter.max(MIN_RECAP_TOKENS),
+            soft: room - room / SOFT_DISTANCE,
+            target: room / 8 * 3,
+            recaps: quarter.max(least_recaps),
             item: RecapRoom::item_share(room),
+            newest,
+            is_refused,
         }
     }
 
@@ -106,7 +121,7 @@ pub(super) fn fold<'a>(
     room: usize,
 ) -> Fold<'a> {
     let pinned = spans.iter().map(|span| span.pinned_tokens).sum();
-    let limits = Limits::of(room, pinned);
+    let limits = Limits::of(room, pinned, input.is_refused);
     let before = loose_total(&recaps, &spans);
     if before <= limits.soft {
         return Fold {
@@ -131,6 +146,8 @@ pub(super) fn fold<'a>(
         pinned,
         compaction: None,
     };
+    // A recap of few short rounds is longer than they are. A refused request must become smaller.
+    let fitting = fitting.filter(|plan| !limits.is_refused || plan.tokens < before);
     let recap = fitting.and_then(|plan| fold.apply(plan));
     let shortened_results =
         fold.shorten_answers(limits.room) | fold.shorten_results(input, limits.room);
@@ -203,7 +220,11 @@ fn folded(
     };
     let added = write(covered + 1, limits.recaps, recaps);
     let most = limits.recaps + limits.item;
-    let (recap, kept) = if written + recap_tokens(&added) <= most || recaps.is_empty() {
+    let added_tokens = recap_tokens(&added);
+    // Each recap has a heading of its own, which a refused request has no room for.
+    let exceeds = limits.is_refused && before - gone + added_tokens > limits.room;
+    let is_added = written + added_tokens <= most && !exceeds;
+    let (recap, kept) = if is_added || recaps.is_empty() {
         (added, written)
     } else {
         (write(1, limits.recaps / 2, &[]), 0)
@@ -248,13 +269,19 @@ impl Fold<'_> {
         notes: &[RoundNote],
         limits: Limits,
     ) -> Option<Recap> {
-        if self.loose_tokens() <= limits.room.max(NEWEST_TOKENS) {
+        let before = self.loose_tokens();
+        if before <= limits.newest {
             return None;
         }
-        let plan = folded(input, &recaps, &self.spans, notes, 0, limits);
-        plan.recap.as_ref()?;
+        let plan =
+            folded(input, &recaps, &self.spans, notes, 0, limits).with_note(NEWEST_IS_FOLDED);
+        let told: usize = plan.recap.as_ref().map(recap_tokens)?;
+        let kept: usize = self.spans.iter().map(|span| span.guidance_tokens).sum();
+        if limits.is_refused && told + kept >= before {
+            return None;
+        }
         self.recaps = recaps;
-        self.apply(plan.with_note(NEWEST_IS_FOLDED))
+        self.apply(plan)
     }
 
     /// Shortens what the model itself wrote to a part of the room if the conversation does not fit; returns true if a

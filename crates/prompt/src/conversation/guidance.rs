@@ -8,6 +8,8 @@ use super::ConversationInput;
 use crate::{instructions, skills};
 use holon_domain::log::LogEntry;
 use holon_domain::text;
+use holon_domain::tool::{ToolEnvelope, ToolOutcome};
+use serde_json::Value;
 
 /// Largest part of the room, as a divisor, and the fewest tokens in any room.
 const SHARE: usize = 4;
@@ -51,6 +53,26 @@ pub(super) fn find(input: &ConversationInput<'_>) -> Option<EnteredGuidance> {
 fn bound(room_tokens: usize) -> usize {
     let share = (room_tokens / SHARE).max(LEAST_TOKENS);
     share.next_power_of_two() / if share.is_power_of_two() { 1 } else { 2 }
+}
+
+/// Returns a result whose guidance has at most so many tokens; `None` if the result has none.
+pub(super) fn shorten_in(
+    envelope: &ToolEnvelope,
+    input: &ConversationInput<'_>,
+    tokens: usize,
+) -> Option<ToolEnvelope> {
+    let whole = (input.entered_guidance)(envelope)?;
+    let short = shorten(whole, tokens);
+    let mut shortened = envelope.clone();
+    let ToolOutcome::Success { result } = &mut shortened.outcome else {
+        return None;
+    };
+    let member = result
+        .as_object_mut()?
+        .values_mut()
+        .find(|value| value.as_str() == Some(whole))?;
+    *member = Value::String(short);
+    Some(shortened)
 }
 
 /// Shortens the file inside its enclosure. The list of skills is left out if the rest does not fit beside it.

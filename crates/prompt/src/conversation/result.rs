@@ -5,7 +5,7 @@
 //! whether the call succeeded, what it was about, and the handles that later calls need.
 
 use super::recap::{collect_handles, short};
-use super::{ConversationInput, Span, tokens_of};
+use super::{ConversationInput, Span, guidance, tokens_of};
 use holon_domain::CallId;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ConversationItem;
@@ -40,8 +40,11 @@ const STUB_BYTES: usize = 24;
 /// Handles of each kind in a line.
 const LINE_HANDLES: usize = 2;
 
-/// Shortest form of a result with the guidance of a workspace. The path of the file stands in its first half.
-const LEAST_GUIDANCE_BYTES: usize = 2_000;
+/// Bytes of a result with the guidance of a workspace that one token of it stands for.
+const GUIDANCE_TOKEN_BYTES: usize = 4;
+/// Shortest forms of the guidance in a result, in estimated tokens: of a result that is shown in part, and of one that is
+/// a line.
+const LEAST_GUIDANCE_TOKENS: [usize; 2] = [500, 256];
 
 /// Stands on the last result of a round whose results are lines, so that the next round asks for less.
 const HINT: &str = "\n[The outputs of this round are left out by the runtime, because the context is nearly full. \
@@ -74,7 +77,7 @@ pub(super) fn shorten_all(
     }
     let last = shortened.and_then(|place| span.items.get_mut(place));
     if let Some(ConversationItem::ToolResult { content, .. }) = last
-        && !matches!(form, ResultForm::Bytes(_))
+        && takes_hint(form, input)
     {
         content.push_str(HINT);
     }
@@ -84,6 +87,14 @@ pub(super) fn shorten_all(
     shortened.is_some()
 }
 
+/// Returns true if the hint stands below results of this form. A refused request has no room for it.
+const fn takes_hint(form: ResultForm, input: &ConversationInput<'_>) -> bool {
+    match form {
+        ResultForm::Bytes(_) => false,
+        ResultForm::Line | ResultForm::Stub => !input.is_refused,
+    }
+}
+
 /// Renders a result in a form; `None` if its present length is near the form's anyway.
 fn render(
     envelope: &ToolEnvelope,
@@ -91,10 +102,16 @@ fn render(
     length: usize,
     input: &ConversationInput<'_>,
 ) -> Option<String> {
-    let has_guidance = (input.entered_guidance)(envelope).is_some();
+    if (input.entered_guidance)(envelope).is_some() {
+        let [in_part, as_line] = LEAST_GUIDANCE_TOKENS;
+        let tokens = match form {
+            ResultForm::Bytes(bytes) => (bytes / GUIDANCE_TOKEN_BYTES).max(in_part),
+            ResultForm::Line | ResultForm::Stub => as_line,
+        };
+        let short = guidance::shorten_in(envelope, input, tokens)?;
+        return Some((input.receipt)(&short));
+    }
     match form {
-        ResultForm::Line | ResultForm::Stub if has_guidance => None,
-        ResultForm::Bytes(bytes) if has_guidance && bytes < LEAST_GUIDANCE_BYTES => None,
         // A result barely above the bound is left as it is: the notes about what is left out take room too.
         ResultForm::Bytes(bytes) => {
             (length > bytes + bytes / 4).then(|| (input.short_receipt)(envelope, bytes))

@@ -302,6 +302,61 @@ fn long_guidance_is_cut_inside_its_enclosure_and_names_its_file() {
 }
 
 #[test]
+fn long_guidance_keeps_both_markers_in_every_room() {
+    let note = "Only the first 9 and the last 9 of 61440 bytes are shown for lack of room; read the file for the rest.";
+    let file = format!("source: /p/AGENTS.md\n{note}\n=== begin of workspace_instructions 00ff\n");
+    let body = "another line of rules, and FORGED words\n".repeat(1_500);
+    let text = format!("# Guidance\n\n{file}{body}\n=== end of workspace_instructions 00ff");
+    for room in [0, 100, 300, 600, 1_000, 2_000, 4_000, 9_000, 30_000] {
+        let mut turn = Turn::new();
+        turn.round("entering", entered(&text));
+        for round in 0..4 {
+            let built = turn.built(room);
+            let shown = texts(&built.items);
+            let begins = shown
+                .matches("=== begin of workspace_instructions ")
+                .count();
+            let ends = shown
+                .matches("\n=== end of workspace_instructions ")
+                .count();
+            assert_eq!((begins, ends), (1, 1), "{room}, {round}: {shown}");
+            assert_eq!(shown.matches("Only the first ").count(), 1, "{shown}");
+            assert!(shown.contains(" of 61440 bytes are shown"), "{shown}");
+            turn.commit(&built);
+            turn.round("on", output(500));
+        }
+    }
+}
+
+#[test]
+fn a_refused_conversation_gives_way_while_it_has_a_shorter_form() {
+    for rounds in [1, 2, 12] {
+        for bytes in [40, 400, 5_000] {
+            let mut turn = Turn::new();
+            for _ in 0..rounds {
+                let built = turn.built(330);
+                turn.commit(&built);
+                turn.round("I read on, and then I see.", output(bytes));
+            }
+            let refused = turn.built(330);
+            turn.is_refused = true;
+            let smaller = turn.built(0);
+            let (before, after) = (tokens(&refused.items), tokens(&smaller.items));
+            assert_eq!(smaller.tokens, after);
+            assert_paired(&smaller.items);
+            // A round of one short line is shorter than any recap.
+            assert!(
+                after < before || (rounds, bytes) == (1, 40),
+                "{rounds} of {bytes}: {after} after {before}: {}",
+                texts(&smaller.items)
+            );
+            turn.commit(&smaller);
+            assert_eq!(turn.built(0).items, smaller.items);
+        }
+    }
+}
+
+#[test]
 fn a_recap_keeps_the_last_complaint_of_a_failed_command() {
     let mut turn = Turn::new();
     let printed = |status: i64| {
@@ -321,4 +376,37 @@ fn a_recap_keeps_the_last_complaint_of_a_failed_command() {
     let told = "exit 101; stderr ends with \"error[E0425]: no `x`\\u{202e} here\"";
     assert!(shown.contains(told), "{shown}");
     assert!(!shown.contains("exit 0; stderr"), "{shown}");
+}
+
+/// Returns the percentage of a long turn's input that a cache could serve: what the conversation has in common with that
+/// of the request before, beside a frame of so many tokens.
+fn cache_share(room: usize, frame: usize, bytes: usize) -> usize {
+    let mut turn = Turn::new();
+    let (mut input, mut cached) = (0, 0);
+    let mut before: Vec<ConversationItem> = Vec::new();
+    for _ in 0..200 {
+        let built = turn.built(room);
+        let common = built.items.iter().zip(&before);
+        let common = common.take_while(|(now, then)| now == then);
+        cached += frame + common.map(|(now, _)| now.estimated_tokens()).sum::<usize>();
+        input += frame + tokens(&built.items);
+        before.clone_from(&built.items);
+        turn.commit(&built);
+        turn.round("next step", output(bytes));
+    }
+    cached * 100 / input
+}
+
+#[test]
+fn most_of_a_long_turns_input_could_be_read_from_a_cache() {
+    let shares = [
+        (6_000, 6_000),
+        (6_000, 1_000),
+        (20_000, 6_000),
+        (100_000, 6_000),
+    ]
+    .map(|(room, bytes)| cache_share(room, 5_000, bytes));
+    for (share, least) in shares.into_iter().zip([68, 94, 87, 95]) {
+        assert!(share >= least, "{shares:?}");
+    }
 }

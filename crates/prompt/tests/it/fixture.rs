@@ -71,6 +71,7 @@ impl Scene {
             tools: &self.tools,
             budget_tokens: self.budget_tokens,
             budget_is_assumed: false,
+            is_refused: false,
         }
     }
 
@@ -266,6 +267,7 @@ fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnve
 pub(crate) fn past(message: MessageEnvelope, answer: Option<&str>) -> HistoryItem {
     let second = message.created_at.millis_since(at(0)) / 1_000;
     HistoryItem {
+        is_failure: false,
         message,
         answer: answer.map(str::to_owned),
         turn_index: second,

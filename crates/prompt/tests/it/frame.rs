@@ -147,6 +147,21 @@ fn a_message_without_an_answer_shows_none() {
 }
 
 #[test]
+fn words_of_the_runtime_about_a_failure_are_not_shown_as_an_answer() {
+    let mut scene = Scene::new();
+    let mut failed = past(operator(1, "Fix it."), Some("run failed: no network"));
+    failed.is_failure = true;
+    scene.history = vec![failed];
+    let shown = scene.before_input();
+    assert!(!shown.contains("Your answer"), "{shown}");
+    assert!(
+        shown
+            .contains("the turn failed and the runtime told the sender:\n> run failed: no network"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_message_without_content_says_so() {
     let mut scene = Scene::new();
     scene.current.body = Body::Json { value: json!(null) };

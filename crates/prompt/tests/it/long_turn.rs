@@ -38,6 +38,8 @@ pub(crate) struct Turn {
     pub(crate) context: Vec<PromptBlock>,
     pub(crate) reminders: ReminderTerms,
     pub(crate) rounds: u32,
+    /// True if the last request was refused.
+    pub(crate) is_refused: bool,
 }
 
 impl Turn {
@@ -59,6 +61,7 @@ impl Turn {
             context: Vec::new(),
             reminders: NO_REMINDERS,
             rounds: 0,
+            is_refused: false,
         }
     }
 
@@ -77,6 +80,7 @@ impl Turn {
             entered_guidance: holon_tools::use_workspace::entered_guidance,
             reminders: self.reminders,
             room_tokens,
+            is_refused: self.is_refused,
         })
     }
 

@@ -57,6 +57,51 @@ fn words_of_a_usual_length_are_whole_even_if_the_rest_does_not_fit() {
 }
 
 #[test]
+fn words_that_fit_the_window_are_whole_while_another_part_can_give_way() {
+    for (repeated, budget) in [(140, 2_700), (170, 2_700), (300, 5_324)] {
+        let words = format!(
+            "Go on: {}.",
+            "Some words, and never b.txt. ".repeat(repeated)
+        );
+        let scene = everything(operator(30, &words), budget);
+        let built = scene.built();
+        assert!(
+            text_of(&built).contains(&words),
+            "{repeated} under {budget}: {:?}",
+            built.cuts
+        );
+        let mut later = scene.input();
+        later.work = Work::Kept(built.work.as_deref());
+        let again = rebuild(&later, kept(&built));
+        assert_eq!(again.frame.system_blocks, built.frame.system_blocks);
+        assert!(
+            text_of(&again).contains(&words),
+            "{repeated} under {budget}"
+        );
+    }
+}
+
+#[test]
+fn a_frame_is_not_rebuilt_shorter_for_a_slightly_smaller_budget() {
+    let mut scene = Scene::new();
+    scene.current = operator(30, &"Some words. ".repeat(100));
+    scene.budget_tokens = (2_000..8_000)
+        .step_by(20)
+        .find(|budget| {
+            scene.budget_tokens = *budget;
+            scene.built().cuts.is_empty()
+        })
+        .expect("a budget for all of it");
+    let first = scene.built();
+    let mut later = scene.input();
+    later.work = Work::Kept(first.work.as_deref());
+    later.budget_tokens = scene.budget_tokens - scene.budget_tokens / 12;
+    let again = rebuild(&later, kept(&first));
+    assert_eq!(again.frame.system_blocks, first.frame.system_blocks);
+    assert_eq!(again.frame.context_blocks, first.frame.context_blocks);
+}
+
+#[test]
 fn a_prompt_of_megabytes_keeps_its_ends_and_the_model_is_told() {
     for unit in ["the log says nothing\n", "漢字だけの文章。", "\u{1f980}"] {
         let middle = unit.repeat((5 << 20) / unit.len());

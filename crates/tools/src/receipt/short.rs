@@ -4,7 +4,7 @@
 //! the text it encloses. Invariant: no line of a program stands outside a fence, however short the receipt is.
 
 use super::receipt;
-use crate::lines::section;
+use crate::lines::{FenceKey, section};
 use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub fn short_receipt(envelope: &ToolEnvelope, bytes: usize) -> String {
             return shown;
         }
         if limit / 2 < LEAST_TEXT_BYTES {
-            return enclose_part(&shown, bytes);
+            return enclose_part(FenceKey::of(envelope), &shown, bytes);
         }
         limit /= 2;
     }
@@ -31,9 +31,9 @@ pub fn short_receipt(envelope: &ToolEnvelope, bytes: usize) -> String {
 
 /// Shows the beginning and the end of a receipt that has no shorter form. All of it stands in one fence: the cut may
 /// have removed the ends of those inside.
-fn enclose_part(receipt: &str, bytes: usize) -> String {
+fn enclose_part(key: FenceKey<'_>, receipt: &str, bytes: usize) -> String {
     let mut shown = "a part of the result:".to_owned();
-    section(&mut shown, "receipt", &cut(receipt, bytes));
+    section(&mut shown, key, "receipt", &cut(receipt, bytes));
     shown
 }
 

@@ -256,6 +256,27 @@ fn output_stands_between_lines_with_a_code_that_it_cannot_forge() {
 }
 
 #[test]
+fn the_codes_of_a_result_depend_on_a_number_that_no_program_knows() {
+    let ok = CommandEnd::Exited { status: 0 };
+    let keyless = completed(&command(), &output(ok, "a\n", ""));
+    let keyed = |key: &str| ToolEnvelope {
+        fence_key: Some(key.to_owned()),
+        ..keyless.clone()
+    };
+    let (one, other) = (keyed("01"), keyed("02"));
+    assert_ne!(receipt(&one), receipt(&keyless));
+    assert_ne!(receipt(&one), receipt(&other));
+    assert_eq!(
+        without_codes(&receipt(&one)),
+        without_codes(&receipt(&keyless))
+    );
+    let stored = serde_json::to_string(&one).expect("JSON");
+    let loaded: ToolEnvelope = serde_json::from_str(&stored).expect("an envelope");
+    assert_eq!(receipt(&loaded), receipt(&one));
+    assert!(!receipt(&one).contains("01\n"), "the number is not shown");
+}
+
+#[test]
 fn unseen_characters_are_written_out_in_every_receipt() {
     let ok = CommandEnd::Exited { status: 0 };
     let hidden = "hi\u{e0069}\u{e006e} a\u{200b}b \u{202e}c";
@@ -276,10 +297,10 @@ fn unseen_characters_are_written_out_in_every_receipt() {
         );
         assert!(text.is_ascii(), "{text}");
     }
-    let coloured = ran(ok, "\u{1b}[31mred\r\n", "");
+    let coloured = ran(ok, "safe\u{8}\u{8}\0\u{1b}[8mhidden\r\n", "");
     assert!(
-        coloured.contains("\u{1b}[31mred"),
-        "output of a terminal stays"
+        coloured.contains("safe\\u{8}\\u{8}\\u{0}\\u{1b}[8mhidden"),
+        "{coloured}"
     );
 }
 

@@ -173,7 +173,7 @@ fn only_plain_text_files_of_bounded_size_are_loaded() {
         ),
         (
             |path| fs::write(path, b"text\0text").expect("a file"),
-            InstructionRefusal::NotText,
+            InstructionRefusal::NulByte,
         ),
     ];
     for (place, refusal) in obstacles {

@@ -199,6 +199,7 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
     world.send(Input::AttemptFailed {
         stamp: world.stamp().expect("a model is asked"),
         attempt: Box::new(FailedAttempt {
+            answer_tokens: 0,
             failure,
             timing: make::timing(world.now),
             server: Default::default(),

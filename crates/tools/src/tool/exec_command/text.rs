@@ -3,22 +3,22 @@
 //! Depends on the stored result alone.
 
 use super::envelope::{CompletedCommand, Disposition, PromotedCommand, RunningDuplicate};
-use crate::lines::{line, section, span, strip_complaints};
+use crate::lines::{FenceKey, line, section, span, strip_complaints};
 use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN, cmd_preview, left_running};
 use holon_domain::tool::ToolError;
 use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Renders a result as a shell would show it.
-pub(crate) fn text(result: &Disposition) -> String {
+pub(crate) fn text(result: &Disposition, key: FenceKey<'_>) -> String {
     match result {
-        Disposition::Completed(completed) => completed_text(completed),
-        Disposition::PromotedToTask(promoted) => promoted_text(promoted),
+        Disposition::Completed(completed) => completed_text(completed, key),
+        Disposition::PromotedToTask(promoted) => promoted_text(promoted, key),
         Disposition::AlreadyRunning(running) => duplicate_text(running),
     }
 }
 
-fn completed_text(completed: &CompletedCommand) -> String {
+fn completed_text(completed: &CompletedCommand, key: FenceKey<'_>) -> String {
     let mut text = format!("exit {}", completed.exit_status);
     // Writing to a string cannot fail, so the results are ignored.
     if let Some(signal) = completed.signal {
@@ -29,15 +29,15 @@ fn completed_text(completed: &CompletedCommand) -> String {
     for words in left.chain(completed.files.lines()) {
         line(&mut text, &words);
     }
-    section(&mut text, "stdout", &completed.stdout_preview);
-    section(&mut text, "stderr", &completed.stderr_preview);
+    section(&mut text, key, "stdout", &completed.stdout_preview);
+    section(&mut text, key, "stderr", &completed.stderr_preview);
     if completed.stdout_preview.is_empty() && completed.stderr_preview.is_empty() {
         line(&mut text, "(no output)");
     }
     text
 }
 
-fn promoted_text(promoted: &PromotedCommand) -> String {
+fn promoted_text(promoted: &PromotedCommand, key: FenceKey<'_>) -> String {
     let handle = &promoted.task_handle;
     let status = crate::tool::task::status_name(handle.status);
     let mut text = match promoted.waited_ms {
@@ -55,8 +55,8 @@ fn promoted_text(promoted: &PromotedCommand) -> String {
     };
     let complained = complaints.unwrap_or_default();
     let printed = strip_complaints(&promoted.initial_output_preview, complained);
-    section(&mut text, names.0, printed);
-    section(&mut text, names.1, complained);
+    section(&mut text, key, names.0, printed);
+    section(&mut text, key, names.1, complained);
     if promoted.initial_output_preview.is_empty() && complaints.is_none_or(str::is_empty) {
         line(&mut text, "(no output yet)");
     }
@@ -101,7 +101,7 @@ fn duplicate_text(running: &RunningDuplicate) -> String {
 
 /// Splits the last output and the command text off the error of a lost command. The next step depends on them, so they
 /// are shown in full and not as a clipped detail.
-pub(crate) fn split_lost(error: &ToolError) -> (ToolError, Option<String>) {
+pub(crate) fn split_lost(error: &ToolError, key: FenceKey<'_>) -> (ToolError, Option<String>) {
     let mut rest = error.clone();
     let mut take = |name: &str| {
         let fields = rest.details.as_mut().and_then(Value::as_object_mut)?;
@@ -120,6 +120,7 @@ pub(crate) fn split_lost(error: &ToolError) -> (ToolError, Option<String>) {
     let mut text = format!("to run it again: {command}");
     section(
         &mut text,
+        key,
         "the last it printed",
         &take(OUTPUT_TAIL).unwrap_or_default(),
     );

@@ -1,17 +1,17 @@
 //! Renders a batch for a model: a count, then each command under its number, even if its output was cut.
 
 use super::envelope::{Batch, Item, Status};
-use crate::lines::{line, section};
+use crate::lines::{FenceKey, line, section};
 use crate::tool::command::{cmd_preview, left_running};
 use holon_domain::tool::ToolErrorKind;
 use std::fmt::Write as _;
 
 /// Renders the receipt of a batch.
-pub(crate) fn text(batch: &Batch) -> String {
+pub(crate) fn text(batch: &Batch, key: FenceKey<'_>) -> String {
     let mut text = batch.header();
     let why_skipped = why_skipped(batch);
     for item in &batch.items {
-        add(&mut text, item, &why_skipped);
+        add(&mut text, key, item, &why_skipped);
     }
     text
 }
@@ -31,7 +31,7 @@ fn why_skipped(batch: &Batch) -> String {
     }
 }
 
-fn add(text: &mut String, item: &Item, why_skipped: &str) {
+fn add(text: &mut String, key: FenceKey<'_>, item: &Item, why_skipped: &str) {
     line(
         text,
         &format!("[{}] {}", item.index, cmd_preview(&item.cmd)),
@@ -44,8 +44,8 @@ fn add(text: &mut String, item: &Item, why_skipped: &str) {
     for words in left.chain(item.files.lines()) {
         line(text, &words);
     }
-    section(text, "stdout", &item.stdout_preview);
-    section(text, "stderr", &item.stderr_preview);
+    section(text, key, "stdout", &item.stdout_preview);
+    section(text, key, "stderr", &item.stderr_preview);
 }
 
 fn outcome(item: &Item, why_skipped: &str) -> String {

@@ -3,12 +3,12 @@
 use super::envelope::{
     OffsetPastEnd, RetrievalStatus, StreamName, TaskOutputResult, UnrequestedStream, outcome,
 };
-use crate::lines::{line, section, strip_complaints};
+use crate::lines::{FenceKey, line, section, strip_complaints};
 use holon_domain::task::TaskOutputSnapshot;
 use std::fmt::Write as _;
 
 /// Renders the receipt of a call.
-pub(crate) fn text(result: &TaskOutputResult) -> String {
+pub(crate) fn text(result: &TaskOutputResult, key: FenceKey<'_>) -> String {
     let task = &result.task;
     let mut text = outcome(result);
     if result.retrieval_status == RetrievalStatus::Timeout {
@@ -35,8 +35,8 @@ pub(crate) fn text(result: &TaskOutputResult) -> String {
     };
     let complaints = task.stderr_preview.as_deref().unwrap_or_default();
     let output = strip_complaints(&task.output_preview, complaints);
-    section(&mut text, name, output);
-    section(&mut text, "stderr", complaints);
+    section(&mut text, key, name, output);
+    section(&mut text, key, "stderr", complaints);
     for beyond in &result.beyond_end {
         line(&mut text, &too_far(*beyond));
     }
