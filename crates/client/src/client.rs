@@ -46,15 +46,15 @@ pub struct EventsQuery {
 }
 
 impl EventsQuery {
-    fn to_target(self, agent_id: &AgentId) -> String {
-        self.to_page(&format!("/agents/{agent_id}/events"))
+    fn into_target(self, agent_id: &AgentId) -> String {
+        self.into_page(&format!("/agents/{agent_id}/events"))
     }
 
-    fn to_host_target(self) -> String {
-        self.to_page("/events")
+    fn into_host_target(self) -> String {
+        self.into_page("/events")
     }
 
-    fn to_page(self, path: &str) -> String {
+    fn into_page(self, path: &str) -> String {
         let order = self.order.map(|order| match order {
             PageOrder::Asc => "asc".to_owned(),
             PageOrder::Desc => "desc".to_owned(),
@@ -188,7 +188,7 @@ impl Client {
         agent_id: &AgentId,
         query: EventsQuery,
     ) -> Result<EventsPage, Error> {
-        self.get(query.to_target(agent_id)).await
+        self.get(query.into_target(agent_id)).await
     }
 
     /// Streams an agent's events after a cursor, or those committed from now on if there is no cursor. The request is
@@ -207,7 +207,7 @@ impl Client {
     /// # Errors
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn host_events(&self, query: EventsQuery) -> Result<HostEventsPage, Error> {
-        self.get(query.to_host_target()).await
+        self.get(query.into_host_target()).await
     }
 
     /// Streams the events of all public agents after a cursor of the host, or those committed from now on if there is no
@@ -520,7 +520,7 @@ mod tests {
     fn only_what_is_given_stands_in_a_query() {
         let agent = AgentId::parse("main").unwrap();
         assert_eq!(
-            EventsQuery::default().to_target(&agent),
+            EventsQuery::default().into_target(&agent),
             "/agents/main/events"
         );
         let query = EventsQuery {
@@ -532,7 +532,7 @@ mod tests {
             epoch: None,
         };
         assert_eq!(
-            query.to_target(&agent),
+            query.into_target(&agent),
             "/agents/main/events?after_seq=4&limit=9&order=asc&projection=local_debug"
         );
     }

@@ -15,9 +15,9 @@ pub(crate) struct History {
 
 impl History {
     /// Begins with the newest of these entries, oldest first.
-    pub(crate) fn of(entries: Vec<String>) -> Self {
+    pub(crate) fn of(entries: &[String]) -> Self {
         let mut history = Self::default();
-        for entry in &entries {
+        for entry in entries {
             history.add(entry);
         }
         history

@@ -90,6 +90,17 @@ pub struct Setup {
     pub token_advice: Option<String>,
 }
 
+/// The completions of a draft.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Menu {
+    /// Position of the selected one.
+    pub(crate) choice: usize,
+    /// True if the operator selected it by a key.
+    pub(crate) moved: bool,
+    /// True if the operator closed them.
+    pub(crate) closed: bool,
+}
+
 /// All of the console.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -108,14 +119,9 @@ pub struct Model {
     /// Drafts of agents that are not shown.
     pub(crate) drafts: BTreeMap<AgentId, Draft>,
     pub(crate) history: History,
-    /// Selected completion of the draft.
-    pub(crate) choice: usize,
-    /// True if the operator selected it by a key.
-    pub(crate) choice_moved: bool,
+    pub(crate) menu: Menu,
     /// What arguments of commands may be.
     pub(crate) known: Known,
-    /// True if the operator closed the completions of this draft.
-    pub(crate) menu_closed: bool,
     /// Open overlays; the last one is on top.
     pub(crate) overlays: Vec<Overlay>,
     /// Last status of the agent; absent before the first reply.
@@ -151,11 +157,9 @@ impl Model {
             pending: Vec::new(),
             draft: Draft::default(),
             drafts: BTreeMap::new(),
-            history: History::of(setup.history),
-            choice: 0,
-            choice_moved: false,
+            history: History::of(&setup.history),
+            menu: Menu::default(),
             known: Known::default(),
-            menu_closed: false,
             overlays: Vec::new(),
             status: None,
             notice: None,

@@ -75,7 +75,7 @@ pub(crate) enum Slash {
     Events,
     Transcript,
     Tasks,
-    /// One task, followed.
+    /// Follows the output of a task at once.
     Task(String),
     Work,
     WorkItem(String),

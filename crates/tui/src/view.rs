@@ -179,7 +179,7 @@ fn draw_menu(model: &Model, frame: &mut Frame<'_>, bottom: u16) {
     if shown == 0 {
         return;
     }
-    let choice = model.choice.min(offered.len() - 1);
+    let choice = model.menu.choice.min(offered.len() - 1);
     let first = choice.saturating_sub(shown - 1);
     let name = |offer: &Offer| format!(" {}", clean_line(&offer.label));
     let width = offered

@@ -39,7 +39,7 @@ fn explain(entry: &ErrorEntry) -> String {
         "{}{status}\ncause: {}\ncure:  {}",
         entry.code,
         entry.meaning,
-        name_values(&entry.next_step)
+        name_values(entry.next_step)
     )
 }
 

@@ -112,7 +112,7 @@ fn choices_of(reply: &Reply) -> Option<(Argument, Vec<Choice>)> {
 
 /// Returns the completions that are offered for the draft.
 pub(crate) fn menu(model: &Model) -> Vec<Offer> {
-    if model.menu_closed || !model.overlays.is_empty() {
+    if model.menu.closed || !model.overlays.is_empty() {
         return Vec::new();
     }
     let draft = model.draft.text();
@@ -155,15 +155,15 @@ fn command(usage: &Usage) -> Offer {
 fn chosen(model: &Model) -> Option<Offer> {
     let mut offers = menu(model);
     let last = offers.len().checked_sub(1)?;
-    Some(offers.swap_remove(model.choice.min(last)))
+    Some(offers.swap_remove(model.menu.choice.min(last)))
 }
 
 /// Puts the chosen offer in the place of the draft.
 pub(super) fn take(model: &mut Model) {
     if let Some(offer) = chosen(model) {
         model.draft = Draft::of(&offer.draft);
-        model.choice = 0;
-        model.choice_moved = false;
+        model.menu.choice = 0;
+        model.menu.moved = false;
     }
 }
 
@@ -172,7 +172,7 @@ pub(super) fn take_for_enter(model: &mut Model) -> bool {
     let Some(offer) = chosen(model) else {
         return true;
     };
-    if !offer.takes_enter && !model.choice_moved {
+    if !offer.takes_enter && !model.menu.moved {
         return true;
     }
     // A command that was written out is run, whatever it may take.

@@ -107,9 +107,9 @@ fn backspace(model: &mut Model) {
 
 /// Begins the completions anew after the text changed.
 fn edited(model: &mut Model) {
-    model.choice = 0;
-    model.choice_moved = false;
-    model.menu_closed = false;
+    model.menu.choice = 0;
+    model.menu.moved = false;
+    model.menu.closed = false;
     model.history.leave();
 }
 
@@ -154,33 +154,33 @@ fn enter(model: &mut Model) -> Vec<Command> {
 fn up(model: &mut Model) {
     let offered = menu(model).len();
     if offered > 1 {
-        model.choice = model.choice.checked_sub(1).unwrap_or(offered - 1);
-        model.choice_moved = true;
+        model.menu.choice = model.menu.choice.checked_sub(1).unwrap_or(offered - 1);
+        model.menu.moved = true;
     } else if !model.draft.up()
         && let Some(text) = model.history.older(model.draft.text())
     {
         model.draft = Draft::of(text);
-        model.menu_closed = true;
+        model.menu.closed = true;
     }
 }
 
 fn down(model: &mut Model) {
     let offered = menu(model).len();
     if offered > 1 {
-        model.choice = (model.choice + 1) % offered;
-        model.choice_moved = true;
+        model.menu.choice = (model.menu.choice + 1) % offered;
+        model.menu.moved = true;
     } else if !model.draft.down()
         && let Some(text) = model.history.newer()
     {
         model.draft = Draft::of(text);
-        model.menu_closed = true;
+        model.menu.closed = true;
     }
 }
 
 /// Closes the completions, then goes to the newest row, then clears the draft.
 fn escape(model: &mut Model) {
     if !menu(model).is_empty() {
-        model.menu_closed = true;
+        model.menu.closed = true;
     } else if model.scroll != Scroll::Bottom {
         model.scroll = Scroll::Bottom;
     } else {

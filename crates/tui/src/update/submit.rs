@@ -35,7 +35,7 @@ pub(super) fn submit(model: &mut Model) -> Vec<Command> {
         Input::Command(slash) => {
             model.draft.clear();
             model.notice = None;
-            model.menu_closed = false;
+            model.menu.closed = false;
             let commands = run(model, slash);
             keep(model, text.trim_end().to_owned(), commands)
         }
@@ -89,14 +89,14 @@ pub(super) fn switch_to(model: &mut Model, id: &str) -> Vec<Command> {
 }
 
 /// Opens a list at one of its entries. The output of a task is followed at once.
-fn open_at(model: &mut Model, page: Page, id: String) -> Vec<Command> {
+fn open_at(model: &mut Model, page: Page, id: &str) -> Vec<Command> {
     let is_task = page == Page::Tasks;
     let mut commands = open_page(model, page);
     if let Some(top) = model.overlay() {
-        top.wanted = Some(id.clone());
+        top.wanted = Some(id.to_owned());
     }
     if is_task {
-        commands.extend(follow::begin(model, &id));
+        commands.extend(follow::begin(model, id));
     }
     commands
 }
@@ -111,8 +111,8 @@ fn run(model: &mut Model, slash: Slash) -> Vec<Command> {
         Slash::Transcript => open_page(model, Page::Transcript),
         Slash::Tasks => open_page(model, Page::Tasks),
         Slash::Work => open_page(model, Page::Work),
-        Slash::Task(id) => open_at(model, Page::Tasks, id),
-        Slash::WorkItem(id) => open_at(model, Page::Work, id),
+        Slash::Task(id) => open_at(model, Page::Tasks, &id),
+        Slash::WorkItem(id) => open_at(model, Page::Work, &id),
         Slash::Timers => open_page(model, Page::Timers),
         Slash::Triggers => open_page(model, Page::Triggers),
         Slash::Workspace => open_page(model, Page::Workspace),

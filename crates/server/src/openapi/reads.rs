@@ -1,0 +1,270 @@
+//! The description of every route that only reads: its summary, query and response.
+
+use super::operation::Response::{List, Object, Stream, Text, Typed};
+use super::operation::{Operation, ParamKind, QueryParam, number, read, schema_of, truth, words};
+use super::params::{
+    AFTER_SEQ, EPOCH, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE, TURN,
+};
+use holon_api::{Health, Readiness, Root, TokensResponse, WebhookResponse};
+use holon_domain::limits::{TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
+
+/// In the order of the table.
+pub(super) const READS: &[Operation] = &[
+    read(
+        "/",
+        "Names the default agent.",
+        &[],
+        Typed(schema_of::<Root>),
+    ),
+    read(
+        "/healthz",
+        "Answers while the host is up.",
+        &[],
+        Typed(schema_of::<Health>),
+    ),
+    read(
+        "/readyz",
+        "Answers with 200 once the host takes requests.",
+        &[],
+        Typed(schema_of::<Readiness>),
+    ),
+    read(
+        "/handshake",
+        "Returns protocol and authentication mode.",
+        &[],
+        Object,
+    ),
+    read("/openapi.json", "Returns this document.", &[], Object),
+    read(
+        "/metrics",
+        "Returns the metrics of the host for Prometheus.",
+        &[],
+        Text,
+    ),
+    read(
+        "/control/runtime/status",
+        "Returns process, activity, last failure and effective settings of the host.",
+        &[],
+        Object,
+    ),
+    read(
+        "/control/runtime/readiness",
+        "Returns process and effective settings of a host that takes requests; 503 otherwise.",
+        &[],
+        Object,
+    ),
+    read(
+        "/tokens",
+        "Lists the named tokens.",
+        &[],
+        Typed(schema_of::<TokensResponse>),
+    ),
+    read(
+        "/delivery/targets",
+        "Lists the delivery targets with their state.",
+        &[],
+        Object,
+    ),
+    read(
+        "/models",
+        "Lists models and their availability.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/list",
+        "Lists the public agents that are not archived, or with archived=true those that are.",
+        &[truth("archived")],
+        List,
+    ),
+    read("/agents/deleted", "Lists removed agents.", &[LIMIT], List),
+    read(
+        "/agents/{id}/status",
+        "Returns the status of an agent.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/state",
+        "Returns a bounded snapshot of an agent, from one read.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/briefs",
+        "Returns the newest briefs of an agent.",
+        SEQ_PAGE,
+        List,
+    ),
+    read(
+        "/agents/{id}/transcript",
+        "Returns the newest transcript entries of an agent.",
+        SEQ_PAGE,
+        List,
+    ),
+    read(
+        "/agents/{id}/events",
+        "Returns a page of an agent's events.",
+        &[
+            number("before_seq", 0, FAR),
+            AFTER_SEQ,
+            EVENT_LIMIT,
+            words("order", &["asc", "desc"]),
+            PROJECTION,
+            EPOCH,
+        ],
+        Object,
+    ),
+    read(
+        "/agents/{id}/events/stream",
+        "Streams an agent's events after a cursor. With epoch, a cursor of another store is refused with 410.",
+        &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, truth("deltas"), EPOCH],
+        Stream,
+    ),
+    read(
+        "/events",
+        "Returns a page of the events of all public agents. `next_seq` continues it in the same order: as after_seq with order=asc, as before_seq with order=desc (the default).",
+        &[
+            number("before_seq", 0, FAR),
+            AFTER_SEQ,
+            EVENT_LIMIT,
+            words("order", &["asc", "desc"]),
+            PROJECTION,
+            EPOCH,
+        ],
+        Object,
+    ),
+    read(
+        "/events/stream",
+        "Streams the events of all public agents after a cursor of the host. With epoch, a cursor of another store is refused with 410.",
+        &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, EPOCH],
+        Stream,
+    ),
+    read(
+        "/agents/{id}/explain",
+        "Explains the state of an agent.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/debug/prompt",
+        "Returns the prompt of an agent's last turn, or of a turn by its number.",
+        &[TURN],
+        Object,
+    ),
+    read(
+        "/agents/{id}/work-items",
+        "Lists the work items of an agent.",
+        &[
+            ITEM_FILTER,
+            LIMIT,
+            QueryParam {
+                name: "after",
+                kind: ParamKind::Text(Some(r"^-?[0-9]{1,15}\.[0-9]{1,15}$")),
+            },
+        ],
+        Object,
+    ),
+    read(
+        "/agents/{id}/work-items/{item}",
+        "Returns one work item.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/waits",
+        "Lists the waits of an agent.",
+        &[FILTER, LIMIT],
+        List,
+    ),
+    read(
+        "/agents/{id}/tasks",
+        "Lists the tasks of an agent.",
+        &[FILTER, LIMIT],
+        List,
+    ),
+    read(
+        "/agents/{id}/tasks/{task}",
+        "Returns one task without its output.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/tasks/{task}/output",
+        "Returns a bounded part of a task's output.",
+        &[
+            number("after_byte", 0, FAR),
+            number("stderr_after_byte", 0, FAR),
+            number("tail_lines", 1, u32::MAX as u64),
+            number("max_output_tokens", 1, TOOL_OUTPUT_TOKENS_MAX as u64),
+            number("wait_ms", 0, TASK_WAIT_MAX_MS),
+        ],
+        Object,
+    ),
+    read(
+        "/agents/{id}/external-triggers",
+        "Lists the external triggers of an agent, without their URLs.",
+        &[],
+        List,
+    ),
+    read(
+        "/agents/{id}/webhook",
+        "Says which webhooks an agent accepts.",
+        &[],
+        Typed(schema_of::<WebhookResponse>),
+    ),
+    read(
+        "/agents/{id}/skills",
+        "Lists the skills of an agent.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/operator-bindings",
+        "Lists the bindings of an agent to remote operators.",
+        &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/timers",
+        "Lists the timers of an agent.",
+        &[FILTER, LIMIT],
+        List,
+    ),
+    read(
+        "/agents/{id}/worktree-summary",
+        "Returns the worktree of an agent.",
+        &[],
+        Object,
+    ),
+    read(
+        "/worktree-summary",
+        "Returns the worktree of the default agent.",
+        &[],
+        Object,
+    ),
+    read(
+        "/status",
+        "Returns the status of the default agent.",
+        &[],
+        Object,
+    ),
+    read(
+        "/state",
+        "Returns the snapshot of the default agent.",
+        &[],
+        Object,
+    ),
+    read(
+        "/briefs",
+        "Returns the newest briefs of the default agent.",
+        SEQ_PAGE,
+        List,
+    ),
+    read(
+        "/transcript",
+        "Returns the newest transcript entries of the default agent.",
+        SEQ_PAGE,
+        List,
+    ),
+];
