@@ -54,7 +54,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (deliveries::PENDING_AGENTS, Some("deliveries_pending")),
     (deliveries::GIVEN_UP, Some("deliveries_given_up")),
     (deliveries::PENDING_COUNT, Some("deliveries_pending")),
-    (deliveries::ACCEPTED, None),
+    (deliveries::ACCEPTED, Some("deliveries_accepted")),
     (delivery_targets::ONE, None),
     (delivery_targets::REMOVE, None),
     (mark::COUNTED, None),

@@ -43,7 +43,7 @@ pub(crate) struct AddTargetArgs {
     /// Address to which JSON is posted.
     #[arg(long, value_name = "URL", group = "place")]
     pub(crate) http: Option<String>,
-    /// Address of an ntfy topic, such as https://ntfy.sh/my-topic.
+    /// Address of an ntfy topic, such as `https://ntfy.sh/my-topic`.
     #[arg(long, value_name = "URL", group = "place")]
     pub(crate) ntfy: Option<String>,
     /// Program to run with the text on its standard input; its arguments follow `--`.

@@ -65,14 +65,14 @@ fn the_examples_for_a_desktop_and_for_mail_bring_title_and_text() {
     let words = "This is a trial of Holon's operator delivery. Nothing needs to be done.";
     let shown = read("notify-send");
     assert!(
-        shown.starts_with(&format!("<--><main needs you><{words}>\n")),
+        shown.starts_with(&format!("<--><main has a notice for you><{words}>\n")),
         "{shown}"
     );
     let mail = read("sendmail");
     let (head, body) = mail.split_once("\n\n").expect("a head and a body");
     assert_eq!(
         head,
-        "<-t>\nTo: me@example.org\nSubject: main needs you\nContent-Type: text/plain; charset=utf-8"
+        "<-t>\nTo: me@example.org\nSubject: main has a notice for you\nContent-Type: text/plain; charset=utf-8"
     );
     assert_eq!(body, format!("{words}\n"));
 }

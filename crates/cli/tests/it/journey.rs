@@ -142,6 +142,7 @@ fn an_agent_from_a_template_works_in_a_project_over_a_crash_and_its_work_is_merg
             (r"\d+ ms\b", "[MS] ms"),
             (r"_instructions [0-9a-f]{16}", "_instructions [CODE]"),
             (r"skill_catalog [0-9a-f]{16}", "skill_catalog [CODE]"),
+            (r"\b(stdout|end) \d{18}", "$1 [CODE]"),
         ],
         omit_expression => true
     }, { insta::assert_snapshot!(text) });

@@ -224,7 +224,7 @@ fn folded(
     // Each recap has a heading of its own, which a refused request has no room for.
     let exceeds = limits.is_refused && before - gone + added_tokens > limits.room;
     let is_added = written + added_tokens <= most && !exceeds;
-    let (recap, kept) = if is_added || recaps.is_empty() {
+    let (recap, kept) = if is_added || (recaps.is_empty() && !exceeds) {
         (added, written)
     } else {
         (write(1, limits.recaps / 2, &[]), 0)

@@ -14,6 +14,9 @@ CREATE INDEX deliveries_pending ON deliveries (lane, agent_no, seq) WHERE status
 -- What was given up lately, by route.
 CREATE INDEX deliveries_given_up ON deliveries (lane, agent_no, seq) WHERE status = 2;
 
+-- Whether a route ever delivered anything.
+CREATE INDEX deliveries_accepted ON deliveries (lane, agent_no) WHERE status = 1;
+
 CREATE TABLE delivery_targets (
     name TEXT NOT NULL PRIMARY KEY,
     record TEXT NOT NULL
