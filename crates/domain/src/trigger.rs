@@ -6,7 +6,7 @@ mod capability;
 mod delivery;
 
 pub use capability::{
-    CapabilityKey, TOKEN_PREFIX, TokenClaim, may_hold_placeholder, may_hold_token,
+    CapabilityKey, TOKEN_PREFIX, TokenClaim, may_hold_part, may_hold_placeholder, may_hold_token,
 };
 pub use delivery::{
     CallbackDelivery, CallbackDisposition, CallbackReceipt, DeliveryContent, LastDelivery,

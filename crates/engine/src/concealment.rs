@@ -11,7 +11,8 @@ use holon_domain::model::{ConversationItem, ModelReply, ModelRequest, ReplyBlock
 use holon_domain::task::TaskReport;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::trigger::{
-    CallbackDelivery, CapabilityKey, TriggerRecord, may_hold_placeholder, may_hold_token,
+    CallbackDelivery, CapabilityKey, TriggerRecord, may_hold_part, may_hold_placeholder,
+    may_hold_token,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -24,6 +25,11 @@ pub(crate) trait Texts {
     /// Returns true if a text may hold a token.
     fn holds_token(&mut self) -> bool {
         self.any(may_hold_token)
+    }
+
+    /// Returns true if a text may hold a part of a token.
+    fn holds_part(&mut self) -> bool {
+        self.any(may_hold_part)
     }
 
     /// Returns true if a text may hold a placeholder.
@@ -46,6 +52,24 @@ pub(crate) trait Texts {
         });
     }
 
+    /// Replaces what a cut left of the tokens of these triggers.
+    fn conceal_parts(&mut self, key: &CapabilityKey, triggers: &[TriggerRecord]) {
+        self.each_text(&mut |text| {
+            if let Cow::Owned(concealed) = key.conceal_parts(text, triggers) {
+                *text = concealed;
+            }
+        });
+    }
+
+    /// Replaces what pages of a longer text show of the tokens of these triggers.
+    fn conceal_pages(&mut self, key: &CapabilityKey, triggers: &[TriggerRecord]) {
+        self.each_text(&mut |text| {
+            if let Cow::Owned(concealed) = key.conceal_page(text, triggers) {
+                *text = concealed;
+            }
+        });
+    }
+
     /// Replaces the placeholders of the agent's own capabilities by their tokens.
     fn expand(&mut self, key: &CapabilityKey, triggers: &[TriggerRecord]) {
         self.each_text(&mut |text| {
@@ -61,9 +85,15 @@ impl Texts for Value {
         match self {
             Self::String(text) => change(text),
             Self::Array(values) => values.iter_mut().for_each(|value| value.each_text(change)),
-            Self::Object(fields) => fields
-                .values_mut()
-                .for_each(|value| value.each_text(change)),
+            Self::Object(fields) => {
+                for (mut name, mut value) in std::mem::take(fields) {
+                    if may_hold_token(&name) {
+                        change(&mut name);
+                    }
+                    value.each_text(change);
+                    fields.insert(name, value);
+                }
+            }
             Self::Null | Self::Bool(_) | Self::Number(_) => {}
         }
     }

@@ -18,6 +18,12 @@ const ID_CHARS: usize = 20;
 const GENERATION_CHARS: usize = 8;
 /// Hexadecimal digits of the MAC.
 const MAC_CHARS: usize = 64;
+/// Shortest part of a MAC that is concealed inside a longer text. Parts that stay visible at two cuts leave more than half
+/// of the MAC unknown.
+const PART_CHARS: usize = 12;
+/// Shortest part of a MAC that is concealed if it is a whole page. A reader could otherwise put the token together from
+/// short pages.
+const PAGE_CHARS: usize = 4;
 /// Length of a token without its prefix.
 const REST_CHARS: usize = ID_CHARS + GENERATION_CHARS + MAC_CHARS;
 
@@ -94,6 +100,48 @@ impl CapabilityKey {
         })
     }
 
+    /// Replaces what a cut text shows of a token of these triggers. The id and the generation are no secret; parts of the
+    /// MAC are.
+    #[must_use]
+    pub fn conceal_parts<'a>(&self, text: &'a str, triggers: &[TriggerRecord]) -> Cow<'a, str> {
+        let mut shown = Cow::Borrowed(text);
+        for (mac, name) in self.live_macs(triggers) {
+            if let Some(concealed) = conceal_mac(&shown, &mac, &name) {
+                shown = Cow::Owned(concealed);
+            }
+        }
+        shown
+    }
+
+    /// Replaces what a page of a longer text shows of a token of these triggers, even if the page is only a few
+    /// characters long.
+    #[must_use]
+    pub fn conceal_page<'a>(&self, page: &'a str, triggers: &[TriggerRecord]) -> Cow<'a, str> {
+        let whole = page.trim();
+        let is_part = |mac: &str| whole.len() >= PAGE_CHARS && mac.contains(whole);
+        let mut macs = self.live_macs(triggers);
+        match macs.find(|(mac, _)| is_part(mac)) {
+            Some((_, name)) => Cow::Owned(name),
+            None => self.conceal_parts(page, triggers),
+        }
+    }
+
+    /// Lists the MAC of each token that works, with the text that is shown for a part of it.
+    fn live_macs<'a>(
+        &'a self,
+        triggers: &'a [TriggerRecord],
+    ) -> impl Iterator<Item = (String, String)> + 'a {
+        let live = triggers.iter().filter(|known| known.is_active());
+        let live = live.filter(|_| !self.0.is_empty());
+        live.map(|known| {
+            let claim = TokenClaim {
+                trigger_id: known.id.clone(),
+                generation: known.generation,
+            };
+            (hmac::hex(&self.mac(&claim)), format!("[{}]", known.id))
+        })
+    }
+
     /// Replaces the placeholders of these triggers by their tokens. Any other placeholder stays as it is.
     #[must_use]
     pub fn expand<'a>(&self, text: &'a str, triggers: &[TriggerRecord]) -> Cow<'a, str> {
@@ -112,6 +160,41 @@ impl CapabilityKey {
 #[must_use]
 pub fn may_hold_token(text: &str) -> bool {
     text.contains(TOKEN_PREFIX)
+}
+
+/// Returns true if the text may hold a part of a token.
+#[must_use]
+pub fn may_hold_part(text: &str) -> bool {
+    let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    let mut runs = text.split(|c| !is_digit(c));
+    runs.any(|run| run.len() >= PART_CHARS)
+}
+
+/// Replaces every part of a MAC. Returns `None` if the text shows none.
+fn conceal_mac(text: &str, mac: &str, shown: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut kept_from = 0;
+    let mut at = 0;
+    while let Some(window) = text.as_bytes().get(at..at + PART_CHARS) {
+        let Some(found) = std::str::from_utf8(window)
+            .ok()
+            .and_then(|part| mac.find(part))
+        else {
+            at += 1;
+            continue;
+        };
+        let rest = text.bytes().skip(at).zip(mac.bytes().skip(found));
+        let length = rest.take_while(|(one, other)| one == other).count();
+        out.push_str(text.get(kept_from..at).unwrap_or_default());
+        out.push_str(shown);
+        at += length;
+        kept_from = at;
+    }
+    if kept_from == 0 {
+        return None;
+    }
+    out.push_str(text.get(kept_from..).unwrap_or_default());
+    Some(out)
 }
 
 /// Returns true if the text may hold a placeholder.
@@ -236,6 +319,35 @@ mod tests {
             assert_eq!(TokenClaim::read(text), None, "{text}");
         }
         assert_eq!(TokenClaim::read(&token.replace("hct_0", "hct_/")), None);
+    }
+
+    #[test]
+    fn no_cut_of_a_text_shows_more_than_a_few_digits_of_a_token() {
+        let key = CapabilityKey::new("k");
+        let record = trigger(None);
+        let known = std::slice::from_ref(&record);
+        let token = key.token(&record.id, record.generation);
+        let mac = token.get(token.len() - MAC_CHARS..).expect("ASCII");
+        let text = format!("é curl http://h/callbacks/wake/{token} && echo done é");
+        let ends = |text: &str| text.char_indices().map(|(at, _)| at).collect::<Vec<_>>();
+        for from in ends(&text) {
+            for to in ends(&text).into_iter().filter(|to| *to > from) {
+                let cut = text.get(from..to).expect("at characters");
+                let shown = key.conceal_parts(cut, known);
+                for part in 0..=MAC_CHARS - PART_CHARS {
+                    let part = mac.get(part..part + PART_CHARS).expect("ASCII");
+                    assert!(!shown.contains(part), "{from}..{to}: {shown}");
+                }
+                assert!(may_hold_part(cut) || shown == cut, "{cut}");
+            }
+        }
+        // A page that lies inside the token shows nothing of it.
+        for from in 0..=MAC_CHARS - PAGE_CHARS {
+            let page = mac.get(from..from + PAGE_CHARS).expect("ASCII");
+            assert_eq!(key.conceal_page(page, known), format!("[{}]", record.id));
+        }
+        let other = "a commit 0123456789abcdef0123456789abcdef01234567 and 4096";
+        assert_eq!(key.conceal_parts(other, known), other);
     }
 
     #[test]

@@ -11,9 +11,10 @@ use holon_domain::trigger::{TriggerRecord, may_hold_placeholder};
 impl Shell {
     /// Replaces each token of this host by a placeholder, before the value is stored.
     pub(crate) async fn conceal(&self, agent_id: &AgentId, value: &mut impl Texts) {
-        if value.holds_token() {
+        if value.holds_token() || value.holds_part() {
             let triggers = self.triggers_of(agent_id).await;
             value.conceal(&self.conduct.capability_key, &triggers);
+            value.conceal_parts(&self.conduct.capability_key, &triggers);
         }
     }
 
