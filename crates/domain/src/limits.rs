@@ -21,7 +21,7 @@ pub const QUEUE_ENTRIES_OTHERS: u64 = 100_000;
 pub const JOINING_PER_ROUND: usize = 256;
 /// Longest body of the newest queued message that joins a round although older ones fill it; a longer one waits its turn.
 pub const NEWEST_JOINING_BYTES: usize = 4 << 10;
-/// Most messages that a turn lists as not joining it. After more of them only the newest short one joins the turn.
+/// Most messages that a turn lists as not joining it. After more of them only the newest short ones join the turn.
 pub const APART_MESSAGES: usize = 256;
 /// Most bytes of message bodies that join one model request. The first message always joins, even if it is larger, so
 /// that no message waits forever.

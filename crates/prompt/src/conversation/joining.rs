@@ -2,7 +2,7 @@
 //!
 //! An operator message that joined is shown whole until the turn ends, so a long one would leave the turn no room to
 //! work. It gets a turn of its own instead, in which it is the current input. Short messages have a reserve, and the
-//! newest of them has one more, so that many remarks do not keep an order to stop from being heard.
+//! newest few of them have one more, so that many remarks do not keep an order to stop from being heard.
 
 use crate::context::interjection_text;
 use holon_domain::log::LogEntry;
@@ -19,10 +19,13 @@ const ONE_TOKENS: usize = 512;
 /// Largest short message, in estimated tokens with its label.
 const SHORT_TOKENS: usize = 192;
 /// Size of all messages that joined, in quarters of the room and at least so many tokens: for any message, for a short
-/// one, and for the newest short one.
+/// one, and for the newest short ones.
 const ANY: (usize, usize) = (2, 2_048);
 const SHORT: (usize, usize) = (3, 2_560);
 const NEWEST: (usize, usize) = (4, 3_072);
+
+/// Number of the newest short messages that have this reserve in one request: a remark may follow an order to stop.
+const NEWEST_SEATS: usize = 4;
 
 /// Queued messages, by what becomes of them.
 #[derive(Debug, Clone, Default)]
@@ -46,20 +49,22 @@ pub fn split_by_size(
     let mut taken: usize = joined.map(pinned_tokens).sum();
     let sizes = queued.iter().map(|entry| pinned_tokens(&entry.envelope));
     let sizes: Vec<usize> = sizes.collect();
-    // The newest short message is seated first, so that older remarks of the same moment do not take its place.
-    let newest = sizes.iter().rposition(|tokens| is_short(*tokens));
-    let newest = newest.filter(|place| {
-        let tokens = sizes.get(*place).copied().unwrap_or_default();
-        let fits = taken + tokens <= most(NEWEST, room_tokens);
-        taken += if fits { tokens } else { 0 };
-        fits
-    });
+    // The newest short messages are seated first, so that older remarks of the same moment do not take their place.
+    let short = sizes.iter().enumerate().rev();
+    let short = short.filter(|(_, tokens)| is_short(**tokens));
+    let seated: Vec<usize> = short
+        .take(NEWEST_SEATS)
+        .map_while(|(place, tokens)| {
+            taken += tokens;
+            (taken <= most(NEWEST, room_tokens)).then_some(place)
+        })
+        .collect();
     let one = (room_tokens / ONE_SHARE).max(ONE_TOKENS);
     let places = queued.into_iter().zip(sizes).enumerate();
     let mut joining = Joining::default();
     for (place, (entry, tokens)) in places {
         let all = if is_short(tokens) { SHORT } else { ANY };
-        let is_seated = tokens == 0 || newest == Some(place);
+        let is_seated = tokens == 0 || seated.contains(&place);
         let fits = tokens <= one && taken + tokens <= most(all, room_tokens);
         if is_seated || fits {
             taken += if is_seated { 0 } else { tokens };

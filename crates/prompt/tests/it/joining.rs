@@ -52,6 +52,22 @@ fn the_newest_short_message_is_seated_before_older_ones_of_the_same_moment() {
 }
 
 #[test]
+fn an_order_is_heard_although_a_remark_follows_it_in_a_full_turn() {
+    let mut turn = Turn::new();
+    for n in 1..=60 {
+        for entry in split(&turn, vec![remark(n)]).joining {
+            turn.join(entry.envelope);
+        }
+        let waiting = vec![
+            queued(1_000, operator(1_000, "Stop now.")),
+            queued(1_001, operator(1_001, "Thanks.")),
+        ];
+        let joined = split(&turn, waiting).joining;
+        assert_eq!(joined.len(), 2, "after {n} remarks");
+    }
+}
+
+#[test]
 fn a_long_message_leaves_the_reserve_to_short_ones() {
     let turn = Turn::new();
     let long = |n: u32| queued(u64::from(n), operator(n, &"word ".repeat(1_500)));
