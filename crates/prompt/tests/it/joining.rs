@@ -54,8 +54,12 @@ fn the_newest_short_message_is_seated_before_older_ones_of_the_same_moment() {
 #[test]
 fn an_order_is_heard_although_a_remark_follows_it_in_a_full_turn() {
     let mut turn = Turn::new();
-    for n in 1..=60 {
-        for entry in split(&turn, vec![remark(n)]).joining {
+    let words = "heed it ".repeat(40);
+    let tokens = text::estimate_tokens(&interjection_text(&operator(1, &words)));
+    // Until remarks take nearly all of the room.
+    let remarks = u32::try_from(ROOM * 9 / 10 / tokens).unwrap();
+    for n in 1..=remarks {
+        for entry in split(&turn, vec![queued(u64::from(n), operator(n, &words))]).joining {
             turn.join(entry.envelope);
         }
         let waiting = vec![
