@@ -318,7 +318,7 @@ impl ControlHandle {
     /// Keeps the response to a request whose answer comes from an effect. `agent` is the one that it is about.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn keep_response(
         &self,
         key: RequestKey,

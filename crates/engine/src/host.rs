@@ -142,7 +142,7 @@ impl Host {
     /// Creates the default agent if it does not exist.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn ensure_default_agent(&self, agent_id: AgentId) -> Result<(), Error> {
         match self.control.find(&agent_id).await {
             Ok(Some(found)) => {

@@ -105,7 +105,7 @@ impl ReadHandle {
     /// Lists removed agents by name, each with the time of its removal.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn deleted_agents(&self, limit: u64) -> Result<Vec<(String, Timestamp)>, Error> {
         let read = self
             .readers
@@ -116,7 +116,7 @@ impl ReadHandle {
     /// Lists the named tokens of callers.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn tokens(&self) -> Result<Vec<TokenRecord>, Error> {
         Ok(self.readers.read(|reader| reader.tokens()).await?)
     }
@@ -130,7 +130,7 @@ impl ReadHandle {
     /// Lists the delivery targets of the host with their state.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn delivery_targets(&self) -> Result<Vec<(DeliveryTarget, LaneView)>, Error> {
         let read = |reader: &Reader<'_>| -> Result<Vec<_>, holon_store::Error> {
             let mut found = Vec::new();
@@ -165,7 +165,7 @@ impl ReadHandle {
     /// Lists the public agents that are not archived.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
         self.list_agents(|row| !is_archived(row)).await
     }
@@ -173,7 +173,7 @@ impl ReadHandle {
     /// Lists the archived agents.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn archived_agents(&self) -> Result<Vec<AgentListEntry>, Error> {
         self.list_agents(is_archived).await
     }

@@ -79,38 +79,48 @@ pub fn catalog(preset: ProfilePreset) -> Vec<ToolSpec> {
         .collect()
 }
 
+/// Tool sets by profile and kind of model. Each is emitted once.
+struct EmittedSets([[OnceLock<ToolSet>; 2]; 2]);
+
+impl EmittedSets {
+    const fn new() -> Self {
+        Self([const { [const { OnceLock::new() }; 2] }; 2])
+    }
+
+    fn get(
+        &self,
+        preset: ProfilePreset,
+        freeform: bool,
+        emit: impl FnOnce() -> ToolSet,
+    ) -> ToolSet {
+        let [[named, named_freeform], [child, child_freeform]] = &self.0;
+        let set = match (preset, freeform) {
+            (ProfilePreset::PublicNamed, false) => named,
+            (ProfilePreset::PublicNamed, true) => named_freeform,
+            (ProfilePreset::PrivateChild, false) => child,
+            (ProfilePreset::PrivateChild, true) => child_freeform,
+        };
+        set.get_or_init(emit).clone()
+    }
+}
+
 /// Returns the tools an agent of this profile is offered, in the form that is sent. `freeform` is true for a model that
-/// accepts free text. They are emitted once for each profile and kind of model.
+/// accepts free text.
 #[must_use]
 pub fn offered(preset: ProfilePreset, freeform: bool) -> ToolSet {
-    static SETS: [[OnceLock<ToolSet>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
-    let [[named, named_freeform], [child, child_freeform]] = &SETS;
-    let set = match (preset, freeform) {
-        (ProfilePreset::PublicNamed, false) => named,
-        (ProfilePreset::PublicNamed, true) => named_freeform,
-        (ProfilePreset::PrivateChild, false) => child,
-        (ProfilePreset::PrivateChild, true) => child_freeform,
-    };
-    set.get_or_init(|| emit_all(preset, freeform)).clone()
+    static SETS: EmittedSets = EmittedSets::new();
+    SETS.get(preset, freeform, || emit_all(preset, freeform))
 }
 
 /// Returns the same tools without the descriptions of their arguments, for a model with a small window. Each tool says in
 /// its error what an argument must be.
 #[must_use]
 pub fn offered_briefly(preset: ProfilePreset, freeform: bool) -> ToolSet {
-    static SETS: [[OnceLock<ToolSet>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
-    let [[named, named_freeform], [child, child_freeform]] = &SETS;
-    let set = match (preset, freeform) {
-        (ProfilePreset::PublicNamed, false) => named,
-        (ProfilePreset::PublicNamed, true) => named_freeform,
-        (ProfilePreset::PrivateChild, false) => child,
-        (ProfilePreset::PrivateChild, true) => child_freeform,
-    };
-    let brief = || {
+    static SETS: EmittedSets = EmittedSets::new();
+    SETS.get(preset, freeform, || {
         let whole = offered(preset, freeform);
         whole.iter().cloned().map(without_descriptions).collect()
-    };
-    set.get_or_init(brief).clone()
+    })
 }
 
 fn without_descriptions(mut tool: OfferedTool) -> OfferedTool {

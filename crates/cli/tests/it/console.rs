@@ -86,6 +86,13 @@ impl<'a> Tmux<'a> {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Opens a console of the usual size and waits until it can be written to.
+    fn open_console(world: &'a World) -> Self {
+        let tmux = Self::console(world, 80, 24, "");
+        tmux.sees("message to main");
+        tmux
+    }
+
     fn screen(&self) -> String {
         self.run(&["capture-pane", "-p"])
     }
@@ -362,8 +369,7 @@ fn a_console_that_no_shell_can_continue_is_not_suspended() {
     }
     let world = world();
     let served = world.serve(&["--model", &crate::support::hello(&world)]);
-    let tmux = Tmux::console(&world, 80, 24, "");
-    tmux.sees("message to main");
+    let tmux = Tmux::open_console(&world);
     tmux.key("C-z");
     tmux.sees("not suspended");
     tmux.key("C-c");
@@ -379,8 +385,7 @@ fn what_was_entered_comes_back_in_the_next_console() {
     }
     let world = world();
     let served = world.serve(&["--model", &crate::support::hello(&world)]);
-    let tmux = Tmux::console(&world, 80, 24, "");
-    tmux.sees("message to main");
+    let tmux = Tmux::open_console(&world);
     tmux.enter("remember me");
     tmux.sees("Hello there.");
     tmux.key("C-c");
@@ -389,8 +394,7 @@ fn what_was_entered_comes_back_in_the_next_console() {
     let file = world.home().join("run").join("console.history");
     let mode = std::fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let tmux = Tmux::console(&world, 80, 24, "");
-    tmux.sees("message to main");
+    let tmux = Tmux::open_console(&world);
     tmux.key("Up");
     tmux.sees("❯ remember me");
     tmux.key("C-c");

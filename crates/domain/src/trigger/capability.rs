@@ -100,8 +100,7 @@ impl CapabilityKey {
         })
     }
 
-    /// Replaces what a cut text shows of a token of these triggers. The id and the generation are no secret; parts of the
-    /// MAC are.
+    /// Replaces what a cut text shows of the MAC in a token of these triggers. Its id and generation are no secret.
     #[must_use]
     pub fn conceal_parts<'a>(&self, text: &'a str, triggers: &[TriggerRecord]) -> Cow<'a, str> {
         let mut shown = Cow::Borrowed(text);

@@ -61,7 +61,7 @@ impl ControlHandle {
     /// deliveries that were given up; `None` if there is none of this name.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn remove_delivery_target(&self, name: &str) -> Result<Option<u64>, Error> {
         let removed = self.shell.remove_target(name.to_owned()).await?;
         self.reload_targets().await?;
@@ -78,7 +78,7 @@ impl ControlHandle {
     /// `None` if there is none of this name.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn retry_delivery_target(&self, name: &str) -> Result<Option<u64>, Error> {
         let Some(target) = self.delivery_target(name).await? else {
             return Ok(None);
@@ -89,7 +89,7 @@ impl ControlHandle {
     /// Makes one attempt with a trial text. Nothing is written. `None` if there is no target of this name.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn try_delivery_target(&self, name: &str) -> Result<Option<SubmitReport>, Error> {
         let Some(target) = self.delivery_target(name).await? else {
             return Ok(None);

@@ -75,7 +75,7 @@ impl ControlHandle {
     /// Removes a named token. Returns false if there is none of this name.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn remove_token(&self, name: &str) -> Result<bool, Error> {
         let name = name.to_owned();
         let removed = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {

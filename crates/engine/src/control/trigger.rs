@@ -106,7 +106,7 @@ impl ControlHandle {
     /// Finds the active capability that a token proves. Takes the same steps for every token, known or not.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn find_capability(&self, token: &str) -> Result<Option<TriggerRecord>, Error> {
         let claim = TokenClaim::read(token).unwrap_or_else(|| TokenClaim {
             trigger_id: TriggerId::from_stored(NO_TRIGGER),

@@ -42,7 +42,7 @@ impl ReadHandle {
     /// Returns the activity of the host.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn activity(&self) -> Result<HostActivity, Error> {
         let rows = self.readers.read(|reader| reader.agents()).await?;
         let mut activity = HostActivity::default();
@@ -64,7 +64,7 @@ impl ReadHandle {
     /// Returns the figures of the host.
     ///
     /// # Errors
-    /// When storage fails.
+    /// Fails if the database cannot be read or written.
     pub async fn figures(&self) -> Result<HostFigures, Error> {
         let read = self
             .readers

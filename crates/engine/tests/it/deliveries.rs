@@ -97,15 +97,21 @@ async fn a_failed_delivery_is_tried_again_by_its_due_entry_under_the_same_id() {
     drop(host);
 }
 
+/// Starts a host whose first delivery, with this text, failed and waits for its next attempt.
+async fn with_waiting_delivery(house: &House, text: &str) -> Host {
+    let host = with_target(house, true).await;
+    house.outbound.script([retry()]);
+    prompt(&host, "main", "do it").await;
+    house.model.next().await.answer(says(text));
+    house.outbound.attempts(1).await;
+    house.has_no_effects("main").await;
+    host
+}
+
 #[tokio::test]
 async fn a_pause_and_its_target_outlive_the_host() {
     let house = House::new();
-    let host = with_target(&house, true).await;
-    house.outbound.script([retry()]);
-    prompt(&host, "main", "do it").await;
-    house.model.next().await.answer(says("done"));
-    house.outbound.attempts(1).await;
-    house.has_no_effects("main").await;
+    let host = with_waiting_delivery(&house, "done").await;
     host.shut_down().await.expect("goes down");
     let host = house.start().await;
     assert_eq!(
@@ -123,12 +129,7 @@ async fn a_pause_and_its_target_outlive_the_host() {
 #[tokio::test]
 async fn a_removed_target_gives_its_deliveries_up_and_the_outcome_of_the_turn_stays() {
     let house = House::new();
-    let host = with_target(&house, true).await;
-    house.outbound.script([retry()]);
-    prompt(&host, "main", "do it").await;
-    house.model.next().await.answer(says("done"));
-    house.outbound.attempts(1).await;
-    house.has_no_effects("main").await;
+    let host = with_waiting_delivery(&house, "done").await;
     let removed = host.control().remove_delivery_target("phone").await;
     assert_eq!(removed.expect("is removed"), Some(1));
     assert_eq!(house.outbound.secret("delivery.phone"), None);
@@ -162,12 +163,7 @@ async fn a_trial_shows_what_would_be_sent_and_writes_nothing() {
 #[tokio::test]
 async fn a_target_that_is_added_again_gets_nothing_that_waited_for_the_one_before() {
     let house = House::new();
-    let host = with_target(&house, true).await;
-    house.outbound.script([retry()]);
-    prompt(&host, "main", "do it").await;
-    house.model.next().await.answer(says("old"));
-    house.outbound.attempts(1).await;
-    house.has_no_effects("main").await;
+    let host = with_waiting_delivery(&house, "old").await;
     let control = host.control();
     let removed = control.remove_delivery_target("phone").await;
     assert!(removed.is_ok_and(|removed| removed.is_some()));
@@ -187,12 +183,7 @@ async fn a_target_that_is_added_again_gets_nothing_that_waited_for_the_one_befor
 #[tokio::test]
 async fn a_delivery_that_waits_is_tried_at_once_when_the_operator_asks() {
     let house = House::new();
-    let host = with_target(&house, true).await;
-    house.outbound.script([retry()]);
-    prompt(&host, "main", "do it").await;
-    house.model.next().await.answer(says("done"));
-    house.outbound.attempts(1).await;
-    house.has_no_effects("main").await;
+    let host = with_waiting_delivery(&house, "done").await;
     let retried = host.control().retry_delivery_target("phone").await;
     assert_eq!(retried.expect("is retried"), Some(1));
     let attempts = house.outbound.attempts(2).await;

@@ -4,10 +4,11 @@
 //! A schema cannot say everything: a path must exist, a cron expression must have a slot, a model must be known. Those
 //! requests are refused with a reason.
 
+use crate::route::delivery::{FIELD_BYTES, REPLY_ROUTES};
 use holon_domain::AgentId;
 use holon_domain::limits::{
     FALLBACKS, MIN_THINKING_TOKENS, OBJECTIVE_BYTES, ORIGIN_NAME_BYTES, TIMER_SUMMARY_BYTES,
-    TODO_ITEMS, TODO_TEXT_BYTES,
+    TODO_ITEMS, TODO_TEXT_BYTES, WEBHOOK_SECRET_BYTES,
 };
 use serde_json::{Map, Value, json};
 
@@ -17,6 +18,13 @@ const MODEL_REF: &str = r"^[^\s/]+/\S+$";
 const ABSOLUTE_PATH: &str = "^/";
 /// Name of a token.
 const TOKEN_NAME: &str = r"^[A-Za-z0-9._-]{1,64}$";
+
+/// Name of a delivery target or a binding.
+const TARGET_NAME: &str = r"^[A-Za-z0-9._-]{1,48}$";
+/// Address without a user name or password in it.
+const HTTP_ADDRESS: &str = r"^https?://[a-z0-9]{1,40}(/[a-z0-9]{0,40})?$";
+/// Secret that is no base64 of a key.
+const PLAIN_SECRET: &str = "^(?!whsec_)";
 
 /// Returns the schema of an agent's name.
 pub(super) fn agent_id() -> Value {
@@ -57,6 +65,8 @@ pub(super) fn add_bounds(schemas: &mut Map<String, Value>) {
     }
     for (schema, alternatives) in [
         ("CreateTimerRequest", one_of(&["duration_ms", "at", "cron"])),
+        ("CreateDeliveryTargetRequest", delivery_target()),
+        ("DeliveryAuthRequest", delivery_auth()),
         ("UseWorkspaceRequest", one_of(&["path", "workspace_id"])),
         ("TaskInputRequest", task_input()),
         ("ControlRequest", control()),
@@ -185,6 +195,83 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
         ("UninstallSkillRequest", "name", words()),
         ("InstallSkillRequest", "kind", skill_source()),
     ]
+    .into_iter()
+    .chain(delivery_fields())
+    .collect()
+}
+
+/// The bounds of single fields in requests about webhooks, delivery targets and remote operators.
+fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
+    let named = || json!({ "minLength": 1, "maxLength": FIELD_BYTES, "pattern": WORDS });
+    let binding = "OperatorTransportBindingRequest";
+    vec![
+        (
+            "SetWebhookRequest",
+            "secret",
+            json!({ "minLength": 1, "maxLength": WEBHOOK_SECRET_BYTES, "pattern": PLAIN_SECRET }),
+        ),
+        (
+            "UpdateWorkItemRequest",
+            "recheck_after_ms",
+            json!({ "type": "null" }),
+        ),
+        (
+            "CreateDeliveryTargetRequest",
+            "name",
+            json!({ "pattern": TARGET_NAME }),
+        ),
+        (
+            "CreateDeliveryTargetRequest",
+            "agents",
+            json!({ "items": agent_id() }),
+        ),
+        (binding, "transport", named()),
+        (binding, "operator_actor_id", named()),
+        (binding, "default_route_id", named()),
+        (binding, "binding_id", json!({ "pattern": TARGET_NAME })),
+        // Any other agent than that of the path is refused.
+        (binding, "target_agent_id", json!({ "type": "null" })),
+        (
+            binding,
+            "reply_route_ids",
+            json!({
+                "maxItems": REPLY_ROUTES,
+                "items": { "type": "string", "minLength": 1, "maxLength": FIELD_BYTES, "pattern": WORDS },
+            }),
+        ),
+        (
+            binding,
+            "delivery_callback_url",
+            json!({ "pattern": HTTP_ADDRESS }),
+        ),
+        (
+            binding,
+            "capabilities",
+            json!({
+                "type": "object",
+                "properties": {
+                    "text": { "const": true },
+                    "markdown": { "type": "boolean" },
+                    "attachments": { "type": "boolean" },
+                },
+                "required": ["text"],
+            }),
+        ),
+        (binding, "provider", named()),
+        (binding, "provider_identity_ref", named()),
+        (binding, "expires_at", json!({ "format": "date-time" })),
+        ("DeliveryAuthRequest", "key_id", named()),
+        (
+            "OperatorIngressRequest",
+            "text",
+            json!({ "minLength": 1, "pattern": WORDS }),
+        ),
+        (
+            "OperatorIngressRequest",
+            "metadata",
+            json!({ "type": ["object", "null"] }),
+        ),
+    ]
 }
 
 /// Lets a field also be null.
@@ -205,6 +292,51 @@ fn one_of(fields: &[&str]) -> Value {
         json!({ "required": [chosen], "properties": properties })
     };
     fields.iter().map(alternative).collect()
+}
+
+/// A secret belongs to the two kinds of authentication that use it.
+fn delivery_auth() -> Value {
+    json!([
+        { "properties": { "kind": { "enum": ["bearer", "hmac"] }, "secret": { "type": "string", "minLength": 1 } }, "required": ["kind", "secret"] },
+        { "properties": { "kind": { "const": "none" }, "secret": { "type": "null" } }, "required": ["kind"] },
+    ])
+}
+
+/// A target has an address, with or without a secret, or a command.
+fn delivery_target() -> Value {
+    let address = json!({ "type": "string", "pattern": HTTP_ADDRESS });
+    json!([
+        {
+            "properties": {
+                "kind": { "enum": ["http", "ntfy"] },
+                "url": address,
+                "command": { "maxItems": 0 },
+                "auth": { "enum": ["bearer", "hmac"] },
+                "secret": { "type": "string", "minLength": 1 },
+            },
+            "required": ["url", "auth", "secret"],
+        },
+        {
+            "properties": {
+                "kind": { "enum": ["http", "ntfy"] },
+                "url": address,
+                "command": { "maxItems": 0 },
+                "auth": { "enum": ["none", null] },
+                "secret": { "type": "null" },
+            },
+            "required": ["url"],
+        },
+        {
+            "properties": {
+                "kind": { "const": "command" },
+                "url": { "type": "null" },
+                "command": { "minItems": 1 },
+                "auth": { "enum": ["none", null] },
+                "secret": { "type": "null" },
+            },
+            "required": ["command"],
+        },
+    ])
 }
 
 /// Only an abort names a run.

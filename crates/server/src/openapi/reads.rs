@@ -8,6 +8,16 @@ use super::params::{
 use holon_api::{Health, Readiness, Root, TokensResponse, WebhookResponse};
 use holon_domain::limits::{TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
 
+/// Query of a page of events.
+const EVENT_PAGE: &[QueryParam] = &[
+    number("before_seq", 0, FAR),
+    AFTER_SEQ,
+    EVENT_LIMIT,
+    words("order", &["asc", "desc"]),
+    PROJECTION,
+    EPOCH,
+];
+
 /// In the order of the table.
 pub(super) const READS: &[Operation] = &[
     read(
@@ -105,14 +115,7 @@ pub(super) const READS: &[Operation] = &[
     read(
         "/agents/{id}/events",
         "Returns a page of an agent's events.",
-        &[
-            number("before_seq", 0, FAR),
-            AFTER_SEQ,
-            EVENT_LIMIT,
-            words("order", &["asc", "desc"]),
-            PROJECTION,
-            EPOCH,
-        ],
+        EVENT_PAGE,
         Object,
     ),
     read(
@@ -124,14 +127,7 @@ pub(super) const READS: &[Operation] = &[
     read(
         "/events",
         "Returns a page of the events of all public agents. `next_seq` continues it in the same order: as after_seq with order=asc, as before_seq with order=desc (the default).",
-        &[
-            number("before_seq", 0, FAR),
-            AFTER_SEQ,
-            EVENT_LIMIT,
-            words("order", &["asc", "desc"]),
-            PROJECTION,
-            EPOCH,
-        ],
+        EVENT_PAGE,
         Object,
     ),
     read(

@@ -30,9 +30,9 @@ use serde_json::{Map, Value};
 /// Longest name of a target, in bytes. The name is part of the name of its secret.
 const NAME_BYTES: usize = 48;
 /// Longest id or name in a binding, in bytes.
-const FIELD_BYTES: usize = 512;
+pub(crate) const FIELD_BYTES: usize = 512;
 /// Most routes that a binding lists beside its default route.
-const REPLY_ROUTES: usize = 64;
+pub(crate) const REPLY_ROUTES: usize = 64;
 
 /// `GET /delivery/targets`: lists the delivery targets with their state.
 pub(crate) async fn targets(
