@@ -262,6 +262,9 @@ pub struct PromptCeiling {
     /// Output tokens that the request refused last allowed; 0 in turns of earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub refused_answer: u32,
+    /// True if that refusal was about the request and its answer together.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub counts_answer: bool,
 }
 
 impl PromptCeiling {

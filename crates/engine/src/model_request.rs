@@ -134,7 +134,7 @@ impl RoundRequest {
         request.frame.cache.compression_epoch = rows.agent.totals.compactions + u64::from(folds);
         let request_tokens =
             u64::try_from(fixed_tokens + built_conversation.tokens).unwrap_or(u64::MAX);
-        request.max_output_tokens = output_room(request_tokens, policy);
+        request.max_output_tokens = output_room(request_tokens, policy, budget.ceiling);
         let kept = if rows.turn.rounds == 0 {
             let surroundings = built.surroundings_hash.zip(built.surroundings);
             [
@@ -204,13 +204,16 @@ impl RoundRequest {
         ))
     }
 
-    /// Returns true if the request is no smaller than the one that the provider refused in this round.
+    /// Returns true if the request is no smaller than the one that the provider refused in this round. A shorter answer
+    /// makes it smaller only if the refusal was about both together.
     fn is_as_refused(&self) -> bool {
-        self.refusal.is_some_and(|refusal| {
-            refusal.refused > 0
-                && self.request_tokens >= refusal.refused
-                && self.request.max_output_tokens >= refusal.refused_answer
-        })
+        let Some(refusal) = self.refusal.filter(|refusal| refusal.refused > 0) else {
+            return false;
+        };
+        let sum = |tokens: u64, answer: u32| self.policy.to_counted(tokens) + u64::from(answer);
+        let is_smaller_sum = sum(self.request_tokens, self.request.max_output_tokens)
+            < sum(refusal.refused, refusal.refused_answer);
+        self.request_tokens >= refusal.refused && !(refusal.counts_answer && is_smaller_sum)
     }
 
     /// Maps the model's reply or failure to the outcome that is committed.

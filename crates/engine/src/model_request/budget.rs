@@ -90,8 +90,13 @@ pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
 const LEAST_OUTPUT_SHARE: u32 = 8;
 
 /// Output token limit of a request: the model's own limit, within what the window leaves. An assumed window does not
-/// reduce it, because the provider's error teaches the real one.
-pub(super) fn output_room(request_tokens: u64, policy: ModelPolicy) -> u32 {
+/// reduce it, because the provider's error teaches the real one. After the refusal of a request that filled the window
+/// together with its answer, the window is smaller than it is known to be, and the answer gets half as much.
+pub(super) fn output_room(
+    request_tokens: u64,
+    policy: ModelPolicy,
+    ceiling: Option<PromptCeiling>,
+) -> u32 {
     match policy.source {
         PolicySource::UnknownFallback => return policy.max_output_tokens,
         PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
@@ -101,7 +106,16 @@ pub(super) fn output_room(request_tokens: u64, policy: ModelPolicy) -> u32 {
     let left = u64::from(window).saturating_sub(taken);
     let left = u32::try_from(left).unwrap_or(u32::MAX);
     let least = limits::MIN_OUTPUT_TOKENS.min(window / LEAST_OUTPUT_SHARE);
-    policy.max_output_tokens.min(left.max(least))
+    let filled = |refused: &PromptCeiling| {
+        refused.refused > 0
+            && policy.to_counted(refused.refused) + u64::from(refused.refused_answer)
+                >= u64::from(window)
+    };
+    let half = ceiling
+        .filter(filled)
+        .map(|refused| refused.refused_answer / 2);
+    let most = policy.max_output_tokens.min(half.unwrap_or(u32::MAX));
+    most.min(left).max(least.min(policy.max_output_tokens))
 }
 
 /// Returns a wider window if an answer used more tokens than the learned window, or than the one that is assumed.

@@ -254,9 +254,12 @@ fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer()
         ..policy(per_mille)
     };
     let left = |counted: u64| u32::try_from(32_000 - counted).unwrap();
-    assert_eq!(super::output_room(estimated, wide(1_000)), left(estimated));
     assert_eq!(
-        super::output_room(estimated, wide(1_200)),
+        super::output_room(estimated, wide(1_000), None),
+        left(estimated)
+    );
+    assert_eq!(
+        super::output_room(estimated, wide(1_200), None),
         left(estimated * 12 / 10)
     );
 }
@@ -329,11 +332,11 @@ fn prompt_and_answer_fit_a_small_window_together_while_they_can() {
         ..POLICY
     };
     for prompt in [3_000, 5_000, 6_900, 7_168] {
-        let answer = u64::from(super::output_room(prompt, policy));
+        let answer = u64::from(super::output_room(prompt, policy, None));
         assert!(prompt + answer <= 8_192, "{prompt} and {answer}");
     }
     assert_eq!(
-        super::output_room(8_000, policy),
+        super::output_room(8_000, policy, None),
         1_024,
         "the estimate may be too high"
     );

@@ -14,7 +14,7 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::model::ModelRef;
-use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome};
+use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource};
 use holon_domain::prompt_view::{
     DraftPrompt, PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, TurnPart, TurnPartKind,
 };
@@ -219,7 +219,14 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
     } = asked;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, rows.started_at);
-    let tools = offered_tools(agent.identity.profile_preset, *policy, None);
+    // A refusal for length makes the tools and the budget of an open turn smaller.
+    let turn = agent.open_turn.as_ref();
+    let turn = turn.filter(|turn| turn.turn_index == rows.turn_index);
+    let ceiling = turn.and_then(|turn| turn.prompt_ceiling);
+    let most = ceiling.map_or(u32::MAX, |ceiling| {
+        u32::try_from(ceiling.tokens).unwrap_or(u32::MAX)
+    });
+    let tools = offered_tools(agent.identity.profile_preset, *policy, ceiling);
     let input = FrameInput {
         agent,
         guidance: &Guidance::default(),
@@ -233,9 +240,9 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
         repairs: rows.texts.repairs,
         now: rows.started_at,
         tools: &tools,
-        budget_tokens: prompt_budget(*policy),
-        budget_is_assumed: policy.source == PolicySource::UnknownFallback,
-        is_refused: false,
+        budget_tokens: prompt_budget(*policy).min(most),
+        budget_is_assumed: policy.source == PolicySource::UnknownFallback && ceiling.is_none(),
+        is_refused: ceiling.is_some(),
     };
     let parts = holon_prompt::explain(&input, Some(kept_frame(&rows.texts)));
     let earlier = cuts_before(&rows.frame.cuts, &parts);
@@ -291,7 +298,8 @@ fn cuts_before<'a>(
             decision: BlockDecision {
                 source: cut.source,
                 stability: cut.source.stability(),
-                pinned: cut.to > 0,
+                // Instruction files are pins even where nothing of them could be shown.
+                pinned: cut.to > 0 || cut.source == BlockSource::Instructions,
                 log_seq: cut.through,
                 from_tokens: cut.from,
                 to_tokens: cut.to,

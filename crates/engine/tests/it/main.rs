@@ -32,6 +32,7 @@ mod prompts;
 mod renewals;
 mod restarts;
 mod runs;
+mod small_windows;
 mod stopping;
 mod talk;
 mod task_acts;
