@@ -53,7 +53,7 @@ pub(crate) fn shorten_rendered(text: &str, tokens: usize) -> String {
             is_shown.then(|| render(&files, rest, &rooms, rank))
         });
     shown.unwrap_or_else(|| {
-        let line = not_shown(all_paths(text, &files)).unwrap_or_default();
+        let line = not_shown(&all_paths(text, &files)).unwrap_or_default();
         if count(&line) <= tokens {
             line
         } else {
@@ -110,7 +110,7 @@ fn render(files: &[Enclosed<'_>], rest: &str, rooms: &[Option<usize>], rank: &st
         Some(named) => unshown.push(named.trim_end_matches('.')),
         None => texts.push(rest.to_owned()),
     }
-    texts.extend(not_shown(unshown));
+    texts.extend(not_shown(&unshown));
     texts.retain(|text| !text.is_empty());
     texts.join("\n\n")
 }
@@ -127,7 +127,7 @@ fn shorten_enclosed(file: &Enclosed<'_>, room_tokens: usize) -> String {
 }
 
 /// Names files that are not shown; `None` if there are none.
-fn not_shown(paths: Vec<&str>) -> Option<String> {
+fn not_shown(paths: &[&str]) -> Option<String> {
     (!paths.is_empty()).then(|| format!("{NOT_SHOWN}{}.", paths.join(", ")))
 }
 
