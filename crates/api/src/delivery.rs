@@ -256,6 +256,12 @@ pub struct OperatorBindingView {
     /// Error of the last attempt. Absent while attempts succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Time of the first failure since the last success. Absent while attempts succeed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing_since: Option<Timestamp>,
+    /// Time of the next attempt. Absent while none is planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
 }
 
 impl OperatorBindingView {
@@ -269,6 +275,8 @@ impl OperatorBindingView {
             target_agent_id: agent_id,
             pending: 0,
             last_error: None,
+            failing_since: None,
+            retry_at: None,
         }
     }
 

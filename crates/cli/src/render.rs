@@ -168,8 +168,8 @@ pub(crate) fn summary(summary: &Agent) -> String {
     }
     if agent.pending_deliveries > 0 {
         lines.push(format!(
-            "delivers   {} pending; see: holon delivery list",
-            agent.pending_deliveries
+            "delivers   {} pending; see: holon delivery list, holon binding list {}",
+            agent.pending_deliveries, identity.agent_id
         ));
     }
     let total = token_usage.total;

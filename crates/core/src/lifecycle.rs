@@ -24,7 +24,9 @@ use crate::input::{
     WorkCommand,
 };
 use crate::rejection::Rejection;
-use crate::{detached, occupancy, outbox, rest, task, timer, trigger, turn, wait, work, workspace};
+use crate::{
+    detached, occupancy, outbox, rest, task, tick, timer, trigger, turn, wait, work, workspace,
+};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -424,6 +426,7 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
     }
     rest::end_rest(draft);
     work::end_tick_pause(draft);
+    tick::end_hint_pause(draft);
     detached::next_generation(draft);
     turn::abort(draft, TerminalReason::AgentStopped, summary)
 }

@@ -211,6 +211,7 @@ fn name_due(due: &DueAction, needs: &mut Needs) {
         | DueAction::PaceOver
         | DueAction::DeliveryRetry { .. }
         | DueAction::RemovalRetry
-        | DueAction::WorkTick => {}
+        | DueAction::WorkTick
+        | DueAction::HintTick => {}
     }
 }

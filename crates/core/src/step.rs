@@ -239,6 +239,7 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
         | DueAction::PaceOver
         | DueAction::RemovalRetry
         | DueAction::WorkTick
+        | DueAction::HintTick
         | DueAction::DeliveryRetry { .. }
         | DueAction::CatchUp => {}
     }
@@ -255,6 +256,7 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
         DueAction::ProviderPauseOver { .. } => turn::handle_provider_pause_end(draft, id),
         DueAction::RemovalRetry => home::handle_removal_pause_end(draft),
         DueAction::WorkTick => tick::handle_tick_due(draft, id),
+        DueAction::HintTick => tick::handle_hint_due(draft, id),
         DueAction::CatchUp => work::catch_up(draft),
         DueAction::DeliveryRetry { route } => outbox::handle_pause_end(draft, id, route),
         DueAction::Recheck { .. } | DueAction::WaitOver { .. } | DueAction::TimerFire { .. } => {

@@ -225,6 +225,9 @@ pub const OWNER_LEAVING_MS: u64 = 15_000;
 pub const REMOVAL_PAUSE_MS: u64 = 1_000;
 /// Longest pause between two attempts to remove an agent's home, in milliseconds. The attempts never end.
 pub const REMOVAL_PAUSE_MAX_MS: u64 = 300_000;
+/// Shortest time between two ticks for wake hints from outside, in milliseconds. A first hint is told at once; those of
+/// a source that never stops are told together, so that it cannot buy a model turn with each request.
+pub const HINT_TICK_PAUSE_MS: u64 = 5_000;
 /// Pause before the second tick for a work item without progress, in milliseconds. It doubles with each further idle
 /// turn.
 pub const WORK_TICK_PAUSE_MS: u64 = 30_000;

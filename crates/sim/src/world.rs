@@ -130,6 +130,7 @@ impl World {
     pub(crate) fn create(&mut self, new: &NewAgent) -> Verdict<()> {
         let id = new.identity.agent_id.clone();
         self.trace.note(|| format!("create {id}"));
+        self.endpoints.forget(&id);
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let new = new.clone();
         let made = self.commit(move |ledger| {

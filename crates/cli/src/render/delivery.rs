@@ -112,11 +112,19 @@ pub(crate) fn bindings(bindings: &[OperatorBindingView]) -> String {
             BindingStatus::Revoked => "revoked",
             BindingStatus::Expired => "expired",
         };
-        let trouble = match &view.last_error {
-            Some(error) => format!("  {} pending, last error: {error}", view.pending),
-            None if view.pending > 0 => format!("  {} pending", view.pending),
+        let mut trouble = match view.failing_since {
+            Some(since) => format!("  failing since {since}"),
             None => String::new(),
         };
+        if let Some(at) = view.retry_at {
+            trouble.push_str(&format!(", retried at {at}"));
+        }
+        if view.pending > 0 {
+            trouble.push_str(&format!("  {} pending", view.pending));
+        }
+        if let Some(error) = &view.last_error {
+            trouble.push_str(&format!("\n  last error: {error}"));
+        }
         format!(
             "{}  {}  {} by {}{trouble}",
             binding.binding_id, status, binding.operator_actor_id, binding.transport

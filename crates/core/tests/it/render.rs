@@ -237,6 +237,7 @@ fn due_text(due: &DueAction) -> &'static str {
         DueAction::PaceOver => "pace_over",
         DueAction::RemovalRetry => "removal_retry",
         DueAction::WorkTick => "work_tick",
+        DueAction::HintTick => "hint_tick",
         DueAction::Recheck { .. } => "recheck",
         DueAction::WaitOver { .. } => "wait_over",
         DueAction::TimerFire { .. } => "timer_fire",

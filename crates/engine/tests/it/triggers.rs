@@ -5,10 +5,12 @@ use crate::runs::{request, run};
 use crate::talk::results;
 use holon_domain::intent::TaskOutput;
 use holon_domain::limits::KEPT_REPLY_MS;
+use holon_domain::message::{AdmissionContext, DeliverySurface, MessageKind, Origin, Priority};
 use holon_domain::trigger::{
     CallbackDelivery, CallbackDisposition, CallbackReceipt, CapabilityKey, DeliveryContent,
     DeliveryMode, TriggerRecord,
 };
+use holon_engine::request::Ingress;
 use holon_engine::{Conduct, Error, Host, Rejection};
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
@@ -261,6 +263,43 @@ async fn an_agent_that_takes_the_name_of_another_does_not_answer_to_its_token() 
     let unknown = Err(Error::from(Rejection::UnknownToken));
     assert_eq!(deliver(&host, &old, None, "x").await, unknown);
     assert_ne!(token(&host, DeliveryMode::WakeHint).await, old);
+}
+
+#[tokio::test]
+async fn an_agent_that_takes_the_name_of_another_gets_the_webhooks_that_the_other_had() {
+    let house = House::new();
+    let host = start(&house).await;
+    let send = async |id: &'static str| {
+        let ingress = Ingress {
+            kind: MessageKind::WebhookEvent,
+            origin: Origin::Webhook {
+                source: "generic".to_owned(),
+                event_type: None,
+            },
+            ..Ingress::operator_prompt(
+                "news".to_owned(),
+                Priority::Normal,
+                DeliverySurface::HttpWebhook,
+                AdmissionContext::PublicUnauthenticated,
+            )
+        };
+        let control = host.control();
+        let marks = [("id", id)];
+        let sent = control.deliver_webhook(&agent("main"), &marks, ingress);
+        sent.await.expect("is admitted").message_id
+    };
+    let first = send("z1").await;
+    assert_eq!(send("z1").await, first, "a repetition");
+    house.model.next().await.answer(says("seen"));
+    at_rest(&host, "main").await;
+    host.control().remove_agent(&agent("main")).await.unwrap();
+    house.is_gone(&agent("main")).await;
+    create(&host, "main").await;
+    let second = send("z1").await;
+    assert_ne!(second, first);
+    house.model.next().await.answer(says("seen as well"));
+    at_rest(&host, "main").await;
+    assert_eq!(send("z1").await, second);
 }
 
 #[tokio::test]

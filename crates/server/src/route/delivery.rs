@@ -240,6 +240,11 @@ pub(crate) async fn bindings(
         OperatorBindingView {
             pending: lane.map_or(0, OutboxLane::pending),
             last_error: lane.and_then(|lane| lane.last_error.clone()),
+            failing_since: lane.and_then(|lane| lane.failing_since),
+            retry_at: lane.and_then(|lane| match lane.state {
+                LaneState::Paused { until, .. } => Some(until),
+                LaneState::Idle | LaneState::Sending { .. } => None,
+            }),
             ..OperatorBindingView::new(agent_id.clone(), binding, now)
         }
     };

@@ -233,6 +233,7 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
             DueAction::PaceOver => "pace_over",
             DueAction::RemovalRetry => "removal_retry",
             DueAction::WorkTick => "work_tick",
+            DueAction::HintTick => "hint_tick",
             DueAction::Recheck { .. } => "recheck",
             DueAction::WaitOver { .. } => "wait_over",
             DueAction::TimerFire { .. } => "timer_fire",
@@ -240,7 +241,7 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
             DueAction::DeliveryRetry { .. } => "delivery_retry",
         },
     );
-    assert_eq!(found.len(), 10, "{found:?}");
+    assert_eq!(found.len(), 11, "{found:?}");
 }
 
 #[test]
