@@ -43,6 +43,7 @@ pub(crate) fn ports(model: FixedModel) -> Ports {
         home: Arc::new(ScriptedHomes::default()),
         workspace: Arc::new(ScriptedWorkspaces::default()),
         outbound: Arc::new(holon_engine::ports::NoOutbound),
+        web: Arc::new(holon_engine::ports::NoWeb),
         clock: Arc::new(WallClock(Instant::now())),
         entropy: Arc::new(CountingEntropy::spread()),
     }

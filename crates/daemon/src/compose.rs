@@ -126,7 +126,11 @@ fn selection(home: &Home) -> WorkspaceSelection {
 }
 
 fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
-    let ReloadableAdapters { models, commands } = live.clone();
+    let ReloadableAdapters {
+        models,
+        commands,
+        web,
+    } = live.clone();
     let claims = ClaimFolders::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
     let fetcher = fetcher(settings);
@@ -148,6 +152,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
         )),
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         outbound: Arc::new(Outbound::new(home.root().to_owned())),
+        web,
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

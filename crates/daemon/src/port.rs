@@ -10,11 +10,13 @@ mod entropy;
 mod file;
 mod guidance;
 mod home;
+mod image;
 mod model;
 mod outbound;
 mod peer;
 mod plan;
 mod reloadable;
+mod web;
 mod workspace;
 
 pub(crate) use archive::Archives;

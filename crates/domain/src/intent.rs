@@ -15,6 +15,7 @@ use crate::message::Priority;
 use crate::tool::ToolError;
 use crate::trigger::DeliveryMode;
 use crate::turn::CallPlace;
+use crate::web::{WebFetch, WebSearch};
 use crate::workspace::UseWorkspace;
 use serde::{Deserialize, Serialize};
 
@@ -146,6 +147,15 @@ pub enum HostAction {
     WorkQuery(WorkQuery),
     /// Look at a directory, and make a worktree if it is to be isolated. Its name is derived from the id of the call.
     UseWorkspace(UseWorkspace),
+    /// Read a page of the web.
+    WebFetch(WebFetch),
+    /// Ask search providers.
+    WebSearch(WebSearch),
+    /// Look at an image file of the workspace.
+    ViewImage {
+        /// Relative to the workspace's current directory, or absolute and inside of the execution root.
+        file_path: String,
+    },
 }
 
 /// Treatment of a running call after a restart of the host.
@@ -169,7 +179,10 @@ impl HostAction {
             | Self::TaskOutput(_)
             | Self::WritePlan
             | Self::WorkQuery(_)
-            | Self::UseWorkspace(_) => RestartPolicy::Repeat,
+            | Self::UseWorkspace(_)
+            | Self::WebFetch(_)
+            | Self::WebSearch(_)
+            | Self::ViewImage { .. } => RestartPolicy::Repeat,
             Self::ApplyPatch(_) => RestartPolicy::ProveOutcome,
         }
     }

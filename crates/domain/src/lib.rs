@@ -27,6 +27,7 @@ pub mod file_change;
 pub mod guidance;
 pub mod hmac;
 pub mod id;
+pub mod image;
 pub mod intent;
 pub mod limits;
 pub mod log;
@@ -62,6 +63,7 @@ pub mod turn;
 pub mod visibility;
 pub mod visible;
 pub mod wait;
+pub mod web;
 pub mod work_item;
 pub mod workspace;
 

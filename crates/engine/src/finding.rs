@@ -23,7 +23,10 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
-        | HostAction::UseWorkspace(_) => Vec::new(),
+        | HostAction::UseWorkspace(_)
+        | HostAction::WebFetch(_)
+        | HostAction::WebSearch(_)
+        | HostAction::ViewImage { .. } => Vec::new(),
     }
 }
 
@@ -42,7 +45,10 @@ pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> ProbeResult 
             | HostAction::TaskOutput(_)
             | HostAction::WritePlan
             | HostAction::WorkQuery(_)
-            | HostAction::UseWorkspace(_),
+            | HostAction::UseWorkspace(_)
+            | HostAction::WebFetch(_)
+            | HostAction::WebSearch(_)
+            | HostAction::ViewImage { .. },
             probes,
         ) => judge_probes(probes),
     }

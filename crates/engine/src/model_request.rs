@@ -6,8 +6,10 @@
 //! there are they consumed.
 
 mod budget;
+mod images;
 
 pub(crate) use budget::{offered_tools, prompt_budget};
+pub use images::{RequestImages, images_of_turn};
 
 use crate::kernel::intents_of;
 use budget::{PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget};
@@ -23,6 +25,7 @@ use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::{PromptCeiling, TerminalReason};
+use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId};
 pub use holon_prompt::conversation::ReminderTerms;
@@ -38,6 +41,17 @@ pub struct RequestFiles {
     pub plan: PlanFile,
     /// Guidance of the agent. Only the first request of a turn uses it; later ones show what the first one showed.
     pub guidance: Guidance,
+    /// Images that the turn has viewed and the model can see.
+    pub images: RequestImages,
+}
+
+/// Conditions of a request that the host sets.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestTerms {
+    /// Conditions for reminders of the turn's work item.
+    pub reminder: ReminderTerms,
+    /// Web tools that are on.
+    pub web_tools: WebTools,
 }
 
 /// A model request of an open turn, with the facts needed to record its reply.
@@ -71,21 +85,20 @@ pub struct RoundRequest {
 
 impl RoundRequest {
     /// Builds the request. `None` if the turn has no model, or its opening message is missing. `policy` holds the
-    /// model's limits before anything was learned from its provider, and `terms` the conditions for reminders of the
-    /// turn's work item.
+    /// model's limits before anything was learned from its provider.
     #[must_use]
     pub fn new(
         mut rows: TurnRows,
         policy: ModelPolicy,
-        files: RequestFiles,
-        terms: ReminderTerms,
+        mut files: RequestFiles,
+        terms: RequestTerms,
     ) -> Option<Self> {
         let model = rows.turn.model.clone()?;
         let policy = policy.with(rows.learned.limits);
         // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
-        let tools = offered_tools(preset, policy, rows.turn.prompt_ceiling);
+        let tools = offered_tools(preset, policy, terms.web_tools, rows.turn.prompt_ceiling);
         let budget = turn_budget(&rows, policy);
         let built = build_frame(&rows, &model, &tools, budget, &files)?;
         let (frame, context) = (frame_record(&rows, &built), context_size(&built));
@@ -106,6 +119,8 @@ impl RoundRequest {
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
         let room = conversation_room(fixed_tokens, budget);
+        // What images may take, texts may not.
+        let room = room.saturating_sub(images::fit(&mut files.images, room / 2));
         let joining = split_by_size(
             std::mem::take(&mut rows.queued),
             &rows.log.entries,
@@ -124,16 +139,22 @@ impl RoundRequest {
             receipt: holon_tools::receipt,
             short_receipt: holon_tools::short_receipt,
             entered_guidance: holon_tools::use_workspace::entered_guidance,
-            reminders: terms,
+            reminders: terms.reminder,
             room_tokens: room,
             is_refused: budget.ceiling.is_some(),
         });
         request.conversation = built_conversation.items;
+        let shown_tokens = images::show(
+            &mut request.conversation,
+            &rows,
+            &files.images,
+            policy.image_input,
+        );
         let compaction = built_conversation.compaction.as_ref();
         let folds = compaction.is_some_and(|made| made.recap.is_some());
         request.frame.cache.compression_epoch = rows.agent.totals.compactions + u64::from(folds);
-        let request_tokens =
-            u64::try_from(fixed_tokens + built_conversation.tokens).unwrap_or(u64::MAX);
+        let request_tokens = u64::try_from(fixed_tokens + built_conversation.tokens + shown_tokens)
+            .unwrap_or(u64::MAX);
         request.max_output_tokens = output_room(request_tokens, policy, budget.ceiling);
         let kept = if rows.turn.rounds == 0 {
             let surroundings = built.surroundings_hash.zip(built.surroundings);

@@ -12,7 +12,7 @@ pub use work::{EntryFilter, WorkItemPage};
 use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
-use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports};
+use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost};
 use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
@@ -45,6 +45,7 @@ pub struct ReadHandle {
     model: Arc<dyn ModelClient>,
     plans: Arc<dyn PlanHost>,
     guidance: Arc<dyn GuidanceHost>,
+    web: Arc<dyn WebHost>,
     /// Only the output of commands is read by it.
     command: Arc<dyn CommandHost>,
     clock: Arc<dyn Clock>,
@@ -78,6 +79,7 @@ impl ReadHandle {
             model: Arc::clone(&ports.model),
             plans: Arc::clone(&ports.plan),
             guidance: Arc::clone(&ports.guidance),
+            web: Arc::clone(&ports.web),
             command: Arc::clone(&ports.command),
             clock: Arc::clone(&ports.clock),
             capability_key: CapabilityKey::default(),

@@ -24,6 +24,7 @@ mod submit;
 mod task;
 mod tool;
 mod turn_log;
+mod web;
 mod work;
 
 use self::aside::TakeBackCounts;

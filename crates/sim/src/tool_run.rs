@@ -14,7 +14,7 @@ use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::{HostAction, TaskInput, TaskOutput, WorkQuery};
 use holon_domain::task::TaskRecord;
-use holon_domain::tool::ToolEnvelope;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, TaskId};
 use holon_engine::tool_outcome::{ToolRunOutcome, check_takes_input};
 use holon_engine::tool_run::ToolRun;
@@ -91,6 +91,12 @@ impl World {
             HostAction::UseWorkspace(request) => {
                 let fails = self.trouble(Fault::Tool, 25);
                 CallStep::Done(crate::workspaces::select(run, request, fails))
+            }
+            // The simulated model calls none of these; the host has no web and no images.
+            HostAction::WebFetch(_) | HostAction::WebSearch(_) | HostAction::ViewImage { .. } => {
+                let error =
+                    ToolError::new(ToolErrorKind::NetworkFailed, "the web is not simulated");
+                CallStep::result(ToolEnvelope::failure(&run.call.name, error))
             }
         };
         Ok(match came {
@@ -216,12 +222,15 @@ impl Flight {
                     | HostAction::TaskInput(_)
                     | HostAction::WritePlan
                     | HostAction::WorkQuery(_)
-                    | HostAction::UseWorkspace(_),
+                    | HostAction::UseWorkspace(_)
+                    | HostAction::ViewImage { .. },
                 ) => true,
                 Some(
                     HostAction::ExecCommand(_)
                     | HostAction::ExecCommandBatch(_)
-                    | HostAction::TaskOutput(_),
+                    | HostAction::TaskOutput(_)
+                    | HostAction::WebFetch(_)
+                    | HostAction::WebSearch(_),
                 )
                 | None => false,
             },

@@ -78,6 +78,7 @@ impl TestEngine {
             home: Arc::new(TrustedHomes),
             workspace: Arc::new(ScriptedWorkspaces::default()),
             outbound: Arc::new(crate::outbound::ScriptedOutbound::default()),
+            web: Arc::new(holon_engine::ports::NoWeb),
             clock: Arc::clone(&clock) as Arc<_>,
             entropy: Arc::new(CountingEntropy::default()),
         };

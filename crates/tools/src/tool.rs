@@ -33,5 +33,8 @@ pub(crate) mod task_stop;
 pub(crate) mod time;
 pub(crate) mod update_work_item;
 pub mod use_workspace;
+pub mod view_image;
 pub(crate) mod wait_for;
+pub mod web_fetch;
+pub mod web_search;
 pub(crate) mod work_item;

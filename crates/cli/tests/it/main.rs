@@ -67,6 +67,7 @@ mod templates;
 mod terminal;
 mod triggers;
 mod waiting;
+mod web;
 mod windows;
 mod work;
 mod worktrees;

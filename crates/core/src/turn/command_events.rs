@@ -35,7 +35,10 @@ pub(super) fn record_commands(
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
-        | HostAction::UseWorkspace(_) => {}
+        | HostAction::UseWorkspace(_)
+        | HostAction::WebFetch(_)
+        | HostAction::WebSearch(_)
+        | HostAction::ViewImage { .. } => {}
     }
 }
 

@@ -8,6 +8,7 @@ use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySour
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::PromptCeiling;
+use holon_domain::web::WebTools;
 use holon_store::TurnRows;
 
 /// Largest error of a token estimate, as a divisor of the true size.
@@ -47,16 +48,17 @@ pub(super) fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget 
 pub(crate) fn offered_tools(
     preset: ProfilePreset,
     policy: ModelPolicy,
+    web: WebTools,
     ceiling: Option<PromptCeiling>,
 ) -> ToolSet {
-    let whole = holon_tools::offered(preset, policy.freeform_tools);
+    let whole = holon_tools::offered(preset, policy.freeform_tools, web);
     let thirds = if ceiling.is_some() { 1 } else { 2 };
     let room = usize::try_from(prompt_budget(policy) / 3 * thirds).unwrap_or(usize::MAX);
     let is_assumed = policy.source == PolicySource::UnknownFallback;
     if is_assumed || whole.estimated_tokens() <= room {
         whole
     } else {
-        holon_tools::offered_briefly(preset, policy.freeform_tools)
+        holon_tools::offered_briefly(preset, policy.freeform_tools, web)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The cost of a message must not depend on the number of messages before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use super::{ReminderTerms, RequestFiles, RoundRequest};
+use super::{ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest};
 use crate::conditions::SharedConditions;
 use crate::kernel::{HandledInput, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
@@ -16,6 +16,7 @@ use holon_domain::provider::{
     LearnedLimits, LimitSource, ModelPolicy, PolicySource, ReasoningPolicy,
 };
 use holon_domain::token_ratio::TokenRatio;
+use holon_domain::web::WebTools;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_prompt::PlanFile;
@@ -32,14 +33,18 @@ const POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::UnknownFallback,
     output_source: PolicySource::UnknownFallback,
     freeform_tools: false,
+    image_input: false,
     reasoning: ReasoningPolicy::NONE,
     token_ratio: TokenRatio::ONE,
 };
 
-const TERMS: ReminderTerms = ReminderTerms {
-    rounds: 10,
-    cooldown_rounds: 10,
-    max_tokens: 512,
+const TERMS: RequestTerms = RequestTerms {
+    reminder: ReminderTerms {
+        rounds: 10,
+        cooldown_rounds: 10,
+        max_tokens: 512,
+    },
+    web_tools: WebTools::ALL,
 };
 
 #[derive(Debug, Default)]
@@ -147,6 +152,7 @@ impl MessageBench {
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),
+            images: RequestImages::default(),
         };
         let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY, files, TERMS).unwrap();
         assert_eq!(round.request_tokens, round.request.estimated_tokens());

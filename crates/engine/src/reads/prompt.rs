@@ -20,6 +20,7 @@ use holon_domain::prompt_view::{
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
+use holon_domain::web::WebTools;
 use holon_domain::{AgentId, MessageId, Timestamp};
 use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, PlanFile, Work};
 use holon_store::{DraftRows, PromptRows, RoundUsage, StoredPrompt};
@@ -79,7 +80,7 @@ impl ReadHandle {
             cwd: agent.workspace.cwd.clone(),
             execution_policy: ExecutionPolicy::host_local(),
             loaded_agents_md: guidance.instructions.sources(),
-            prompt: asked.map(|asked| show(&agent, &asked)),
+            prompt: asked.map(|asked| show(&agent, &asked, self.web.tools())),
             rounds: rounds.iter().map(cache_use).collect(),
         })
     }
@@ -123,7 +124,8 @@ impl ReadHandle {
         let guidance = self.guidance.read(roots).await;
         let now = self.clock.now();
         let current = operator_message(agent_id, text, now);
-        Ok(draft(&drafted, &guidance, &current, now))
+        let web = self.web.tools();
+        Ok(draft(&drafted, web, &guidance, &current, now))
     }
 }
 
@@ -157,6 +159,7 @@ fn operator_message(agent_id: &AgentId, text: String, now: Timestamp) -> Message
 
 fn draft(
     drafted: &DraftedTurn,
+    web: WebTools,
     guidance: &Guidance,
     current: &MessageEnvelope,
     now: Timestamp,
@@ -169,7 +172,7 @@ fn draft(
     } = drafted;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, now);
-    let tools = offered_tools(agent.identity.profile_preset, *policy, None);
+    let tools = offered_tools(agent.identity.profile_preset, *policy, web, None);
     let input = FrameInput {
         agent,
         guidance,
@@ -211,7 +214,7 @@ fn cache_use(round: &RoundUsage) -> RoundCacheUse {
     RoundCacheUse::new(round.turn_index, round.round, &round.usage)
 }
 
-fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
+fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt {
     let AskedPrompt {
         rows,
         model,
@@ -226,7 +229,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
     let most = ceiling.map_or(u32::MAX, |ceiling| {
         u32::try_from(ceiling.tokens).unwrap_or(u32::MAX)
     });
-    let tools = offered_tools(agent.identity.profile_preset, *policy, ceiling);
+    let tools = offered_tools(agent.identity.profile_preset, *policy, web, ceiling);
     let input = FrameInput {
         agent,
         guidance: &Guidance::default(),

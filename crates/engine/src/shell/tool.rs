@@ -78,6 +78,11 @@ impl Shell {
                 };
                 Some(ToolRunOutcome::of_workspace(selected).with_guidance(guidance))
             }
+            HostAction::WebFetch(request) => self.web_fetch(request.clone(), cancel).await,
+            HostAction::WebSearch(request) => self.web_search(request.clone(), cancel).await,
+            HostAction::ViewImage { file_path } => {
+                Some(self.view_image(run, file_path.clone()).await)
+            }
         }
     }
 

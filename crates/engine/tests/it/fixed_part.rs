@@ -3,6 +3,7 @@
 use crate::house::{House, prompt};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::text::estimate_tokens;
+use holon_domain::web::WebTools;
 use holon_testkit::ports::says;
 
 /// Most estimated tokens of policy and tools together. They are sent with every request and fill a part of every
@@ -20,7 +21,7 @@ async fn policy_and_tools_stay_short_for_every_profile() {
     asked.answer(says("hello"));
     for preset in [ProfilePreset::PublicNamed, ProfilePreset::PrivateChild] {
         for freeform in [false, true] {
-            let tools = holon_tools::offered(preset, freeform);
+            let tools = holon_tools::offered(preset, freeform, WebTools::ALL);
             let total = policy + tools.estimated_tokens();
             let largest = tools.iter().map(|tool| {
                 let schema = tool.parameters.to_string();

@@ -44,6 +44,7 @@ mod tasks;
 mod triggers;
 mod turns;
 mod upgrade;
+mod web;
 mod windows;
 mod work;
 mod workspaces;

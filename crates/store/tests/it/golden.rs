@@ -181,6 +181,9 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Host(HostAction::WritePlan) => "a plan that is written",
             Intent::Host(HostAction::WorkQuery(_)) => "work that is read",
             Intent::Host(HostAction::UseWorkspace(_)) => "use_workspace",
+            Intent::Host(HostAction::WebFetch(_)) => "web_fetch",
+            Intent::Host(HostAction::WebSearch(_)) => "web_search",
+            Intent::Host(HostAction::ViewImage { .. }) => "view_image",
             Intent::CreateWorkItem(_) => "create_work_item",
             Intent::WaitFor(_) => "wait_for",
             Intent::Work(WorkIntent::Pick { .. }) => "pick",
@@ -197,7 +200,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
         },
     );
-    assert_eq!(found.len(), 29, "{found:?}");
+    assert_eq!(found.len(), 32, "{found:?}");
 }
 
 #[test]

@@ -108,6 +108,15 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
                 "workspace_id": "ws-1", "mode": "isolated", "cwd": "src", "isolation_label": "fix the parser",
             }),
         ],
+        "ViewImage" => vec![json!({"file_path": "shots/one.png"})],
+        "WebFetch" => vec![
+            json!({"url": "https://example.com/page"}),
+            json!({"url": "http://example.com", "max_chars": 100, "extract_mode": "raw"}),
+        ],
+        "WebSearch" => vec![
+            json!({"query": "rust async"}),
+            json!({"query": "rust async", "max_results": 3, "provider": "mine"}),
+        ],
         "WaitFor" => vec![
             json!({"reason": "CI", "wake_on": [{"task": "task_1"}]}),
             json!({
@@ -266,6 +275,24 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"path": "/p", "mode": "shared"}),
             json!({"workspace_id": ["ws-1"]}),
             json!({"path": "/p", "access_mode": "exclusive_write"}),
+        ],
+        "ViewImage" => vec![
+            json!({}),
+            json!({"file_path": ""}),
+            json!({"path": "one.png"}),
+        ],
+        "WebFetch" => vec![
+            json!({}),
+            json!({"url": ""}),
+            json!({"url": "https://example.com", "max_chars": 0}),
+            json!({"url": "https://example.com", "extract_mode": "html"}),
+            json!({"url": "https://example.com", "method": "POST"}),
+        ],
+        "WebSearch" => vec![
+            json!({}),
+            json!({"query": ""}),
+            json!({"query": "x", "max_results": 0}),
+            json!({"query": "x", "site": "example.com"}),
         ],
         "WaitFor" => vec![
             json!({"reason": "x"}),

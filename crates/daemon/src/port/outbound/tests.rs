@@ -117,7 +117,7 @@ fn failures_that_may_pass_are_retried_and_a_text_that_is_never_taken_is_not() {
             status,
             headers: Default::default(),
             body: br#"{"transport_delivery_id": "t-9"}"#.to_vec(),
-            cut: false,
+            cut: None,
             url: String::new(),
         })
     };
@@ -217,7 +217,7 @@ fn a_receiver_asks_for_a_pause_in_seconds_or_by_a_date() {
             status: 503,
             headers: Default::default(),
             body: Vec::new(),
-            cut: false,
+            cut: None,
             url: String::new(),
         };
         for (name, value) in pairs {

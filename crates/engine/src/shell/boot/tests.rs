@@ -44,6 +44,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         home: quiet.clone(),
         workspace: quiet.clone(),
         outbound: Arc::new(crate::ports::NoOutbound),
+        web: Arc::new(crate::ports::NoWeb),
         clock: quiet.clone(),
         entropy: quiet.clone(),
     };
@@ -244,6 +245,7 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
             input: json!({}),
             provider_id: None,
         },
+        model: None,
         action: HostAction::ApplyPatch(action.clone()),
         workspace: WorkspaceEntry::agent_home("/agents/main"),
         attached: WorkspaceSet::default(),
