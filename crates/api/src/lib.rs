@@ -22,6 +22,7 @@ pub mod status;
 pub mod task;
 pub mod token;
 pub mod trigger;
+pub mod usage;
 pub mod work;
 pub mod workspace;
 
@@ -72,6 +73,7 @@ pub use trigger::{
     CallbackResponse, CreateTriggerRequest, RevealTriggerResponse, SetWebhookRequest,
     WebhookResponse,
 };
+pub use usage::{UsageEntry, UsageFigures, UsageResponse, spell_cost};
 pub use work::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
     WakeDisposition, WakeRequest, WakeResponse, WorkItemsContext, WorkItemsResponse,

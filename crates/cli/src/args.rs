@@ -8,6 +8,7 @@ mod task;
 mod template;
 mod token;
 mod trigger;
+mod usage;
 mod view;
 mod work;
 mod workspace;
@@ -28,6 +29,7 @@ pub(crate) use task::{OutputArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
 pub(crate) use trigger::{TriggerCommand, WebhookCommand};
+pub(crate) use usage::UsageArgs;
 pub(crate) use view::{EventsArgs, TailArgs, TranscriptArgs, TuiArgs};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
@@ -163,6 +165,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: DeliveryCommand,
     },
+    /// Show what model calls used: tokens and, where prices are known, money.
+    Usage(UsageArgs),
     /// Bind agents to operators on messaging systems.
     Binding {
         #[command(subcommand)]
@@ -274,6 +278,7 @@ impl Command {
             | Self::Agent { .. }
             | Self::Skills { .. }
             | Self::Delivery { .. }
+            | Self::Usage(_)
             | Self::Binding { .. }
             | Self::Trigger { .. }
             | Self::Webhook { .. }

@@ -27,6 +27,7 @@ mod text;
 mod token;
 mod trigger;
 mod tui;
+mod usage;
 mod view;
 mod waiting;
 mod work;
@@ -94,6 +95,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Agent { command } => block_on(agent::run(target, command, output)),
         Command::Skills { command } => block_on(skills::run(target, command, output)),
         Command::Delivery { command } => block_on(delivery::run(target, command, output)),
+        Command::Usage(args) => block_on(usage::run(target, args, output)),
         Command::Binding { command } => block_on(delivery::binding(target, command, output)),
         Command::Trigger { command } => block_on(trigger::run(target, command, output)),
         Command::Webhook { command } => block_on(trigger::webhook(target, command, output)),

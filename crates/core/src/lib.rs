@@ -55,6 +55,7 @@ mod timer;
 mod transport;
 mod trigger;
 mod turn;
+mod usage;
 mod wait;
 mod work;
 pub mod workspace;

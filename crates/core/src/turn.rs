@@ -28,6 +28,7 @@ mod tries;
 mod trigger_calls;
 mod work_calls;
 
+pub(crate) use ask::ask;
 pub(crate) use call_results::{close_unfinished, error_result, take_over};
 pub(crate) use calls::{
     can_repeat_call, conclude_call, handle_tool_end, handle_verdict, next_round, repeat_call,
@@ -40,4 +41,3 @@ pub(crate) use suspension::{
     end_provider_pause, handle_model_choice, handle_provider_pause_end, handle_recovery,
     is_suspended_by_credential,
 };
-pub(crate) use tries::current_try;

@@ -15,6 +15,7 @@ use crate::time::Timestamp;
 use crate::timer::{DueAction, DueId, DueTime, TimerRecord};
 use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::LogSeq;
+use crate::usage::UsageCharge;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemRecord;
 use crate::workspace::{AttachedWorkspace, Occupancy};
@@ -140,6 +141,9 @@ pub enum Fact {
         /// Shown to the operator; nothing is decided by it.
         at: Timestamp,
     },
+    /// A model call was answered, failed or was lost, and is charged. Charges of one day, agent, item and model are summed
+    /// up in one row of the host.
+    UsageCharged(Box<UsageCharge>),
     /// A text that frames refer to by hash. Storing it twice is harmless.
     BlobKept {
         hash: BlobHash,

@@ -59,6 +59,7 @@ pub mod tool_set;
 pub mod transcript;
 pub mod trigger;
 pub mod turn;
+pub mod usage;
 pub mod visibility;
 pub mod visible;
 pub mod wait;

@@ -577,3 +577,9 @@ pub const DELIVERIES_AT_ONCE: usize = 2;
 pub const WEB_REDIRECTS: usize = 5;
 /// Most bytes that are read of the answer to a delivery. The rest is dropped with its connection.
 pub const DELIVERY_ANSWER_BYTES: usize = 16 << 10;
+/// Days for which the usage of models is kept, in rows of a day, agent, work item and model. Older rows are removed.
+pub const USAGE_DAYS: u32 = 400;
+/// Most rows that one page of usage lists; the next page begins after its last key.
+pub const USAGE_PAGE: usize = 500;
+/// Tokens that the first request of an agent is guessed to have. An answered request replaces the guess.
+pub const FIRST_CALL_TOKENS: u64 = 8_000;

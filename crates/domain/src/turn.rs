@@ -16,6 +16,7 @@ use crate::queue::{MessageSeq, QueueEntry};
 use crate::send::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
+use crate::usage::CallEstimate;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
@@ -350,6 +351,9 @@ pub struct OpenTurn {
     /// earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub answered_tokens: u64,
+    /// Estimate of the model call that the turn has open. Absent while none is open, and in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallEstimate>,
     /// Stored failed attempts of the current round, each a row of its own.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub failed_attempts: u32,

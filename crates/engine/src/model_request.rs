@@ -23,6 +23,7 @@ use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::{PromptCeiling, TerminalReason};
+use holon_domain::usage::CallEstimate;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId};
 pub use holon_prompt::conversation::ReminderTerms;
@@ -56,6 +57,8 @@ pub struct RoundRequest {
     context: ContextSize,
     /// Estimated tokens of the request. Texts are estimated once: a long request has many.
     request_tokens: u64,
+    /// Tokens that the call takes at most, as its provider counts them.
+    estimate: CallEstimate,
     shown_items: Vec<WorkItemId>,
     /// Texts that the frame refers to, by hash; empty after the first round.
     kept: Vec<(String, String)>,
@@ -135,6 +138,10 @@ impl RoundRequest {
         let request_tokens =
             u64::try_from(fixed_tokens + built_conversation.tokens).unwrap_or(u64::MAX);
         request.max_output_tokens = output_room(request_tokens, policy);
+        let estimate = CallEstimate {
+            input_tokens: policy.to_counted(request_tokens),
+            output_tokens: u64::from(request.max_output_tokens),
+        };
         let kept = if rows.turn.rounds == 0 {
             let surroundings = built.surroundings_hash.zip(built.surroundings);
             [
@@ -150,6 +157,7 @@ impl RoundRequest {
         Some(Self {
             request,
             request_tokens,
+            estimate,
             frame,
             context,
             shown_items: built.shown_items,
@@ -256,6 +264,7 @@ impl RoundRequest {
             interjected: self.queued,
             apart: self.apart,
             request_tokens: self.request_tokens,
+            estimate: self.estimate,
             boundary: self.boundary,
             context: self.context,
             frame: self.frame,

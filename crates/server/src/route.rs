@@ -17,6 +17,7 @@ pub(crate) mod skill;
 pub(crate) mod task;
 pub(crate) mod token;
 pub(crate) mod trigger;
+pub(crate) mod usage;
 pub(crate) mod waiting;
 pub(crate) mod webhook;
 pub(crate) mod work;

@@ -1,7 +1,7 @@
 //! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
 //! Invariant: every table except those of the host (`delivery_targets`, `kept_replies`, `meta`, `model_limits`,
-//! `removals`, `tokens`, `tombstones`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
+//! `removals`, `tokens`, `tombstones`, `usage`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
 //! can always be found and resumed.
 
 use crate::error::Error;

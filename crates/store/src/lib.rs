@@ -68,6 +68,7 @@ mod transcript;
 mod triggers;
 mod turn_rows;
 mod tx;
+mod usage;
 mod waits;
 mod work_items;
 mod work_reader;

@@ -12,7 +12,7 @@ use crate::row::{AgentNo, run};
 use crate::{
     aside, attempts, blobs, briefs, delete, deliveries, effects, events, generations, hints,
     host_events, interjections, log, model_limits, queue, retention, tasks, timers, tombstones,
-    triggers, waits, work_items, workspaces,
+    triggers, usage, waits, work_items, workspaces,
 };
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::decision::{Decision, Fact};
@@ -198,6 +198,7 @@ impl<'a> Tx<'a> {
                 limits,
                 at,
             } => model_limits::learn(conn, model_ref, server, *limits, *at),
+            Fact::UsageCharged(charge) => usage::charge(conn, charge),
             Fact::WorkspaceRegistered { workspace, at } => {
                 workspaces::register(conn, workspace, *at)
             }
@@ -346,6 +347,7 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::DeliveriesTrimmed { .. }
             | Fact::TriggerWritten(_)
             | Fact::LimitLearned { .. }
+            | Fact::UsageCharged(_)
             | Fact::WorkspaceRegistered { .. }
             | Fact::OccupancyTaken(_)
             | Fact::OccupancyReleased

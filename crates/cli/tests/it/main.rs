@@ -66,6 +66,7 @@ mod tailing;
 mod templates;
 mod terminal;
 mod triggers;
+mod usage;
 mod waiting;
 mod windows;
 mod work;

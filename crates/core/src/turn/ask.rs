@@ -1,10 +1,11 @@
-//! Asks a model again: after a failure, a pause or a change of the chain. The first request of a turn is opened in
-//! `open`, that of a later round in `calls`.
+//! Asks a model: for the first round of a turn or a later one, and again after a failure, a pause or a change of the
+//! chain.
 //!
 //! A turn keeps the chain of models it began with. Only a suspended turn takes the agent's current chain.
 
 use super::tries::current_try;
 use crate::draft::Draft;
+use crate::usage;
 use holon_domain::attempt::count_attempts;
 use holon_domain::effect::Effect;
 use holon_domain::limits;
@@ -12,7 +13,8 @@ use holon_domain::model::ModelRef;
 use holon_domain::turn::{OpenTurn, Phase};
 
 /// Opens the effect that asks the turn's model.
-pub(super) fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+pub(crate) fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    turn.call = Some(usage::guess(draft));
     let effect = draft.open_effect(Effect::CallModel {
         turn_index: turn.turn_index,
         attempt: current_try(&turn),

@@ -43,6 +43,7 @@ mod tasks;
 mod transitions;
 mod transport;
 mod turns;
+mod usage;
 mod work;
 mod work_rows;
 mod workspaces;

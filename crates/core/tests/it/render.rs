@@ -163,6 +163,7 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::EventRecorded { .. }
         | Fact::GenerationTaken { .. }
         | Fact::SettingsWritten(_)
+        | Fact::UsageCharged(_)
         | Fact::BlobKept { .. } => {
             return None;
         }

@@ -97,6 +97,7 @@ impl World {
             }
             Fact::GenerationTaken { generation } => self.take_generation(*generation),
             Fact::SettingsWritten(settings) => self.agent.settings = (**settings).clone(),
+            Fact::UsageCharged(charge) => self.charges.push((**charge).clone()),
             Fact::BlobKept { .. } => {}
             Fact::WorkItemWritten(item) => self.write_item(item),
             Fact::WaitWritten(wait) => self.write_wait(wait),

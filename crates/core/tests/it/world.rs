@@ -33,6 +33,7 @@ use holon_domain::task::TaskRecord;
 use holon_domain::timer::{DueAction, DueTime, PlannedDue, TimerRecord};
 use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::turn::{CallPlace, TerminalReason};
+use holon_domain::usage::UsageCharge;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::Occupancy;
@@ -90,6 +91,8 @@ pub(crate) struct World {
     /// Sends to other agents, in order.
     pub(crate) sends: Vec<(AgentId, AgentSend)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
+    /// Charges of model calls, in order.
+    pub(crate) charges: Vec<UsageCharge>,
     pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
     /// Active and ended waits in the order they were declared.
     pub(crate) waits: Vec<WaitRecord>,
@@ -147,6 +150,7 @@ impl World {
             begun: BTreeSet::new(),
             sends: Vec::new(),
             learned: BTreeMap::new(),
+            charges: Vec::new(),
             items: BTreeMap::new(),
             waits: Vec::new(),
             timers: Vec::new(),

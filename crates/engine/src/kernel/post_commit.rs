@@ -74,6 +74,7 @@ impl PostCommitWork {
                 | Fact::DeliveriesTrimmed { .. }
                 | Fact::TriggerWritten(_)
                 | Fact::LimitLearned { .. }
+                | Fact::UsageCharged(_)
                 | Fact::WorkspaceRegistered { .. }
                 | Fact::OccupancyTaken(_)
                 | Fact::OccupancyReleased

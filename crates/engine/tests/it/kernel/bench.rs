@@ -80,6 +80,7 @@ impl KernelBench {
                 ownership: Ownership::SelfOwned,
                 profile_preset: ProfilePreset::PublicNamed,
                 lineage_parent_agent_id: None,
+                root_agent_id: None,
             },
             agent_home: format!("/agents/{name}"),
             workspace: WorkspaceEntry::agent_home(&format!("/agents/{name}")),
@@ -171,6 +172,7 @@ impl KernelBench {
             interjected: Vec::new(),
             apart: Vec::new(),
             request_tokens: 0,
+            estimate: Default::default(),
             boundary: InterjectionBoundary::AfterProviderRound,
             frame: FrameRecord {
                 prompt_cache_key: "key".to_owned(),
