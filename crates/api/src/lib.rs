@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod budget;
 pub mod debug;
 pub mod delivery;
 pub mod error;
@@ -32,6 +33,10 @@ pub use agent::{
 };
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
+};
+pub use budget::{
+    BudgetName, BudgetScopeName, BudgetView, BudgetsResponse, ClearBudgetRequest,
+    ClearBudgetResponse, SetBudgetRequest,
 };
 pub use debug::{DebugPromptRequest, DebugPromptResponse};
 pub use delivery::{

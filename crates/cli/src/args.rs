@@ -1,5 +1,6 @@
 //! The command line. The doc comments of options and subcommands are their help texts.
 
+mod budget;
 mod config;
 mod daemon;
 mod delivery;
@@ -13,6 +14,7 @@ mod view;
 mod work;
 mod workspace;
 
+pub(crate) use budget::{BudgetArgs, BudgetCommand};
 pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand, SetModelArgs,
@@ -167,6 +169,11 @@ pub(crate) enum Command {
     },
     /// Show what model calls used: tokens and, where prices are known, money.
     Usage(UsageArgs),
+    /// Set, show and clear limits on what model calls may use.
+    Budget {
+        #[command(subcommand)]
+        command: BudgetCommand,
+    },
     /// Bind agents to operators on messaging systems.
     Binding {
         #[command(subcommand)]
@@ -279,6 +286,7 @@ impl Command {
             | Self::Skills { .. }
             | Self::Delivery { .. }
             | Self::Usage(_)
+            | Self::Budget { .. }
             | Self::Binding { .. }
             | Self::Trigger { .. }
             | Self::Webhook { .. }

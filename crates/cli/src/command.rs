@@ -4,6 +4,7 @@ mod agent;
 mod agent_model;
 mod archive;
 mod backup;
+mod budget;
 pub(crate) mod config;
 mod daemon;
 mod debug;
@@ -95,6 +96,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Agent { command } => block_on(agent::run(target, command, output)),
         Command::Skills { command } => block_on(skills::run(target, command, output)),
         Command::Delivery { command } => block_on(delivery::run(target, command, output)),
+        Command::Budget { command } => block_on(budget::run(target, command, output)),
         Command::Usage(args) => block_on(usage::run(target, args, output)),
         Command::Binding { command } => block_on(delivery::binding(target, command, output)),
         Command::Trigger { command } => block_on(trigger::run(target, command, output)),

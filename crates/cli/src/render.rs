@@ -5,6 +5,7 @@
 pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod backup;
+pub(crate) mod budget;
 pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod delivery;

@@ -7,6 +7,7 @@
 mod activity;
 mod answer;
 mod archive;
+mod budget;
 mod client;
 mod delivery;
 mod endpoint;

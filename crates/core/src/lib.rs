@@ -17,6 +17,7 @@
 pub mod admission;
 pub mod assess;
 pub mod attempt;
+pub mod budget;
 mod clock;
 pub mod continuation;
 mod delivery;

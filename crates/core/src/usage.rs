@@ -5,6 +5,7 @@
 use crate::draft::Draft;
 use crate::input::FailedAttempt;
 use holon_domain::attempt::TokenUsage;
+use holon_domain::budget::CallTerms;
 use holon_domain::decision::Fact;
 use holon_domain::limits;
 use holon_domain::model::ModelFailureKind;
@@ -27,13 +28,13 @@ pub(crate) fn guess(draft: &Draft<'_>) -> CallEstimate {
 
 /// Charges an answered call.
 pub(crate) fn charge_answer(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
-    turn.call = None;
+    close(draft, turn);
     charge(draft, turn, usage, false);
 }
 
 /// Charges a failed call: what its provider reported, or its input if the provider has probably read it.
 pub(crate) fn charge_failure(draft: &mut Draft<'_>, turn: &mut OpenTurn, failed: &FailedAttempt) {
-    turn.call = None;
+    close(draft, turn);
     match failed.failure.usage {
         Some(usage) => charge(draft, turn, usage, false),
         None if was_begun(failed) => {
@@ -70,13 +71,22 @@ fn was_begun(failed: &FailedAttempt) -> bool {
 /// Charges the open call of a turn as estimated, because its outcome will never be known: the process died, or the turn
 /// was called off.
 pub(crate) fn charge_lost(draft: &mut Draft<'_>, turn: &mut OpenTurn) {
-    let call = turn.call.take();
+    let measured = turn.call_terms == CallTerms::Measure;
+    let call = close(draft, turn).filter(|_| !measured);
     if !matches!(turn.phase, Phase::CallingModel { .. }) {
         return;
     }
     if let Some(call) = call.filter(|call| call.total() > 0) {
         charge(draft, turn, call.as_usage(), true);
     }
+}
+
+/// Closes the open call of a turn and releases what it had reserved. Returns its estimate.
+pub(crate) fn close(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<CallEstimate> {
+    if std::mem::take(&mut turn.call_terms) == CallTerms::Bound {
+        draft.fact(Fact::ReservationReleased);
+    }
+    turn.call.take()
 }
 
 fn charge(draft: &mut Draft<'_>, turn: &OpenTurn, usage: TokenUsage, estimated: bool) {
@@ -93,5 +103,6 @@ fn charge(draft: &mut Draft<'_>, turn: &OpenTurn, usage: TokenUsage, estimated: 
         estimated,
         cost: price.map(|price| price.cost_of(usage)),
     };
+    draft.add_to_meters(&charge);
     draft.fact(Fact::UsageCharged(Box::new(charge)));
 }

@@ -10,6 +10,7 @@ pub mod attempt;
 pub mod authority;
 pub mod block;
 pub mod brief;
+pub mod budget;
 pub mod closure;
 pub mod command;
 pub mod compaction;

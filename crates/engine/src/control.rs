@@ -1,6 +1,7 @@
 //! The interface for changes. Every method returns after its commit is on disk.
 
 mod archive;
+mod budget;
 mod delivery;
 mod skills;
 mod task;

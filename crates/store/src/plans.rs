@@ -2,8 +2,8 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, delete, deliveries, delivery_targets, effects, events,
-    generations, hints, host_events, interjections, item_trace, kept_replies, log, mark,
+    agents, aside, attempts, blobs, briefs, budgets, delete, deliveries, delivery_targets, effects,
+    events, generations, hints, host_events, interjections, item_trace, kept_replies, log, mark,
     model_limits, queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, usage,
     waits, work_items, workspaces,
 };
@@ -48,6 +48,9 @@ const HOT: &[(&str, Option<&str>)] = &[
     (model_limits::ONE, None),
     (tokens::REMOVE, None),
     (usage::ADD, None),
+    (budgets::ONE, None),
+    (budgets::SPEND, None),
+    (budgets::RELEASE, None),
     (usage::FORGET, None),
     (deliveries::SETTLE, None),
     (deliveries::TRIM, None),
@@ -193,7 +196,7 @@ fn deletion_finds_its_rows_by_key() {
 fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     let db = Db::in_memory().expect("opens");
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' \
-         AND name NOT IN ('delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
+         AND name NOT IN ('budgets', 'delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
          'tombstones', 'usage', 'workspaces') ORDER BY name";
     let mut statement = db.conn.prepare(sql).expect("prepares");
     let tables: Vec<String> = statement

@@ -9,12 +9,13 @@ use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, deliveries, delivery_targets, effects, events, interjections,
-    kept_replies, log, model_limits, prompt_rows, queue, tasks, tokens, tombstones, transcript,
-    usage,
+    agents, aside, blobs, briefs, budgets, deliveries, delivery_targets, effects, events,
+    interjections, kept_replies, log, model_limits, prompt_rows, queue, tasks, tokens, tombstones,
+    transcript, usage,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
+use holon_domain::budget::BudgetStanding;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
@@ -411,6 +412,14 @@ impl<'a> Reader<'a> {
     ) -> Result<(Vec<UsageRow>, UsageSums), Error> {
         let rows = usage::list(self.conn, filter, by, after, most)?;
         Ok((rows, usage::total(self.conn, filter)?))
+    }
+
+    /// Lists the budgets of the host with their meters; those of a day count this day.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn budgets(&self, day: &str) -> Result<Vec<BudgetStanding>, Error> {
+        budgets::list(self.conn, day)
     }
 
     /// Lists the delivery targets of the host, by name.

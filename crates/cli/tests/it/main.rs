@@ -12,6 +12,7 @@ mod archives;
 mod aside;
 mod backups;
 mod bad_work;
+mod budgets;
 mod called_off;
 mod commands;
 mod config;

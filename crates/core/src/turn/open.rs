@@ -60,6 +60,8 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         prompt_ceiling: None,
         answered_tokens: 0,
         call: None,
+        call_terms: Default::default(),
+        measured: None,
         failed_attempts: 0,
         tries: 0,
         offline_ms: 0,

@@ -14,6 +14,7 @@ mod admission;
 mod archived;
 mod assessment;
 mod bounds;
+mod budgets;
 mod calls;
 mod candidates;
 mod clock;

@@ -164,6 +164,8 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         | Fact::GenerationTaken { .. }
         | Fact::SettingsWritten(_)
         | Fact::UsageCharged(_)
+        | Fact::CallReserved(_)
+        | Fact::ReservationReleased
         | Fact::BlobKept { .. } => {
             return None;
         }

@@ -17,6 +17,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
+use holon_domain::budget::{BudgetKey, BudgetMeter, Reservation};
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::delivery::{DeliveryOutcome, DeliveryRecord};
 use holon_domain::effect::{Effect, EffectRecord};
@@ -93,6 +94,10 @@ pub(crate) struct World {
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
     /// Charges of model calls, in order.
     pub(crate) charges: Vec<UsageCharge>,
+    /// How far the budgets of the host are used up.
+    pub(crate) meters: BTreeMap<BudgetKey, BudgetMeter>,
+    /// Reservation of the open call.
+    pub(crate) reserved: Option<Reservation>,
     pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
     /// Active and ended waits in the order they were declared.
     pub(crate) waits: Vec<WaitRecord>,
@@ -151,6 +156,8 @@ impl World {
             sends: Vec::new(),
             learned: BTreeMap::new(),
             charges: Vec::new(),
+            meters: BTreeMap::new(),
+            reserved: None,
             items: BTreeMap::new(),
             waits: Vec::new(),
             timers: Vec::new(),
@@ -264,6 +271,11 @@ impl World {
                 .collect(),
             effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
             generation: part(needs.generation, || self.newest_generation),
+            meters: needs
+                .meters
+                .iter()
+                .map(|key| (key.clone(), self.meters.get(key).copied()))
+                .collect(),
             ..self.load_work(needs)
         }
     }

@@ -18,6 +18,15 @@ pub struct ModelPrice {
 }
 
 impl ModelPrice {
+    /// Returns the tokens of an answer that an amount of money pays for beside the input.
+    #[must_use]
+    pub fn output_for(&self, money: MicroUsd, input_tokens: u64) -> u64 {
+        let input = self.cost_of(TokenUsage::new(input_tokens, 0));
+        let left = u128::from(money.saturating_sub(input)) * 1_000_000;
+        let tokens = left.checked_div(u128::from(self.output_per_million));
+        tokens.map_or(u64::MAX, |tokens| u64::try_from(tokens).unwrap_or(u64::MAX))
+    }
+
     /// Returns the cost of a call, rounded up.
     #[must_use]
     pub fn cost_of(&self, usage: TokenUsage) -> MicroUsd {

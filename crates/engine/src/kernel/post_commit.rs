@@ -75,6 +75,8 @@ impl PostCommitWork {
                 | Fact::TriggerWritten(_)
                 | Fact::LimitLearned { .. }
                 | Fact::UsageCharged(_)
+                | Fact::CallReserved(_)
+                | Fact::ReservationReleased
                 | Fact::WorkspaceRegistered { .. }
                 | Fact::OccupancyTaken(_)
                 | Fact::OccupancyReleased

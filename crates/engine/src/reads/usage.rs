@@ -1,8 +1,9 @@
-//! Reads what model calls used.
+//! Reads what model calls used, and how far budgets are used up.
 
 use super::ReadHandle;
 use crate::error::Error;
-use holon_domain::usage::{UsageFilter, UsageGrouping, UsageRow, UsageSums};
+use holon_domain::budget::BudgetStanding;
+use holon_domain::usage::{UsageFilter, UsageGrouping, UsageRow, UsageSums, day_in};
 
 impl ReadHandle {
     /// Lists usage by key, those after `after` only and at most `most` of them, and sums up all of it.
@@ -26,5 +27,15 @@ impl ReadHandle {
     #[must_use]
     pub fn time_zone(&self) -> String {
         self.facts.now().zone.clone()
+    }
+
+    /// Lists the budgets of the host with their meters.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
+    pub async fn budgets(&self) -> Result<Vec<BudgetStanding>, Error> {
+        let day = day_in(self.clock.now(), &self.facts.now().zone);
+        let read = move |reader: &holon_store::Reader<'_>| reader.budgets(&day);
+        Ok(self.readers.read(read).await?)
     }
 }

@@ -7,7 +7,9 @@ use super::operation::{
 use super::params::{
     AFTER_SEQ, EPOCH, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE, TURN,
 };
-use holon_api::{Health, Readiness, Root, TokensResponse, UsageResponse, WebhookResponse};
+use holon_api::{
+    BudgetsResponse, Health, Readiness, Root, TokensResponse, UsageResponse, WebhookResponse,
+};
 use holon_domain::limits::{self, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
 
 /// Query of a page of events.
@@ -92,6 +94,12 @@ pub(super) const READS: &[Operation] = &[
         "Lists what model calls used, by agent, work item, day or model.",
         USAGE_PAGE,
         Typed(schema_of::<UsageResponse>),
+    ),
+    read(
+        "/budgets",
+        "Lists the budgets and how far each is used up.",
+        &[],
+        Typed(schema_of::<BudgetsResponse>),
     ),
     read(
         "/models",
