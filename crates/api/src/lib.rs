@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod budget;
 pub mod debug;
 pub mod delivery;
 pub mod error;
@@ -22,6 +23,7 @@ pub mod status;
 pub mod task;
 pub mod token;
 pub mod trigger;
+pub mod usage;
 pub mod work;
 pub mod workspace;
 
@@ -31,6 +33,10 @@ pub use agent::{
 };
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
+};
+pub use budget::{
+    BudgetName, BudgetScopeName, BudgetView, BudgetsResponse, ClearBudgetRequest,
+    ClearBudgetResponse, SetBudgetRequest,
 };
 pub use debug::{DebugPromptRequest, DebugPromptResponse};
 pub use delivery::{
@@ -72,6 +78,7 @@ pub use trigger::{
     CallbackResponse, CreateTriggerRequest, RevealTriggerResponse, SetWebhookRequest,
     WebhookResponse,
 };
+pub use usage::{UsageEntry, UsageFigures, UsageResponse, spell_cost};
 pub use work::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
     WakeDisposition, WakeRequest, WakeResponse, WorkItemsContext, WorkItemsResponse,

@@ -1,5 +1,6 @@
 //! The command line. The doc comments of options and subcommands are their help texts.
 
+mod budget;
 mod config;
 mod daemon;
 mod delivery;
@@ -8,10 +9,12 @@ mod task;
 mod template;
 mod token;
 mod trigger;
+mod usage;
 mod view;
 mod work;
 mod workspace;
 
+pub(crate) use budget::{BudgetArgs, BudgetCommand};
 pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand, SetModelArgs,
@@ -28,6 +31,7 @@ pub(crate) use task::{OutputArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
 pub(crate) use trigger::{TriggerCommand, WebhookCommand};
+pub(crate) use usage::UsageArgs;
 pub(crate) use view::{EventsArgs, TailArgs, TranscriptArgs, TuiArgs};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
@@ -163,6 +167,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: DeliveryCommand,
     },
+    /// Show what model calls used: tokens and, where prices are known, money.
+    Usage(UsageArgs),
+    /// Set, show and clear limits on what model calls may use.
+    Budget {
+        #[command(subcommand)]
+        command: BudgetCommand,
+    },
     /// Bind agents to operators on messaging systems.
     Binding {
         #[command(subcommand)]
@@ -274,6 +285,8 @@ impl Command {
             | Self::Agent { .. }
             | Self::Skills { .. }
             | Self::Delivery { .. }
+            | Self::Usage(_)
+            | Self::Budget { .. }
             | Self::Binding { .. }
             | Self::Trigger { .. }
             | Self::Webhook { .. }

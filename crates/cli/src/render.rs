@@ -5,6 +5,7 @@
 pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod backup;
+pub(crate) mod budget;
 pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod delivery;
@@ -19,6 +20,7 @@ pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod task;
+pub(crate) mod usage;
 pub(crate) mod work;
 pub(crate) mod workspace;
 

@@ -9,6 +9,7 @@ use crate::occupancy;
 use crate::planted::{Fault, is_planted};
 use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
+use holon_domain::budget::{BudgetKey, BudgetMeter};
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{
@@ -49,6 +50,8 @@ pub(crate) struct Draft<'a> {
     tasks: BTreeMap<TaskId, Option<TaskRecord>>,
     effects: BTreeMap<EffectId, Option<Effect>>,
     attempts: Part<Vec<AttemptRecord>>,
+    /// How far budgets are used up. `None` if there is no such budget.
+    meters: BTreeMap<BudgetKey, Option<BudgetMeter>>,
     /// The newest generation of the host, including one that this decision took.
     newest_generation: Part<u64>,
     /// Rows of work items, waits, timers and hints.
@@ -81,6 +84,7 @@ impl<'a> Draft<'a> {
             effects,
             attempts,
             generation,
+            meters,
             ..
         } = loaded;
         let before = match &agent.unsignalled {
@@ -105,6 +109,7 @@ impl<'a> Draft<'a> {
             tasks,
             effects,
             attempts,
+            meters,
             newest_generation: generation,
             work,
             facts: Vec::new(),

@@ -8,6 +8,7 @@ pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentKind, AgentRecord, RunTerms};
+use holon_domain::budget::Budget;
 use holon_domain::consequence::Consequence;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, SubmitResult};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
@@ -26,6 +27,7 @@ use holon_domain::tool::ToolEnvelope;
 use holon_domain::trigger::{
     CallbackDelivery, CallbackReceipt, DeliveryMode, TriggerRecord, WakeHint,
 };
+use holon_domain::usage::CallEstimate;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::{AttachedWorkspace, ReservedDirs, SelectedWorkspace, WorkspaceEntry};
@@ -55,6 +57,10 @@ pub struct HostConditions {
     pub delivery_targets: Arc<[DeliveryTarget]>,
     /// Address under which external systems reach the host, without a slash at its end. Capability URLs begin with it.
     pub callback_base: String,
+    /// Budgets of the host.
+    pub budgets: Arc<[Budget]>,
+    /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
+    pub zone: String,
 }
 
 impl HostConditions {
@@ -83,6 +89,8 @@ impl HostConditions {
             default_agent: None,
             delivery_targets: Arc::new([]),
             callback_base: "http://127.0.0.1:7878".to_owned(),
+            budgets: Arc::new([]),
+            zone: "UTC".to_owned(),
         }
     }
 }
@@ -189,6 +197,11 @@ pub enum Input {
         stamp: Stamp,
         attempt: Box<FailedAttempt>,
     },
+    /// The request of the open round was built and measured, and not sent, because a budget wants to know its size.
+    CallMeasured {
+        stamp: Stamp,
+        estimate: CallEstimate,
+    },
     /// The running tool call ended.
     ToolFinished {
         stamp: Stamp,
@@ -287,6 +300,8 @@ pub enum Input {
     CallerLeft { message_seq: MessageSeq },
     /// The host's models or credentials have changed, so a suspended turn asks again.
     ModelsChanged,
+    /// The budgets of the host have changed, so a turn that one of them suspended asks again.
+    BudgetChanged,
     /// The host found another credential of a provider that had refused the last one.
     CredentialRenewed {
         /// Id of the provider.

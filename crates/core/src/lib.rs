@@ -17,6 +17,7 @@
 pub mod admission;
 pub mod assess;
 pub mod attempt;
+pub mod budget;
 mod clock;
 pub mod continuation;
 mod delivery;
@@ -55,6 +56,7 @@ mod timer;
 mod transport;
 mod trigger;
 mod turn;
+mod usage;
 mod wait;
 mod work;
 pub mod workspace;

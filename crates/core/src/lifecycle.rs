@@ -215,6 +215,17 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     }
 }
 
+/// Handles changed budgets of the host: a turn that one of them suspended asks again.
+pub(crate) fn handle_budget_changed(draft: &mut Draft<'_>) -> Reply {
+    let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
+    if may_run && turn::is_suspended_by_budget(draft) {
+        turn::end_provider_pause(draft, SuspensionEnd::BudgetChanged);
+        Reply::Done
+    } else {
+        Reply::Unchanged
+    }
+}
+
 /// Handles changed models or credentials of the host: a suspended turn asks the current models, and a turn that pauses
 /// between two tries asks its own models again.
 pub(crate) fn handle_models_changed(draft: &mut Draft<'_>) -> Reply {
@@ -348,6 +359,8 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::BudgetChanged
+        | Input::CallMeasured { .. }
         | Input::CredentialRenewed { .. }
         | Input::Continue => Ok(()),
     }

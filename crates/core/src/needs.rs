@@ -56,7 +56,10 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::AttemptFailed { .. } | Input::CredentialRenewed { .. } => {
             needs.attempts = has_attempts(agent);
         }
-        Input::CallerLeft { .. } | Input::ModelsChanged => {}
+        Input::CallerLeft { .. }
+        | Input::ModelsChanged
+        | Input::BudgetChanged
+        | Input::CallMeasured { .. } => {}
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {
             for intent in answer.intents.iter().flatten() {

@@ -10,7 +10,7 @@ use crate::draft::Draft;
 use crate::input::{Finding, ProbeResult, ProvenResult, Reply};
 use crate::planted::{Fault, is_planted};
 use crate::restart_policy::{self, Resumption};
-use crate::{detached, home, invariant, lifecycle, task, turn, work};
+use crate::{detached, home, invariant, lifecycle, task, turn, usage, work};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
@@ -87,6 +87,7 @@ fn settle_open(
         Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(mut turn) = draft.agent.open_turn.take() {
+        usage::charge_lost(draft, &mut turn);
         // A waiting caller ended with the process.
         turn.attended &= draft.agent.is_one_run() || cause == RecoveryCause::Doubt;
         let can_repeat = cause != RecoveryCause::Boot(PreviousExit::Restored);
@@ -97,7 +98,8 @@ fn settle_open(
 
 /// Deletes a temporary agent. Its effects are already closed, so the turn is dropped without releasing them again.
 fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
-    if let Some(turn) = draft.agent.open_turn.take() {
+    if let Some(mut turn) = draft.agent.open_turn.take() {
+        usage::charge_lost(draft, &mut turn);
         if let Some(due) = turn.phase.due() {
             draft.clear_due(due);
         }
@@ -147,12 +149,7 @@ fn resume(
                 }
             }
             record(draft, &turn, Vec::new(), Vec::new());
-            let effect = draft.open_effect(Effect::CallModel {
-                turn_index: turn.turn_index,
-                attempt: turn::current_try(&turn),
-            });
-            turn.phase = Phase::CallingModel { effect };
-            draft.agent.open_turn = Some(turn);
+            turn::ask(draft, turn);
         }
         Phase::RunningTool { effect, .. } => {
             match judge(&mut turn) {

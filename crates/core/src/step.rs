@@ -86,6 +86,9 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::HomeRemoved { stamp, result } => Ok(home::handle_removed(draft, *stamp, result)),
         Input::RoundAnswered { stamp, answer } => Ok(turn::handle_answer(draft, *stamp, answer)),
         Input::AttemptFailed { stamp, attempt } => Ok(turn::handle_failure(draft, *stamp, attempt)),
+        Input::CallMeasured { stamp, estimate } => {
+            Ok(turn::handle_measured(draft, *stamp, *estimate))
+        }
         Input::ToolFinished {
             stamp,
             consequence,
@@ -143,6 +146,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
         Input::CallerLeft { message_seq } => Ok(turn::handle_caller_left(draft, *message_seq)),
         Input::ModelsChanged => Ok(lifecycle::handle_models_changed(draft)),
+        Input::BudgetChanged => Ok(lifecycle::handle_budget_changed(draft)),
         Input::CredentialRenewed { provider } => {
             Ok(lifecycle::handle_credential_renewed(draft, provider))
         }

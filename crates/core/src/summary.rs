@@ -159,6 +159,7 @@ pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListE
         ownership: Ownership::SelfOwned,
         profile_preset: ProfilePreset::PublicNamed,
         lineage_parent_agent_id: None,
+        root_agent_id: None,
     };
     AgentListEntry {
         identity: IdentityView::active(identity),

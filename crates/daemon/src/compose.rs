@@ -54,6 +54,7 @@ pub(crate) fn open(
             reserved: reserved(home),
             capability_key: capability_key(home),
             callback_base,
+            zone: "UTC".to_owned(),
         },
     };
     Ok(Host::open(config, ports(settings, live, home), db)?)

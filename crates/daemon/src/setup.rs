@@ -11,11 +11,12 @@ use holon_api::{
     RuntimeSurface,
 };
 use holon_config::{
-    CatalogModel, CredentialError, Env, ModelCapability, ProviderEntry, Settings, credentials,
+    CatalogModel, CredentialError, Env, ModelCapability, ProviderEntry, Settings, UsdPerMillion,
+    credentials,
 };
 use holon_domain::AgentId;
 use holon_domain::hmac;
-use holon_domain::model::ModelChain;
+use holon_domain::model::{ModelChain, ModelPrice};
 use holon_domain::provider::{AuthKind, CredentialRenewal, PolicySource};
 use holon_domain::text;
 use holon_engine::Host;
@@ -64,7 +65,25 @@ pub(crate) fn chain(settings: &Settings) -> ModelChain {
         fallback_disabled: settings.disable_provider_fallback.value,
         local_providers: local_providers(settings),
         renewals: renewals(settings),
+        prices: prices(settings),
     }
+}
+
+/// Returns the prices of models that are known.
+fn prices(settings: &Settings) -> BTreeMap<String, ModelPrice> {
+    let row = |known: &CatalogModel| {
+        let price = known.price?;
+        Some((
+            known.model.to_string(),
+            ModelPrice {
+                input_per_million: price.input.micros(),
+                cached_input_per_million: price.cache_read.map(UsdPerMillion::micros),
+                cache_write_per_million: price.cache_write.map(UsdPerMillion::micros),
+                output_per_million: price.output.micros(),
+            },
+        ))
+    };
+    settings.catalog.models().filter_map(row).collect()
 }
 
 /// Returns the step that renews the credential of each provider.

@@ -74,6 +74,8 @@ pub enum ActionCode {
     WorkStalled,
     /// The turn ended with a wait for an operator's answer.
     OperatorInput,
+    /// A budget has no room for another model call.
+    BudgetReached,
 }
 
 /// A brief as stored. [`BriefRecord`] is the form that clients read.

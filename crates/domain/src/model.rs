@@ -4,9 +4,11 @@
 
 mod chain;
 mod failure;
+mod price;
 
 pub use chain::{ModelChain, ModelChoice, ModelOptions};
 pub use failure::{ModelFailure, ModelFailureKind};
+pub use price::ModelPrice;
 
 use crate::attempt::TokenUsage;
 use crate::block::Block;

@@ -24,6 +24,8 @@ pub struct Conduct {
     pub capability_key: CapabilityKey,
     /// Address under which external systems reach the host, without a slash at its end.
     pub callback_base: String,
+    /// Time zone in which the days of usage and budgets begin.
+    pub zone: String,
 }
 
 impl Default for Conduct {
@@ -41,6 +43,7 @@ impl Default for Conduct {
             reserved: ReservedDirs::none(),
             capability_key: CapabilityKey::default(),
             callback_base: "http://127.0.0.1:7878".to_owned(),
+            zone: "UTC".to_owned(),
         }
     }
 }

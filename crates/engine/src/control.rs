@@ -1,6 +1,7 @@
 //! The interface for changes. Every method returns after its commit is on disk.
 
 mod archive;
+mod budget;
 mod delivery;
 mod skills;
 mod task;
@@ -124,6 +125,7 @@ impl ControlHandle {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         };
         let new = self.new_agent(identity.clone(), &workspace, model).await?;
         let _alone = if home.is_empty() {

@@ -16,6 +16,7 @@ use budget::{PromptBudget, conversation_room, lesson, output_room, over_window, 
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
+use holon_domain::budget::CallTerms;
 use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
@@ -25,6 +26,7 @@ use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::{PromptCeiling, TerminalReason};
+use holon_domain::usage::CallEstimate;
 use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId};
@@ -70,6 +72,10 @@ pub struct RoundRequest {
     context: ContextSize,
     /// Estimated tokens of the request. Texts are estimated once: a long request has many.
     request_tokens: u64,
+    /// Tokens that the call takes at most, as its provider counts them.
+    estimate: CallEstimate,
+    /// True if the call may not be made as it is, because a budget has not reserved its size.
+    over_budget: bool,
     shown_items: Vec<WorkItemId>,
     /// Texts that the frame refers to, by hash; empty after the first round.
     kept: Vec<(String, String)>,
@@ -156,6 +162,25 @@ impl RoundRequest {
         let request_tokens = u64::try_from(fixed_tokens + built_conversation.tokens + shown_tokens)
             .unwrap_or(u64::MAX);
         request.max_output_tokens = output_room(request_tokens, policy, budget.ceiling);
+        let estimate = CallEstimate {
+            input_tokens: policy.to_counted(request_tokens),
+            output_tokens: u64::from(request.max_output_tokens),
+        };
+        let bound = rows
+            .turn
+            .call
+            .filter(|_| rows.turn.call_terms != CallTerms::Free);
+        let over_budget = match (rows.turn.call_terms, bound) {
+            (CallTerms::Free, _) => false,
+            (CallTerms::Measure, _) => true,
+            (CallTerms::Bound, bound) => {
+                bound.is_none_or(|bound| estimate.input_tokens > bound.input_tokens)
+            }
+        };
+        if let Some(bound) = bound {
+            let most = u32::try_from(bound.output_tokens).unwrap_or(u32::MAX);
+            request.max_output_tokens = request.max_output_tokens.min(most);
+        }
         let kept = if rows.turn.rounds == 0 {
             let surroundings = built.surroundings_hash.zip(built.surroundings);
             [
@@ -171,6 +196,8 @@ impl RoundRequest {
         Some(Self {
             request,
             request_tokens,
+            estimate,
+            over_budget,
             frame,
             context,
             shown_items: built.shown_items,
@@ -198,6 +225,12 @@ impl RoundRequest {
     pub const fn with_statement(mut self, stated_window_tokens: Option<u32>) -> Self {
         self.server.stated_window_tokens = stated_window_tokens;
         self
+    }
+
+    /// Returns the size of a request that may not be sent, because no budget has reserved that much.
+    #[must_use]
+    pub fn over_budget(&self) -> Option<CallEstimate> {
+        self.over_budget.then_some(self.estimate)
     }
 
     /// Returns a failure if the request cannot fit the model's window, even if its size was estimated too high, or if the
@@ -280,6 +313,7 @@ impl RoundRequest {
             interjected: self.queued,
             apart: self.apart,
             request_tokens: self.request_tokens,
+            estimate: self.estimate,
             boundary: self.boundary,
             context: self.context,
             frame: self.frame,

@@ -4,6 +4,7 @@ mod events;
 mod figures;
 mod prompt;
 mod task;
+mod usage;
 mod work;
 
 pub use figures::{HostActivity, HostFigures};

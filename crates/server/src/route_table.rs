@@ -3,8 +3,9 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, callback, debug, delivery, events, host_status, message, model, observe, read,
-    run, runtime, skill, task, token, trigger, waiting, webhook, work, workspace,
+    agent, archive, budget, callback, debug, delivery, events, host_status, message, model,
+    observe, read, run, runtime, skill, task, token, trigger, usage, waiting, webhook, work,
+    workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -71,6 +72,8 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         ),
         get_route(CONTROL, "/tokens", get(token::list)),
         get_route(READ, "/delivery/targets", get(delivery::targets)),
+        get_route(READ, "/usage", get(usage::list)),
+        get_route(READ, "/budgets", get(budget::list)),
         get_route(READ, "/models", get(model::models)),
         get_route(READ, "/agents/list", get(read::list)),
         get_route(READ, "/agents/deleted", get(read::deleted)),
@@ -371,6 +374,18 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             Keep::Response,
             "/control/tokens/{name}/revoke",
             post(token::revoke),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/budgets",
+            post(budget::set),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/budgets/clear",
+            post(budget::clear),
         ),
         post_route(
             CONTROL,

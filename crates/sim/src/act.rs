@@ -384,6 +384,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
         | Input::AttemptFailed { stamp, .. }
+        | Input::CallMeasured { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
@@ -412,6 +413,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::BudgetChanged
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
@@ -462,6 +464,8 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::GiveUp { .. } => "give up",
         Input::CallerLeft { .. } => "caller left",
         Input::ModelsChanged => "models changed",
+        Input::BudgetChanged => "budget changed",
+        Input::CallMeasured { .. } => "call measured",
         Input::CredentialRenewed { .. } => "credential renewed",
         Input::WakeHint(_) => "wake hint",
         Input::Work(_) => "work command",

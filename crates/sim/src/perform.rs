@@ -118,10 +118,14 @@ impl World {
             })),
             Effect::RemoveHome => self.remove_home(record, stamp),
             Effect::CallModel { turn_index, .. } => {
-                let request = self.ask(record, *turn_index)?;
-                Ok(request.map_or(FlightStep::Nothing, |request| {
-                    FlightStep::GoesOn(Stage::Asked(Box::new(request)))
-                }))
+                let Some(request) = self.ask(record, *turn_index)? else {
+                    return Ok(FlightStep::Nothing);
+                };
+                if let Some(estimate) = request.over_budget() {
+                    self.model.coverage.count("budget:measured");
+                    return Ok(FlightStep::outcome(Input::CallMeasured { stamp, estimate }));
+                }
+                Ok(FlightStep::GoesOn(Stage::Asked(Box::new(request))))
             }
             Effect::RunTool { .. } => {
                 let read = now(self.store.agent(&record.agent_id))?;

@@ -87,6 +87,10 @@ pub(crate) struct World {
     pub(crate) endpoints: Endpoints,
     /// Deliveries from outside that took effect, by capability and id.
     pub(crate) deliveries: BTreeMap<DeliveryName, TakenDelivery>,
+    /// Limit of the host's budget, in tokens; 0 if the plan has none.
+    pub(crate) budget_limit: u64,
+    /// Draws of its own, so that earlier seeds keep their runs.
+    pub(crate) budget_dice: Rng,
 }
 
 impl World {
@@ -96,6 +100,8 @@ impl World {
         Ok(Self {
             mood: Mood::Busy,
             outage: None,
+            budget_limit: 0,
+            budget_dice: Rng::new(plan.seed ^ 0x0064_6963),
             dice: Rng::new(plan.seed),
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
             now,
@@ -245,7 +251,8 @@ impl World {
         let db = self.store.db();
         let reader = repaired.as_ref().map_or_else(|| db.reader(), Db::reader);
         self.model.check_untouched(&reader, touched)?;
-        self.model.check_deliveries(delivery)
+        self.model.check_deliveries(delivery)?;
+        self.check_budget()
     }
 
     /// Observes an agent after a commit about it.

@@ -1,7 +1,7 @@
 //! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
-//! Invariant: every table except those of the host (`delivery_targets`, `kept_replies`, `meta`, `model_limits`,
-//! `removals`, `tokens`, `tombstones`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
+//! Invariant: every table except those of the host (`budgets`, `delivery_targets`, `kept_replies`, `meta`, `model_limits`,
+//! `removals`, `tokens`, `tombstones`, `usage`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
 //! can always be found and resumed.
 
 use crate::error::Error;
@@ -57,6 +57,10 @@ pub(crate) const RULES: &[(&str, &str)] = &[
         "timers",
         "DELETE FROM timers WHERE timer_no IN \
          (SELECT timer_no FROM timers WHERE agent_no = ?1 ORDER BY timer_no LIMIT ?2)",
+    ),
+    (
+        "reservations",
+        "DELETE FROM reservations WHERE agent_no = ?1 AND ?2 > 0",
     ),
     (
         "occupancies",

@@ -2,10 +2,10 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, delete, deliveries, delivery_targets, effects, events,
-    generations, hints, host_events, interjections, item_trace, kept_replies, log, mark,
-    model_limits, queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, waits,
-    work_items, workspaces,
+    agents, aside, attempts, blobs, briefs, budgets, delete, deliveries, delivery_targets, effects,
+    events, generations, hints, host_events, interjections, item_trace, kept_replies, log, mark,
+    model_limits, queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, usage,
+    waits, work_items, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -47,6 +47,11 @@ const HOT: &[(&str, Option<&str>)] = &[
     (kept_replies::FORGET, Some("kept_replies_by_age")),
     (model_limits::ONE, None),
     (tokens::REMOVE, None),
+    (usage::ADD, None),
+    (budgets::ONE, None),
+    (budgets::SPEND, None),
+    (budgets::RELEASE, None),
+    (usage::FORGET, None),
     (deliveries::SETTLE, None),
     (deliveries::TRIM, None),
     (deliveries::ONE, None),
@@ -191,8 +196,8 @@ fn deletion_finds_its_rows_by_key() {
 fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     let db = Db::in_memory().expect("opens");
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' \
-         AND name NOT IN ('delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
-         'tombstones', 'workspaces') ORDER BY name";
+         AND name NOT IN ('budgets', 'delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
+         'tombstones', 'usage', 'workspaces') ORDER BY name";
     let mut statement = db.conn.prepare(sql).expect("prepares");
     let tables: Vec<String> = statement
         .query_map([], |row| row.get(0))

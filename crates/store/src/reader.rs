@@ -9,11 +9,13 @@ use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, deliveries, delivery_targets, effects, events, interjections,
-    kept_replies, log, model_limits, prompt_rows, queue, tasks, tokens, tombstones, transcript,
+    agents, aside, blobs, briefs, budgets, deliveries, delivery_targets, effects, events,
+    interjections, kept_replies, log, model_limits, prompt_rows, queue, tasks, tokens, tombstones,
+    transcript, usage,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
+use holon_domain::budget::BudgetStanding;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
@@ -27,6 +29,7 @@ use holon_domain::request_key::{KeptReply, TokenRecord};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
+use holon_domain::usage::{UsageFilter, UsageGrouping, UsageRow, UsageSums};
 use holon_domain::{AgentId, TaskId, Timestamp};
 use rusqlite::Connection;
 use std::collections::BTreeSet;
@@ -394,6 +397,29 @@ impl<'a> Reader<'a> {
     /// When the database fails.
     pub fn tokens(&self) -> Result<Vec<TokenRecord>, Error> {
         tokens::list(self.conn)
+    }
+
+    /// Lists what model calls used, by key, those after `after` only and at most `most` of them, and sums up all of it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn usage(
+        &self,
+        filter: &UsageFilter,
+        by: UsageGrouping,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<(Vec<UsageRow>, UsageSums), Error> {
+        let rows = usage::list(self.conn, filter, by, after, most)?;
+        Ok((rows, usage::total(self.conn, filter)?))
+    }
+
+    /// Lists the budgets of the host with their meters; those of a day count this day.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn budgets(&self, day: &str) -> Result<Vec<BudgetStanding>, Error> {
+        budgets::list(self.conn, day)
     }
 
     /// Lists the delivery targets of the host, by name.

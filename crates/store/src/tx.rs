@@ -10,9 +10,9 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
-    aside, attempts, blobs, briefs, delete, deliveries, effects, events, generations, hints,
-    host_events, interjections, log, model_limits, queue, retention, tasks, timers, tombstones,
-    triggers, waits, work_items, workspaces,
+    aside, attempts, blobs, briefs, budgets, delete, deliveries, effects, events, generations,
+    hints, host_events, interjections, log, model_limits, queue, retention, tasks, timers,
+    tombstones, triggers, usage, waits, work_items, workspaces,
 };
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::decision::{Decision, Fact};
@@ -198,6 +198,12 @@ impl<'a> Tx<'a> {
                 limits,
                 at,
             } => model_limits::learn(conn, model_ref, server, *limits, *at),
+            Fact::UsageCharged(charge) => {
+                usage::charge(conn, charge)?;
+                budgets::spend(conn, charge)
+            }
+            Fact::CallReserved(reservation) => budgets::reserve(conn, no, reservation),
+            Fact::ReservationReleased => budgets::release(conn, no),
             Fact::WorkspaceRegistered { workspace, at } => {
                 workspaces::register(conn, workspace, *at)
             }
@@ -346,6 +352,9 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::DeliveriesTrimmed { .. }
             | Fact::TriggerWritten(_)
             | Fact::LimitLearned { .. }
+            | Fact::UsageCharged(_)
+            | Fact::CallReserved(_)
+            | Fact::ReservationReleased
             | Fact::WorkspaceRegistered { .. }
             | Fact::OccupancyTaken(_)
             | Fact::OccupancyReleased

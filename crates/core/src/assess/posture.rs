@@ -156,8 +156,16 @@ fn suspension_reason(
         SuspensionReason::Quota => format!("the allowance of {model} is used up"),
         SuspensionReason::Auth => format!("the credential for {model} is missing or refused"),
         SuspensionReason::ModelUnavailable => format!("{model} cannot be asked"),
+        SuspensionReason::BudgetReached => "a budget is reached".to_owned(),
     };
-    let then = if has_pause {
+    let then = if reason == SuspensionReason::BudgetReached {
+        match has_pause {
+            true => {
+                "the turn goes on by itself at the set time, and at once when the budget is raised"
+            }
+            false => "raise the budget: the turn then goes on by itself where it stopped",
+        }
+    } else if has_pause {
         "it is asked again by itself at the set time, and at once when an operator writes"
     } else {
         "mend that, then send any message, start the agent or change its model: the turn goes on where it stopped"

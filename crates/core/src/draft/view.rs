@@ -7,12 +7,14 @@ use super::Draft;
 use crate::input::CurrentRound;
 use holon_domain::TaskId;
 use holon_domain::attempt::AttemptRecord;
+use holon_domain::budget::BudgetStanding;
 use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::needs::Part;
 use holon_domain::queue::{QueueEntry, QueuedPrompt};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{LogSeq, OpenTurn};
+use holon_domain::usage::{UsageCharge, budget_root, day_in};
 
 impl Draft<'_> {
     /// Returns the head of the queue.
@@ -106,6 +108,49 @@ impl Draft<'_> {
             Part::Missing => {
                 self.missing.borrow_mut().attempts = true;
                 Vec::new()
+            }
+        }
+    }
+
+    /// Returns the budgets that cover the calls of a turn, with their meters.
+    pub(crate) fn budgets_of(&self, turn: &OpenTurn) -> Vec<BudgetStanding> {
+        let identity = &self.agent.identity;
+        let root = budget_root(identity);
+        let item = turn.work_item_id.as_ref();
+        let mut found = Vec::new();
+        for budget in self.host.budgets.iter() {
+            if !budget.key.scope.covers(&identity.agent_id, root, item) {
+                continue;
+            }
+            match self.meters.get(&budget.key) {
+                Some(Some(meter)) => found.push(BudgetStanding {
+                    budget: budget.clone(),
+                    meter: *meter,
+                }),
+                // The budget was cleared a moment ago.
+                Some(None) => {}
+                None => {
+                    let mut missing = self.missing.borrow_mut();
+                    missing.day = day_in(self.now, &self.host.zone);
+                    missing.meters.insert(budget.key.clone());
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds a charge of this decision to the loaded meters, which were read before it.
+    pub(crate) fn add_to_meters(&mut self, charge: &UsageCharge) {
+        let item = charge.work_item_id.as_ref();
+        for (key, meter) in &mut self.meters {
+            let covers = key
+                .scope
+                .covers(&charge.agent_id, &charge.root_agent_id, item);
+            if let Some(meter) = meter.as_mut().filter(|_| covers) {
+                let sums = charge.sums();
+                meter.spent_tokens = meter.spent_tokens.saturating_add(sums.total_tokens());
+                meter.spent_micro_usd = meter.spent_micro_usd.saturating_add(sums.known_cost);
+                meter.unpriced_calls = meter.unpriced_calls.saturating_add(sums.unpriced_calls);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Runs the tool calls of a round in order, one at a time. The kernel answers some calls in the commit; a call that
 //! needs the host becomes an effect, and one that needs another agent a send. Every call gets exactly one result.
 
+use super::ask::ask;
 use super::call_results::{finish_call, running_call};
 use super::command_events;
 use super::end;
@@ -140,13 +141,8 @@ pub(super) fn check_call(index: usize, planned: Option<&CallIntent>) -> Result<&
 }
 
 /// Begins the next round of the turn.
-pub(crate) fn next_round(draft: &mut Draft<'_>, mut turn: OpenTurn) {
-    let effect = draft.open_effect(Effect::CallModel {
-        turn_index: turn.turn_index,
-        attempt: 1,
-    });
-    turn.phase = Phase::CallingModel { effect };
-    draft.agent.open_turn = Some(turn);
+pub(crate) fn next_round(draft: &mut Draft<'_>, turn: OpenTurn) {
+    ask(draft, turn);
 }
 
 fn start_call(draft: &mut Draft<'_>, mut turn: OpenTurn, place: CallPlace) {

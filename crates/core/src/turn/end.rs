@@ -9,7 +9,7 @@ use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{detached, outbox, rest, skill, task, work};
+use crate::{detached, outbox, rest, skill, task, usage, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
@@ -329,7 +329,8 @@ pub(crate) fn abort(
     reason: TerminalReason,
     summary: &str,
 ) -> Option<holon_domain::RunId> {
-    let turn = draft.agent.open_turn.take()?;
+    let mut turn = draft.agent.open_turn.take()?;
+    usage::charge_lost(draft, &mut turn);
     release(draft, &turn.phase);
     let running = ToolError::new(
         ToolErrorKind::RunAborted,
@@ -369,9 +370,10 @@ pub(crate) fn fail(
 
 /// Handles a decision that broke an invariant: the turn is given up, and the agent continues.
 pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
-    let Some(turn) = draft.agent.open_turn.take() else {
+    let Some(mut turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
+    usage::charge_lost(draft, &mut turn);
     release(draft, &turn.phase);
     detached::next_generation(draft);
     task::supervise_again(draft, None);

@@ -8,6 +8,7 @@ use crate::attempt::{self, AttemptState, Disposition, Remedy};
 use crate::draft::Draft;
 use crate::input::{FailedAttempt, Reply, Stamp};
 use crate::patience::{self, ChainVerdict};
+use crate::usage;
 use holon_domain::attempt::{AttemptRecord, AttemptTimeline};
 use holon_domain::decision::Fact;
 use holon_domain::effect::EffectId;
@@ -45,6 +46,7 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
     let Some(mut turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
+    usage::charge_failure(draft, &mut turn, failed);
     if let Some(usage) = failure.usage {
         turn.usage.add(usage);
         draft.agent.totals.usage.add(usage);

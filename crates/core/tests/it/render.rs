@@ -163,6 +163,9 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::EventRecorded { .. }
         | Fact::GenerationTaken { .. }
         | Fact::SettingsWritten(_)
+        | Fact::UsageCharged(_)
+        | Fact::CallReserved(_)
+        | Fact::ReservationReleased
         | Fact::BlobKept { .. } => {
             return None;
         }

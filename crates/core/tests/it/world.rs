@@ -17,6 +17,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
+use holon_domain::budget::{BudgetKey, BudgetMeter, Reservation};
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::delivery::{DeliveryOutcome, DeliveryRecord};
 use holon_domain::effect::{Effect, EffectRecord};
@@ -33,6 +34,7 @@ use holon_domain::task::TaskRecord;
 use holon_domain::timer::{DueAction, DueTime, PlannedDue, TimerRecord};
 use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::turn::{CallPlace, TerminalReason};
+use holon_domain::usage::UsageCharge;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::Occupancy;
@@ -90,6 +92,12 @@ pub(crate) struct World {
     /// Sends to other agents, in order.
     pub(crate) sends: Vec<(AgentId, AgentSend)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
+    /// Charges of model calls, in order.
+    pub(crate) charges: Vec<UsageCharge>,
+    /// How far the budgets of the host are used up.
+    pub(crate) meters: BTreeMap<BudgetKey, BudgetMeter>,
+    /// Reservation of the open call.
+    pub(crate) reserved: Option<Reservation>,
     pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
     /// Active and ended waits in the order they were declared.
     pub(crate) waits: Vec<WaitRecord>,
@@ -147,6 +155,9 @@ impl World {
             begun: BTreeSet::new(),
             sends: Vec::new(),
             learned: BTreeMap::new(),
+            charges: Vec::new(),
+            meters: BTreeMap::new(),
+            reserved: None,
             items: BTreeMap::new(),
             waits: Vec::new(),
             timers: Vec::new(),
@@ -260,6 +271,11 @@ impl World {
                 .collect(),
             effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
             generation: part(needs.generation, || self.newest_generation),
+            meters: needs
+                .meters
+                .iter()
+                .map(|key| (key.clone(), self.meters.get(key).copied()))
+                .collect(),
             ..self.load_work(needs)
         }
     }

@@ -1,6 +1,6 @@
 //! The chain of models that a turn may ask, in order.
 
-use super::ModelRef;
+use super::{ModelPrice, ModelRef};
 use crate::provider::{CredentialRenewal, ReasoningEffort};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,8 @@ pub struct ModelChain {
     pub local_providers: Vec<String>,
     /// The step that renews the credential of a provider, by the provider's id. Scripts have none.
     pub renewals: BTreeMap<String, CredentialRenewal>,
+    /// Prices of models, by `provider/model`. A model that is not listed has no known price.
+    pub prices: BTreeMap<String, ModelPrice>,
 }
 
 /// Model choice of an agent, which counts from its next turn on.
@@ -62,6 +64,7 @@ impl ModelChain {
             fallback_disabled: false,
             local_providers: Vec::new(),
             renewals: BTreeMap::new(),
+            prices: BTreeMap::new(),
         }
     }
 
@@ -82,6 +85,12 @@ impl ModelChain {
     #[must_use]
     pub fn renewal_of(&self, model: &ModelRef) -> Option<&CredentialRenewal> {
         self.renewals.get(model.provider())
+    }
+
+    /// Returns the price of a model. `None` if it is not known.
+    #[must_use]
+    pub fn price_of(&self, model: &ModelRef) -> Option<&ModelPrice> {
+        self.prices.get(&model.to_string())
     }
 
     /// Returns the models that are asked after the first, each once: only those that the agent's own list names, or the

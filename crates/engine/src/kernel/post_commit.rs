@@ -74,6 +74,9 @@ impl PostCommitWork {
                 | Fact::DeliveriesTrimmed { .. }
                 | Fact::TriggerWritten(_)
                 | Fact::LimitLearned { .. }
+                | Fact::UsageCharged(_)
+                | Fact::CallReserved(_)
+                | Fact::ReservationReleased
                 | Fact::WorkspaceRegistered { .. }
                 | Fact::OccupancyTaken(_)
                 | Fact::OccupancyReleased

@@ -121,6 +121,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
         | Input::AttemptFailed { stamp, .. }
+        | Input::CallMeasured { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
@@ -145,6 +146,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::BudgetChanged
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Trigger(_)

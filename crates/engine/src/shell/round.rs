@@ -48,6 +48,10 @@ impl Shell {
             web_tools: self.ports.web.tools(),
         };
         let round = RoundRequest::new(rows, policy, files, terms)?.with_statement(stated);
+        if let Some(estimate) = round.over_budget() {
+            return Some(Input::CallMeasured { stamp, estimate });
+        }
+        holon_fault::hit("round.reserved");
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let expanded = self.expand_request(agent_id, &round.request).await;

@@ -343,6 +343,8 @@ fn input_bytes(input: &Input) -> usize {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::BudgetChanged
+        | Input::CallMeasured { .. }
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Trigger(_)

@@ -7,16 +7,17 @@ use super::operation::{
 use super::params::{CALLBACK_QUERY, SOURCE};
 use holon_api::{
     AbortRunRequest, AbortRunResponse, AdmittedResponse, ArchiveAgentResponse,
-    AttachWorkspaceRequest, CallbackResponse, ClearModelRequest, CloneAgentRequest, ControlRequest,
-    ControlResponse, CreateAgentRequest, CreateDeliveryTargetRequest, CreateTimerRequest,
-    CreateTokenRequest, CreateTokenResponse, CreateTriggerRequest, CreateWorkItemRequest,
-    DebugPromptRequest, DeleteAgentResponse, DetachWorkspaceRequest, EmptyRequest, EnqueueRequest,
-    ExportAgentRequest, InstallSkillRequest, OperatorIngressRequest,
-    OperatorTransportBindingRequest, PromptRequest, RemoveDeliveryTargetResponse,
-    RetryDeliveriesResponse, RevealTriggerResponse, RevokeBindingResponse, RevokeTokenResponse,
-    RunRequest, SetModelRequest, SetWebhookRequest, SkillChangeResponse, TaskInputRequest,
-    TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest,
-    WakeRequest, WakeResponse, WebhookResponse, WorktreesRequest,
+    AttachWorkspaceRequest, BudgetView, CallbackResponse, ClearBudgetRequest, ClearBudgetResponse,
+    ClearModelRequest, CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest,
+    CreateDeliveryTargetRequest, CreateTimerRequest, CreateTokenRequest, CreateTokenResponse,
+    CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DeleteAgentResponse,
+    DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, InstallSkillRequest,
+    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest,
+    RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
+    RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetBudgetRequest, SetModelRequest,
+    SetWebhookRequest, SkillChangeResponse, TaskInputRequest, TestDeliveryResponse,
+    UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse,
+    WebhookResponse, WorktreesRequest,
 };
 use schemars::JsonSchema;
 
@@ -287,6 +288,18 @@ pub(super) const ACTIONS: &[Operation] = &[
         "Revokes a named token.",
         schema_of::<EmptyRequest>,
         Typed(schema_of::<RevokeTokenResponse>),
+    ),
+    act(
+        "/control/budgets",
+        "Adds a budget or changes its limits. Turns that wait for it go on.",
+        schema_of::<SetBudgetRequest>,
+        Typed(schema_of::<BudgetView>),
+    ),
+    act(
+        "/control/budgets/clear",
+        "Removes a budget. Turns that wait for it go on.",
+        schema_of::<ClearBudgetRequest>,
+        Typed(schema_of::<ClearBudgetResponse>),
     ),
     act(
         "/control/delivery/targets",

@@ -1,12 +1,16 @@
 //! The description of every route that only reads: its summary, query and response.
 
 use super::operation::Response::{List, Object, Stream, Text, Typed};
-use super::operation::{Operation, ParamKind, QueryParam, number, read, schema_of, truth, words};
+use super::operation::{
+    Operation, ParamKind, QueryParam, number, read, schema_of, text, truth, words,
+};
 use super::params::{
     AFTER_SEQ, EPOCH, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE, TURN,
 };
-use holon_api::{Health, Readiness, Root, TokensResponse, WebhookResponse};
-use holon_domain::limits::{TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
+use holon_api::{
+    BudgetsResponse, Health, Readiness, Root, TokensResponse, UsageResponse, WebhookResponse,
+};
+use holon_domain::limits::{self, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
 
 /// Query of a page of events.
 const EVENT_PAGE: &[QueryParam] = &[
@@ -16,6 +20,16 @@ const EVENT_PAGE: &[QueryParam] = &[
     words("order", &["asc", "desc"]),
     PROJECTION,
     EPOCH,
+];
+
+/// Query of a page of usage.
+const USAGE_PAGE: &[QueryParam] = &[
+    words("by", &["agent", "item", "day", "model"]),
+    text("agent"),
+    text("item"),
+    text("day"),
+    text("after"),
+    number("limit", 1, limits::USAGE_PAGE as u64),
 ];
 
 /// In the order of the table.
@@ -74,6 +88,18 @@ pub(super) const READS: &[Operation] = &[
         "Lists the delivery targets with their state.",
         &[],
         Object,
+    ),
+    read(
+        "/usage",
+        "Lists what model calls used, by agent, work item, day or model.",
+        USAGE_PAGE,
+        Typed(schema_of::<UsageResponse>),
+    ),
+    read(
+        "/budgets",
+        "Lists the budgets and how far each is used up.",
+        &[],
+        Typed(schema_of::<BudgetsResponse>),
     ),
     read(
         "/models",
