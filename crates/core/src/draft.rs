@@ -10,6 +10,7 @@ use crate::planted::{Fault, is_planted};
 use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
+use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{
     AgentStateChanged, ControlApplied, EffectOutcomeDropped, Event, SessionStateChanged,
@@ -51,6 +52,8 @@ pub(crate) struct Draft<'a> {
     attempts: Part<Vec<AttemptRecord>>,
     /// The newest generation of the host, including one that this decision took.
     newest_generation: Part<u64>,
+    tree: Part<TreeStanding>,
+    children: BTreeMap<AgentId, Option<Box<ChildFacts>>>,
     /// Rows of work items, waits, timers and hints.
     work: WorkRows,
     facts: Vec<Fact>,
@@ -81,6 +84,8 @@ impl<'a> Draft<'a> {
             effects,
             attempts,
             generation,
+            tree,
+            children,
             ..
         } = loaded;
         let before = match &agent.unsignalled {
@@ -106,6 +111,8 @@ impl<'a> Draft<'a> {
             effects,
             attempts,
             newest_generation: generation,
+            tree,
+            children,
             work,
             facts: Vec::new(),
             sends: Vec::new(),

@@ -55,6 +55,8 @@ pub struct HostConditions {
     pub delivery_targets: Arc<[DeliveryTarget]>,
     /// Address under which external systems reach the host, without a slash at its end. Capability URLs begin with it.
     pub callback_base: String,
+    /// Most agents that may stand above a new one.
+    pub spawn_depth: u32,
 }
 
 impl HostConditions {
@@ -83,6 +85,7 @@ impl HostConditions {
             default_agent: None,
             delivery_targets: Arc::new([]),
             callback_base: "http://127.0.0.1:7878".to_owned(),
+            spawn_depth: limits::SPAWN_DEPTH,
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod assess;
 pub mod attempt;
 mod clock;
 pub mod continuation;
+pub mod delegation;
 mod delivery;
 mod detached;
 mod draft;

@@ -65,6 +65,7 @@ pub fn summarise(
         work_item_counts: agent.work.items,
         active_timer_count: agent.work.active_timers,
         work: WorkSummary::default(),
+        active_children: Vec::new(),
         loaded_agents_md: Default::default(),
         skills: Default::default(),
         newest_seq: agent.counters.events,
@@ -159,6 +160,7 @@ pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListE
         ownership: Ownership::SelfOwned,
         profile_preset: ProfilePreset::PublicNamed,
         lineage_parent_agent_id: None,
+        root_agent_id: None,
     };
     AgentListEntry {
         identity: IdentityView::active(identity),

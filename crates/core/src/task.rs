@@ -20,18 +20,20 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{Finding, ProbeResult, Reply, Stamp};
 use crate::rejection::Rejection;
-use crate::{wait, work};
+use crate::{delegation, wait, work};
 use holon_domain::agent::Lifecycle;
 use holon_domain::command::CapturedStream;
+use holon_domain::delegation::ChildTask;
 use holon_domain::effect::{Effect, EffectId};
-use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
+use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated, WorkItemDelegationCompleted};
 use holon_domain::send::ChildEnd;
 use holon_domain::task::{
     CommandTaskSpec, StopOrder, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport,
-    TaskStatus, WaitPolicy,
+    TaskStatus, WaitPolicy, WorkspaceMode,
 };
 use holon_domain::turn::OpenTurn;
 use holon_domain::wait::{WaitRecord, WakeEvent};
+use holon_domain::work_item::WorkItemState;
 use holon_domain::{TaskId, limits, text};
 
 /// Returns true if one more command may become a task.
@@ -98,6 +100,56 @@ fn new_task(
     }
 }
 
+/// Begins the task of a child. Its label is the beginning of the first message.
+pub(crate) fn begin_child(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    id: TaskId,
+    prompt: &str,
+    child: ChildTask,
+) {
+    let words: Vec<&str> = prompt.split_whitespace().collect();
+    let summary = text::preview(&words.join(" "), limits::CHILD_LABEL_BYTES);
+    let workspace_mode = match child.worktree {
+        Some(_) => WorkspaceMode::Worktree,
+        None => WorkspaceMode::Inherit,
+    };
+    let task = TaskRecord {
+        id,
+        agent_id: draft.agent.identity.agent_id.clone(),
+        kind: TaskKind::ChildAgentTask,
+        status: TaskStatus::Running,
+        created_at: draft.now,
+        updated_at: draft.now,
+        parent_message_id: Some(turn.message_id.clone()),
+        work_item_id: turn.work_item_id.clone(),
+        summary: Some(summary.clone()),
+        wait_policy: WaitPolicy::Background,
+        terminal_reentry: true,
+        recovery: Some(TaskRecoverySpec::ChildAgentTask {
+            summary,
+            // The child's queue holds the whole message.
+            prompt: text::preview(prompt, limits::TASK_SUMMARY_BYTES),
+            trust: turn.authority.into(),
+            workspace_mode,
+            child: Some(Box::new(child)),
+        }),
+        max_rounds: None,
+        effect: None,
+        stop: None,
+        end: None,
+        ends_unread: 0,
+        operator_inputs: 0,
+    };
+    create(draft, task);
+}
+
+/// Ends the task of a child that was not made after all. The call that asked for it tells the model.
+pub(crate) fn discard_child(draft: &mut Draft<'_>, task: TaskRecord, reason: &str) {
+    let end = result::without_output(&task, reason, draft.now);
+    drop(close(draft, task, TaskStatus::Failed, end));
+}
+
 fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
     task.effect = open_supervision(draft, &task);
     draft.event(Event::TaskCreated(TaskCreated {
@@ -141,6 +193,8 @@ pub(crate) enum StopOutcome {
     Forced,
     /// The task is a child whose supervision was interrupted, and it is released.
     LetGo,
+    /// The task is a child, which is stopped with everything below it.
+    ChildStopped,
     /// The task has already ended.
     Over,
 }
@@ -157,6 +211,17 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId, actor: StopActor) -> Opti
     let task = draft.task(id)?;
     if task.is_over() {
         return Some(StopOutcome::Over);
+    }
+    if task.child().is_some() {
+        let reason = match actor {
+            StopActor::Agent => "stopped by its parent",
+            StopActor::Operator => "stopped by an operator",
+        };
+        let task = cancel_child(draft, task, reason);
+        if actor == StopActor::Operator {
+            result::queue_status(draft, &task, &result::LastOutput::None);
+        }
+        return Some(StopOutcome::ChildStopped);
     }
     if task.status == TaskStatus::Interrupted {
         let summary = "let go after its supervision was interrupted";
@@ -183,11 +248,25 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId, actor: StopActor) -> Opti
     })
 }
 
-/// Stops every command of an agent that is stopped or removed. A parent accepts its child's end in every state, so a
-/// child task stays open while the parent is stopped; a parent that is removed does not wait for it.
+/// Cancels the task of a child and stops the child. A later end of the child finds its task over.
+fn cancel_child(draft: &mut Draft<'_>, task: TaskRecord, reason: &str) -> TaskRecord {
+    delegation::stop_child(draft, &task);
+    let end = result::without_output(&task, reason, draft.now);
+    let (task, ended) = close(draft, task, TaskStatus::Cancelled, end);
+    wait::report_ended(draft, &ended, &format!("Task {} ended.", task.id));
+    task
+}
+
+/// Stops every command and child of an agent that is stopped or removed. A child task of an earlier build names no child:
+/// it stays open while its parent is stopped, because a parent accepts its child's end in every state.
 pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
     for task in draft.active_tasks() {
-        if task.kind == TaskKind::ChildAgentTask {
+        if task.child().is_some() && draft.agent.lifecycle != Lifecycle::Deleting {
+            let task = cancel_child(draft, task, reason);
+            if order.with_agent {
+                result::hold(draft, &task, &result::LastOutput::None);
+            }
+        } else if task.kind == TaskKind::ChildAgentTask {
             end_child_with_parent(draft, task);
         } else {
             cancel(draft, task, order, reason);
@@ -338,7 +417,13 @@ pub(crate) fn handle_child_end(
         draft.close_effect(effect);
     }
     let (status, end) = result::of_child(&task, child, draft.now);
-    let (task, ended) = close(draft, task, status, end);
+    let (mut task, ended) = close(draft, task, status, end);
+    // The result belongs to the item for which the child was made, wherever the focus is now.
+    let item = task.work_item_id.take();
+    task.work_item_id = item.filter(|id| {
+        let item = draft.work_item(id);
+        item.is_some_and(|item| item.state == WorkItemState::Open)
+    });
     // A parent that may not run receives the result in its next turn.
     match draft.agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => {
@@ -372,6 +457,11 @@ fn close(
         ..task
     };
     draft.event(status_event(&task, previous, &reason));
+    if let Some(record) = task.delegation() {
+        let told = text::preview(&reason, limits::EVENT_PREVIEW_BYTES);
+        let completed = WorkItemDelegationCompleted::of(record, Some(told));
+        draft.event(Event::WorkItemDelegationCompleted(completed));
+    }
     if previous.is_terminal() {
         // An interrupted child is not counted among the active tasks.
         draft.change_task(task.clone());

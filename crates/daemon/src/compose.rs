@@ -54,6 +54,7 @@ pub(crate) fn open(
             reserved: reserved(home),
             capability_key: capability_key(home),
             callback_base,
+            spawn_depth: holon_domain::limits::SPAWN_DEPTH,
         },
     };
     Ok(Host::open(config, ports(settings, live, home), db)?)

@@ -100,6 +100,9 @@ pub struct AgentIdentity {
     /// Agent that created this one, for audit. Absent for agents of operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage_parent_agent_id: Option<AgentId>,
+    /// Root of the tree of agents to which this one belongs. Absent for a root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_agent_id: Option<AgentId>,
 }
 
 /// Tells a live agent from one that is being removed.

@@ -24,6 +24,8 @@ pub struct Conduct {
     pub capability_key: CapabilityKey,
     /// Address under which external systems reach the host, without a slash at its end.
     pub callback_base: String,
+    /// Most agents that may stand above a new one.
+    pub spawn_depth: u32,
 }
 
 impl Default for Conduct {
@@ -41,6 +43,7 @@ impl Default for Conduct {
             reserved: ReservedDirs::none(),
             capability_key: CapabilityKey::default(),
             callback_base: "http://127.0.0.1:7878".to_owned(),
+            spawn_depth: limits::SPAWN_DEPTH,
         }
     }
 }

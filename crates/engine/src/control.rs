@@ -124,6 +124,7 @@ impl ControlHandle {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         };
         let new = self.new_agent(identity.clone(), &workspace, model).await?;
         let _alone = if home.is_empty() {

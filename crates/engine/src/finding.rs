@@ -23,7 +23,8 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
-        | HostAction::UseWorkspace(_) => Vec::new(),
+        | HostAction::UseWorkspace(_)
+        | HostAction::PrepareChild(_) => Vec::new(),
     }
 }
 
@@ -42,7 +43,8 @@ pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> ProbeResult 
             | HostAction::TaskOutput(_)
             | HostAction::WritePlan
             | HostAction::WorkQuery(_)
-            | HostAction::UseWorkspace(_),
+            | HostAction::UseWorkspace(_)
+            | HostAction::PrepareChild(_),
             probes,
         ) => judge_probes(probes),
     }

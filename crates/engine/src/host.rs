@@ -69,6 +69,7 @@ impl Host {
             default_agent: Some(config.default_agent.clone()),
             delivery_targets: db.reader().delivery_targets()?.into(),
             callback_base: config.conduct.callback_base.clone(),
+            spawn_depth: config.conduct.spawn_depth,
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -209,6 +209,7 @@ async fn make_temporary(control: &ControlHandle, request: &RunRequest) -> Result
         ownership: Ownership::ParentSupervised,
         profile_preset: ProfilePreset::PrivateChild,
         lineage_parent_agent_id: None,
+        root_agent_id: None,
     };
     check_model(control, request, None).await?;
     let new = control

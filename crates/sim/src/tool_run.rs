@@ -16,7 +16,7 @@ use holon_domain::intent::{HostAction, TaskInput, TaskOutput, WorkQuery};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::{AgentId, TaskId};
-use holon_engine::tool_outcome::{ToolRunOutcome, check_takes_input};
+use holon_engine::tool_outcome::{CallCleanup, ToolRunOutcome, check_takes_input};
 use holon_engine::tool_run::ToolRun;
 use holon_engine::work_answer;
 use holon_store::Store;
@@ -92,6 +92,11 @@ impl World {
                 let fails = self.trouble(Fault::Tool, 25);
                 CallStep::Done(crate::workspaces::select(run, request, fails))
             }
+            HostAction::PrepareChild(_) => CallStep::Done(ToolRunOutcome {
+                consequence: Consequence::ChildPrepared { selected: None },
+                forget: CallCleanup::Nothing,
+                succeeded: Vec::new(),
+            }),
         };
         Ok(match came {
             CallStep::Waits(done) => FlightStep::GoesOn(Stage::Waits(done)),
@@ -110,7 +115,7 @@ impl World {
                         self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.
-                    Consequence::PlanWritten(_) => {}
+                    Consequence::PlanWritten(_) | Consequence::ChildPrepared { .. } => {}
                 }
                 let input = Input::ToolFinished {
                     stamp: Stamp::of(record),
@@ -216,7 +221,8 @@ impl Flight {
                     | HostAction::TaskInput(_)
                     | HostAction::WritePlan
                     | HostAction::WorkQuery(_)
-                    | HostAction::UseWorkspace(_),
+                    | HostAction::UseWorkspace(_)
+                    | HostAction::PrepareChild(_),
                 ) => true,
                 Some(
                     HostAction::ExecCommand(_)

@@ -13,6 +13,7 @@ mod batch;
 mod blobs;
 mod briefs;
 mod checkpoint;
+mod children;
 mod db;
 mod delete;
 mod deliveries;

@@ -65,7 +65,8 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
         // A worktree that was made has a record and stays for a clean-up.
-        | HostAction::UseWorkspace(_) => {}
+        | HostAction::UseWorkspace(_)
+        | HostAction::PrepareChild(_) => {}
     }
 }
 

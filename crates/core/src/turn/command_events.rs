@@ -35,7 +35,8 @@ pub(super) fn record_commands(
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
-        | HostAction::UseWorkspace(_) => {}
+        | HostAction::UseWorkspace(_)
+        | HostAction::PrepareChild(_) => {}
     }
 }
 

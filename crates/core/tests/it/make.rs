@@ -63,6 +63,7 @@ pub(crate) fn new_agent() -> NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         },
         agent_home: "/srv/ada".to_owned(),
         workspace: WorkspaceEntry::agent_home("/srv/ada"),

@@ -18,6 +18,7 @@ use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
 use holon_domain::decision::{Decision, Fact};
+use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::delivery::{DeliveryOutcome, DeliveryRecord};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
@@ -100,6 +101,10 @@ pub(crate) struct World {
     pub(crate) deliveries: BTreeMap<(String, u64), (DeliveryRecord, Option<DeliveryOutcome>)>,
     /// External triggers, oldest first.
     pub(crate) triggers: Vec<TriggerRecord>,
+    /// Place of the agent in its tree.
+    pub(crate) tree: TreeStanding,
+    /// What the agent is shown of its children.
+    pub(crate) children: BTreeMap<AgentId, ChildFacts>,
     /// Stored occupancy of the agent.
     pub(crate) occupancy: Option<Occupancy>,
     /// Newest generation that the host has given out.
@@ -153,6 +158,8 @@ impl World {
             hints: BTreeMap::new(),
             deliveries: BTreeMap::new(),
             triggers: Vec::new(),
+            tree: TreeStanding::default(),
+            children: BTreeMap::new(),
             occupancy: None,
             newest_generation: 0,
             now: make::T0,
@@ -260,6 +267,12 @@ impl World {
                 .collect(),
             effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
             generation: part(needs.generation, || self.newest_generation),
+            tree: part(needs.tree, || self.tree.clone()),
+            children: needs
+                .children
+                .iter()
+                .map(|id| (id.clone(), self.children.get(id).cloned().map(Box::new)))
+                .collect(),
             ..self.load_work(needs)
         }
     }

@@ -98,6 +98,7 @@ impl MessageBench {
                 ownership: Ownership::SelfOwned,
                 profile_preset: ProfilePreset::PublicNamed,
                 lineage_parent_agent_id: None,
+                root_agent_id: None,
             },
             agent_home: "/agents/main".to_owned(),
             workspace: WorkspaceEntry::agent_home("/agents/main"),

@@ -78,6 +78,7 @@ impl Shell {
                 };
                 Some(ToolRunOutcome::of_workspace(selected).with_guidance(guidance))
             }
+            HostAction::PrepareChild(spawn) => Some(self.prepare_child(run, spawn).await),
         }
     }
 
@@ -114,6 +115,7 @@ impl Shell {
             other @ (Consequence::SkillUsed { .. }
             | Consequence::Task { .. }
             | Consequence::Workspace { .. }
+            | Consequence::ChildPrepared { .. }
             | Consequence::PlanWritten(_)) => other,
         };
     }

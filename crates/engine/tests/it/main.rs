@@ -12,6 +12,7 @@ mod aside_acts;
 mod clock;
 mod commands;
 mod commits;
+mod delegation;
 mod deliveries;
 mod deltas;
 mod disk;

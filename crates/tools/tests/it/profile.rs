@@ -144,6 +144,7 @@ fn identity_holds_no_family() {
         ownership: Ownership::ParentSupervised,
         profile_preset: ProfilePreset::PrivateChild,
         lineage_parent_agent_id: None,
+        root_agent_id: None,
     };
     let stored = serde_json::to_value(&identity).unwrap();
     let Value::Object(fields) = stored else {

@@ -66,6 +66,7 @@ fn new_agent(id: &AgentId) -> NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         },
         agent_home: "/agents/main".to_owned(),
         workspace: WorkspaceEntry::agent_home("/agents/main"),

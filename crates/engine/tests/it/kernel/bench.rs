@@ -80,6 +80,7 @@ impl KernelBench {
                 ownership: Ownership::SelfOwned,
                 profile_preset: ProfilePreset::PublicNamed,
                 lineage_parent_agent_id: None,
+                root_agent_id: None,
             },
             agent_home: format!("/agents/{name}"),
             workspace: WorkspaceEntry::agent_home(&format!("/agents/{name}")),
