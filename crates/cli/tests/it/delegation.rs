@@ -7,15 +7,17 @@ use serde_json::json;
 fn a_child_reports_to_its_parent_and_is_known_through_its_parent_only() {
     let world = world();
     let spawn = json!({ "tool": "SpawnAgent", "input": { "initial_message": "count the files" } });
-    // Parent and child ask the same model. The child does not have the tool and goes on without it.
-    let answers = vec![json!({ "text": "There are seven files." }); 4];
-    let rounds: Vec<_> = std::iter::once(json!({ "calls": [spawn] }))
-        .chain(answers)
-        .collect();
+    // Parent and child ask the same model. Each answers its first message with words, and the parent its second with a
+    // child.
+    let text = json!({ "text": "There are seven files." });
+    let mut rounds = vec![text; 5];
+    rounds.insert(1, json!({ "calls": [spawn] }));
     let served = world.serve(&["--model", &world.model("delegating", &json!(rounds))]);
     let run = |args: &[&str]| world.run(args);
-    let asked = run(&["run", "delegate it", "--agent", "main"]);
-    assert!(asked.answer().contains("seven files"), "{asked:?}");
+    for words in ["hello", "delegate it"] {
+        let asked = run(&["run", words, "--agent", "main"]);
+        assert!(asked.answer().contains("seven files"), "{asked:?}");
+    }
     let tasks = || run(&["task", "list", "--all", "--json"]).json();
     until("the child has reported", || {
         tasks()[0]["status"] == "completed"

@@ -13,6 +13,7 @@ mod clock;
 mod commands;
 mod commits;
 mod delegation;
+mod delegation_crash;
 mod deliveries;
 mod deltas;
 mod disk;
