@@ -389,8 +389,16 @@ pub(crate) enum AgentCommand {
     /// List all agents with their state, without the archived ones.
     List {
         /// List the archived agents instead.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "all")]
         archived: bool,
+        /// List every agent: archived ones and private children, too.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show agents with the agents that they made, private children included.
+    Tree {
+        /// Id of the agent at the top [default: every agent].
+        id: Option<String>,
     },
     /// Let a stopped agent run again.
     Start {

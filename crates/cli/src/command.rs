@@ -2,6 +2,7 @@
 
 mod agent;
 mod agent_model;
+mod agent_tree;
 mod archive;
 mod backup;
 mod budget;

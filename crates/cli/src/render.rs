@@ -25,7 +25,9 @@ pub(crate) mod work;
 pub(crate) mod workspace;
 
 use holon_client::Answer;
-use holon_client::view::{Agent, AgentListEntry, Brief, LoadedInstructions, Task, TranscriptEntry};
+use holon_client::view::{
+    Agent, AgentListEntry, Brief, Child, LoadedInstructions, Task, TranscriptEntry,
+};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::text;
 use serde_json::Value;
@@ -122,6 +124,24 @@ pub(crate) fn agents(agents: &[Answer<AgentListEntry>]) -> String {
     join_lines(lines)
 }
 
+/// Renders a private child in one line.
+fn child(child: &Child) -> String {
+    let reason = child
+        .blocked_reason
+        .as_ref()
+        .or(child.waiting_reason.as_ref());
+    let reason = reason
+        .map(|reason| format!(" ({reason})"))
+        .unwrap_or_default();
+    let work = child.work_summary.as_ref().or(child.summary.as_ref());
+    format!(
+        "child      {} {}{reason}: {}",
+        child.identity.agent_id,
+        child.phase,
+        work.map_or("", String::as_str)
+    )
+}
+
 /// Renders an agent's state in a few lines.
 pub(crate) fn summary(summary: &Agent) -> String {
     let Agent {
@@ -133,6 +153,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
         token_usage,
         execution,
         active_tasks,
+        active_children,
         newest_seq: _,
         work: _,
         loaded_agents_md,
@@ -159,6 +180,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
     ));
     lines.extend(work::lines(agent, &summary.work));
     lines.extend(active_tasks.iter().map(task));
+    lines.extend(active_children.iter().map(child));
     if let Some(last) = &agent.last_turn_terminal {
         lines.push(format!(
             "last turn  {} ({}) at {}, {} rounds",

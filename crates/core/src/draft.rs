@@ -11,6 +11,7 @@ use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::budget::{BudgetKey, BudgetMeter};
 use holon_domain::decision::{BriefSeq, Decision, Fact};
+use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{
     AgentStateChanged, ControlApplied, EffectOutcomeDropped, Event, SessionStateChanged,
@@ -54,6 +55,8 @@ pub(crate) struct Draft<'a> {
     meters: BTreeMap<BudgetKey, Option<BudgetMeter>>,
     /// The newest generation of the host, including one that this decision took.
     newest_generation: Part<u64>,
+    tree: Part<TreeStanding>,
+    children: BTreeMap<AgentId, Option<Box<ChildFacts>>>,
     /// Rows of work items, waits, timers and hints.
     work: WorkRows,
     facts: Vec<Fact>,
@@ -85,6 +88,8 @@ impl<'a> Draft<'a> {
             attempts,
             generation,
             meters,
+            tree,
+            children,
             ..
         } = loaded;
         let before = match &agent.unsignalled {
@@ -111,6 +116,8 @@ impl<'a> Draft<'a> {
             attempts,
             meters,
             newest_generation: generation,
+            tree,
+            children,
             work,
             facts: Vec::new(),
             sends: Vec::new(),

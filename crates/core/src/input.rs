@@ -61,6 +61,8 @@ pub struct HostConditions {
     pub budgets: Arc<[Budget]>,
     /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
     pub zone: String,
+    /// Most agents that may stand above a new one.
+    pub spawn_depth: u32,
 }
 
 impl HostConditions {
@@ -91,6 +93,7 @@ impl HostConditions {
             callback_base: "http://127.0.0.1:7878".to_owned(),
             budgets: Arc::new([]),
             zone: "UTC".to_owned(),
+            spawn_depth: limits::SPAWN_DEPTH,
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod attempt;
 pub mod budget;
 mod clock;
 pub mod continuation;
+pub mod delegation;
 mod delivery;
 mod detached;
 mod draft;

@@ -25,7 +25,8 @@ use crate::input::{
 };
 use crate::rejection::Rejection;
 use crate::{
-    detached, occupancy, outbox, rest, task, tick, timer, trigger, turn, wait, work, workspace,
+    delegation, detached, occupancy, outbox, rest, task, tick, timer, trigger, turn, wait, work,
+    workspace,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
@@ -58,22 +59,28 @@ pub fn create(
     now: Timestamp,
     entropy: &mut dyn Entropy,
 ) -> Decision {
-    let created = AgentCreated {
-        kind: new.identity.kind,
-        profile_preset: new.identity.profile_preset,
-        workspace_id: new.workspace.workspace_id.clone(),
-        imported_from: None,
-    };
     let view = new_view(new, given, now);
     let mut draft = Draft::new(view, host, now, entropy);
+    begin_life(&mut draft);
+    occupancy::settle(&mut draft);
+    draft.decide_alone()
+}
+
+/// Writes what every new agent begins with.
+pub(crate) fn begin_life(draft: &mut Draft<'_>) {
+    let identity = &draft.agent.identity;
+    let created = AgentCreated {
+        kind: identity.kind,
+        profile_preset: identity.profile_preset,
+        workspace_id: draft.agent.workspace.workspace_id.clone(),
+        imported_from: None,
+    };
     draft.take_generation();
     draft.event(Event::AgentCreated(created));
     let given = AttachedWorkspace::of(&draft.agent.workspace);
-    workspace::register(&mut draft, &given);
-    trigger::provision(&mut draft);
-    home::prepare(&mut draft);
-    occupancy::settle(&mut draft);
-    draft.decide_alone()
+    workspace::register(draft, &given);
+    trigger::provision(draft);
+    home::prepare(draft);
 }
 
 /// Returns the view of an agent that has no row yet.
@@ -99,6 +106,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         fallback_models: None,
         operator_bindings: Vec::new(),
         unsigned_webhooks: false,
+        supervision: None,
     };
     let agent = AgentRecord {
         settings,
@@ -296,7 +304,25 @@ pub(crate) fn archive(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     }
     draft.agent.archived_at = Some(draft.now);
     end_wakes(draft);
+    delegation::leave_tree(draft);
     Ok(Reply::Done)
+}
+
+/// Archives a private child that has ended or was stopped.
+pub(crate) fn retire_child(draft: &mut Draft<'_>) {
+    match draft.agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => {
+            let aborted = release_all(draft, "stopped by its supervisor before it was done");
+            draft.apply_control("archive", Lifecycle::Stopped, aborted);
+            task::stop_all(draft, StopOrder::default(), "stopped with its agent");
+        }
+        Lifecycle::Stopped | Lifecycle::Deleting => {
+            draft.apply_control("archive", draft.agent.lifecycle, None);
+        }
+    }
+    draft.agent.archived_at = Some(draft.now);
+    end_wakes(draft);
+    delegation::leave_tree(draft);
 }
 
 /// Cancels the timers and ends the waits of an agent that is archived.
@@ -420,6 +446,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     let aborted = release_all(draft, "removed before the answer was complete");
     outbox::close(draft);
     draft.apply_control("delete", Lifecycle::Deleting, aborted);
+    delegation::release_all(draft);
     let order = StopOrder {
         force: true,
         with_agent: false,

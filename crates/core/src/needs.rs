@@ -75,11 +75,16 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             AgentSend::Message { .. } | AgentSend::Notification { .. } => {
                 needs.active_waits = agent.work.active_waits > 0
             }
+            AgentSend::Followup { .. } => needs.active_waits = agent.work.active_waits > 0,
+            AgentSend::ChildAttached { task_id, .. } => {
+                needs.tasks.insert(task_id.clone());
+            }
             AgentSend::ChildEnded { task_id, .. } => {
                 needs.tasks.insert(task_id.clone());
                 needs.active_waits = agent.work.active_waits > 0;
             }
-            AgentSend::Stop => all_open(agent, &mut needs),
+            AgentSend::Spawn { .. } => {}
+            AgentSend::Stop | AgentSend::Remove => all_open(agent, &mut needs),
             AgentSend::Verdict { .. } => needs.round = call.map(|call| call.round_entry),
         },
         Input::TaskEnded { task_id, .. } => {
@@ -127,7 +132,9 @@ fn all_open(agent: &AgentRecord, needs: &mut Needs) {
 
 fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
     match intent {
-        Intent::TaskStatus { task_id } | Intent::TaskStop { task_id } => {
+        Intent::TaskStatus { task_id }
+        | Intent::TaskStop { task_id }
+        | Intent::TaskInput { task_id, .. } => {
             needs.tasks.insert(task_id.clone());
         }
         Intent::TaskList => needs.active_tasks = true,
@@ -166,10 +173,10 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
                 }));
         }
         Intent::Trigger(_) => needs.triggers = true,
+        Intent::SpawnAgent(_) => needs.tree = true,
         Intent::Sleep { .. }
         | Intent::Enqueue { .. }
         | Intent::NotifyOperator { .. }
-        | Intent::TaskInput { .. }
         | Intent::TaskOutput(_)
         | Intent::Message { .. }
         | Intent::CreateWorkItem(_)

@@ -10,7 +10,7 @@ pub(crate) use command::{end_lane, handle_command};
 
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
-use crate::routing;
+use crate::{delegation, routing};
 use holon_domain::agent::Visibility as AgentVisibility;
 use holon_domain::brief::{ActionCode, BriefRow};
 use holon_domain::decision::{BriefSeq, Fact};
@@ -55,6 +55,9 @@ pub(crate) fn deliver_brief(
         (None, _) if row.related_task_id.is_some() => DeliveryTrigger::TaskResult,
         (None, _) => DeliveryTrigger::TurnResult,
     };
+    if let Some(action) = action {
+        delegation::ask_supervisor(draft, turn, action);
+    }
     let item = Deliverable {
         trigger,
         visibility,

@@ -10,7 +10,7 @@ use crate::draft::Draft;
 use crate::input::{Finding, ProbeResult, ProvenResult, Reply};
 use crate::planted::{Fault, is_planted};
 use crate::restart_policy::{self, Resumption};
-use crate::{detached, home, invariant, lifecycle, task, turn, usage, work};
+use crate::{delegation, detached, home, invariant, lifecycle, task, turn, usage, work};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
@@ -85,6 +85,9 @@ fn settle_open(
         }
         Lifecycle::Booting => home::prepare(draft),
         Lifecycle::Runnable | Lifecycle::Stopped => {}
+    }
+    if matches!(cause, RecoveryCause::Boot(_)) {
+        delegation::attach(draft, true);
     }
     if let Some(mut turn) = draft.agent.open_turn.take() {
         usage::charge_lost(draft, &mut turn);

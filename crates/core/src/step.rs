@@ -9,8 +9,9 @@ use crate::ingress::Ingress;
 use crate::input::{AgentView, HostConditions, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, clock, delivery, detached, hint, home, invariant, lifecycle, outbox, recovery, rest,
-    schedule, skill, task, tick, timer, transport, trigger, turn, wait, work, workspace,
+    admission, clock, delegation, delivery, detached, hint, home, invariant, lifecycle, outbox,
+    recovery, rest, schedule, skill, task, tick, timer, transport, trigger, turn, wait, work,
+    workspace,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::{Event, SuspensionEnd, WakeHintCoalesced, WakeRequested};
@@ -55,6 +56,7 @@ pub fn step(
     let applied = apply(&mut draft, input);
     if applied.is_ok() {
         schedule::run_to_rest(&mut draft);
+        delegation::end_if_done(&mut draft);
     }
     // Neither a decision nor a refusal is valid if it was made without a part that it read.
     let (decision, sends) = draft.finish().map_err(StepError::NeedsMore)?;
@@ -222,8 +224,22 @@ fn receive(draft: &mut Draft<'_>, sent: &AgentSend) -> Result<Reply, Rejection> 
             };
             delivery::message(draft, from, text, worth)
         }
+        // The kernel makes the agent; one that exists cannot be made again.
+        AgentSend::Spawn { .. } => Ok(Reply::Unchanged),
+        AgentSend::Followup { message, .. } => delegation::accept_followup(draft, message),
+        AgentSend::ChildAttached {
+            child,
+            task_id,
+            after_restart,
+        } => Ok(delegation::handle_attached(
+            draft,
+            child,
+            task_id,
+            *after_restart,
+        )),
         AgentSend::ChildEnded { task_id, end } => task::handle_child_end(draft, task_id, end),
-        AgentSend::Stop => lifecycle::stop(draft),
+        AgentSend::Stop => delegation::retire(draft),
+        AgentSend::Remove => Ok(lifecycle::delete(draft)),
         AgentSend::Verdict { send, verdict } => Ok(turn::handle_verdict(draft, *send, verdict)),
     }
 }

@@ -65,6 +65,7 @@ pub fn summarise(
         work_item_counts: agent.work.items,
         active_timer_count: agent.work.active_timers,
         work: WorkSummary::default(),
+        active_children: Vec::new(),
         loaded_agents_md: Default::default(),
         skills: Default::default(),
         newest_seq: agent.counters.events,

@@ -11,21 +11,22 @@
 //! purpose. If the agent or an operator stopped it, the end is a `task_status` message, which opens no turn. If it was
 //! stopped with the agent, the result is held for the next turn and begins none itself.
 
+mod child;
 mod command;
 mod result;
 
+pub(crate) use child::{begin_child, discard_child, handle_child_end};
+use child::{cancel_child, end_child_with_parent};
 pub(crate) use command::handle as handle_command;
 
 use crate::draft::Draft;
 use crate::home;
 use crate::input::{Finding, ProbeResult, Reply, Stamp};
-use crate::rejection::Rejection;
 use crate::{wait, work};
 use holon_domain::agent::Lifecycle;
 use holon_domain::command::CapturedStream;
 use holon_domain::effect::{Effect, EffectId};
-use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
-use holon_domain::send::ChildEnd;
+use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated, WorkItemDelegationCompleted};
 use holon_domain::task::{
     CommandTaskSpec, StopOrder, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport,
     TaskStatus, WaitPolicy,
@@ -141,6 +142,8 @@ pub(crate) enum StopOutcome {
     Forced,
     /// The task is a child whose supervision was interrupted, and it is released.
     LetGo,
+    /// The task is a child, which is stopped with everything below it.
+    ChildStopped,
     /// The task has already ended.
     Over,
 }
@@ -157,6 +160,17 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId, actor: StopActor) -> Opti
     let task = draft.task(id)?;
     if task.is_over() {
         return Some(StopOutcome::Over);
+    }
+    if task.child().is_some() {
+        let reason = match actor {
+            StopActor::Agent => "stopped by its parent",
+            StopActor::Operator => "stopped by an operator",
+        };
+        let task = cancel_child(draft, task, reason);
+        if actor == StopActor::Operator {
+            result::queue_status(draft, &task, &result::LastOutput::None);
+        }
+        return Some(StopOutcome::ChildStopped);
     }
     if task.status == TaskStatus::Interrupted {
         let summary = "let go after its supervision was interrupted";
@@ -183,28 +197,21 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId, actor: StopActor) -> Opti
     })
 }
 
-/// Stops every command of an agent that is stopped or removed. A parent accepts its child's end in every state, so a
-/// child task stays open while the parent is stopped; a parent that is removed does not wait for it.
+/// Stops every command and child of an agent that is stopped or removed. A child task of an earlier build names no child:
+/// it stays open while its parent is stopped, because a parent accepts its child's end in every state.
 pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
     for task in draft.active_tasks() {
-        if task.kind == TaskKind::ChildAgentTask {
+        if task.child().is_some() && draft.agent.lifecycle != Lifecycle::Deleting {
+            let task = cancel_child(draft, task, reason);
+            if order.with_agent {
+                result::hold(draft, &task, &result::LastOutput::None);
+            }
+        } else if task.kind == TaskKind::ChildAgentTask {
             end_child_with_parent(draft, task);
         } else {
             cancel(draft, task, order, reason);
         }
     }
-}
-
-/// Ends the task of a child whose parent is being removed. No result is queued, because no agent is left to read it.
-fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
-    if draft.agent.lifecycle != Lifecycle::Deleting {
-        return;
-    }
-    if let Some(effect) = task.effect {
-        draft.close_effect(effect);
-    }
-    let end = result::without_output(&task, "removed with its parent", draft.now);
-    drop(close(draft, task, TaskStatus::Cancelled, end));
 }
 
 fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason: &str) {
@@ -323,38 +330,6 @@ fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     wait::report_ended(draft, &ended, &format!("Task {} ended.", task.id));
 }
 
-/// Handles the end of a child agent, which ends the task that represents it.
-pub(crate) fn handle_child_end(
-    draft: &mut Draft<'_>,
-    id: &TaskId,
-    child: &ChildEnd,
-) -> Result<Reply, Rejection> {
-    let found = draft.task(id);
-    let open = found.filter(|task| task.kind == TaskKind::ChildAgentTask && !task.is_over());
-    let Some(task) = open else {
-        return Err(Rejection::NoSuchTask);
-    };
-    if let Some(effect) = task.effect {
-        draft.close_effect(effect);
-    }
-    let (status, end) = result::of_child(&task, child, draft.now);
-    let (task, ended) = close(draft, task, status, end);
-    // A parent that may not run receives the result in its next turn.
-    match draft.agent.lifecycle {
-        Lifecycle::Booting | Lifecycle::Runnable => {
-            let resumes = wait::resumes(&ended);
-            result::queue(draft, &task, &result::LastOutput::None, resumes);
-        }
-        Lifecycle::Stopped => {
-            result::hold(draft, &task, &result::LastOutput::None);
-            wait::report_ended(draft, &ended, &format!("Task {} ended.", task.id));
-        }
-        Lifecycle::Deleting => {}
-    }
-    home::remove_when_free(draft);
-    Ok(Reply::Done)
-}
-
 /// Writes the end of a task. Returns the waits that it ended too.
 fn close(
     draft: &mut Draft<'_>,
@@ -372,6 +347,11 @@ fn close(
         ..task
     };
     draft.event(status_event(&task, previous, &reason));
+    if let Some(record) = task.delegation() {
+        let told = text::preview(&reason, limits::EVENT_PREVIEW_BYTES);
+        let completed = WorkItemDelegationCompleted::of(record, Some(told));
+        draft.event(Event::WorkItemDelegationCompleted(completed));
+    }
     if previous.is_terminal() {
         // An interrupted child is not counted among the active tasks.
         draft.change_task(task.clone());

@@ -55,6 +55,7 @@ pub(crate) fn open(
             capability_key: capability_key(home),
             callback_base,
             zone: "UTC".to_owned(),
+            spawn_depth: holon_domain::limits::SPAWN_DEPTH,
         },
     };
     Ok(Host::open(config, ports(settings, live, home), db)?)

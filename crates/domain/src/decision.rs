@@ -5,9 +5,11 @@ use crate::agent::{AgentRecord, AgentSettings};
 use crate::attempt::AttemptRecord;
 use crate::brief::BriefRow;
 use crate::budget::Reservation;
+use crate::delegation::SpawnRecord;
 use crate::delivery::{DeliveryOutcome, DeliveryRecord, DeliveryRoute, DeliverySeq};
 use crate::effect::{Effect, EffectId};
 use crate::event::Event;
+use crate::id::AgentId;
 use crate::log::{BlobHash, LogEntry};
 use crate::provider::{AskedServer, LearnedLimits};
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
@@ -121,6 +123,13 @@ pub enum Fact {
     },
     /// An external trigger capability was made, used, rotated or revoked.
     TriggerWritten(Box<TriggerRecord>),
+    /// The agent made another agent, which counts in its tree from now on.
+    AgentSpawned(Box<SpawnRecord>),
+    /// An agent that another one made has ended, or was not made after all. It does not count among the live ones any
+    /// more.
+    SpawnEnded {
+        child: AgentId,
+    },
     /// All pending wake hints became one tick.
     HintsCleared,
     /// The agent was given a workspace. There is one row per workspace for the host; a later one replaces an earlier

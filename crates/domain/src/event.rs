@@ -3,6 +3,7 @@
 //! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries, no
 //! bodies. Fields are only ever added. A kind or version that this build does not know is read as plain data.
 
+mod delegation;
 mod delivery;
 mod message;
 mod provider;
@@ -16,6 +17,10 @@ mod turn;
 mod work;
 mod workspace;
 
+pub use delegation::{
+    SupervisedChildTaskMonitorReattached, TaskChildSpawned, TaskInputDelivered,
+    WorkItemDelegationCompleted, WorkItemDelegationCreated,
+};
 pub use delivery::{
     OperatorBoundary, OperatorDeliveryCompleted, OperatorDeliverySubmitted,
     OperatorNotificationMirrorFailed, OperatorNotificationRequested,
@@ -248,6 +253,16 @@ events! {
     TaskStatusUpdated = "task_status_updated", v 1;
     /// A task ended and its result was queued as a message for the agent.
     TaskResultReceived = "task_result_received", v 1;
+    /// An agent made another agent. Recorded for the maker.
+    TaskChildSpawned = "task_child_spawned", v 1;
+    /// A private child goes on after a restart of the host, and its parent still waits for it.
+    SupervisedChildTaskMonitorReattached = "supervised_child_task_monitor_reattached", v 1;
+    /// Input was accepted by a task: here, a message for a child agent.
+    TaskInputDelivered = "task_input_delivered", v 1;
+    /// A child began to work for a work item of its parent, or without one.
+    WorkItemDelegationCreated = "work_item_delegation_created", v 1;
+    /// The work that a child did for its parent has ended: it was completed, failed or was cancelled.
+    WorkItemDelegationCompleted = "work_item_delegation_completed", v 1;
     /// A turn ended, successfully or not. Recorded once for each turn.
     TurnTerminal = "turn_terminal", v 1;
     /// A turn failed. Recorded before the `turn_terminal` of the same turn.

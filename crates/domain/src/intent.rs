@@ -9,6 +9,7 @@ pub use work::{
     WorkItemFilter, WorkQuery,
 };
 
+use crate::delegation::SpawnAgent;
 use crate::id::{AgentId, TaskId, TriggerId};
 use crate::limits::CALLS_PER_ROUND;
 use crate::message::Priority;
@@ -65,6 +66,8 @@ pub enum Intent {
         /// Band in the receiver's queue. `interject` counts as `next` there.
         priority: Priority,
     },
+    /// Make another agent. The call stays open until the agent exists.
+    SpawnAgent(SpawnAgent),
     /// An action of the shell, outside of the kernel.
     Host(HostAction),
     /// Create a work item. The shell writes its plan file first, then the commit of the row creates the item.
@@ -101,6 +104,9 @@ impl Intent {
             Self::TaskOutput(query) => Some(HostAction::TaskOutput(query.clone())),
             Self::CreateWorkItem(_) => Some(HostAction::WritePlan),
             Self::WorkQuery(query) => Some(HostAction::WorkQuery(query.clone())),
+            Self::SpawnAgent(spawn) if spawn.needs_host() => {
+                Some(HostAction::PrepareChild(spawn.clone()))
+            }
             Self::TaskInput {
                 task_id,
                 input,
@@ -121,6 +127,7 @@ impl Intent {
             | Self::TaskStatus { .. }
             | Self::TaskStop { .. }
             | Self::Message { .. }
+            | Self::SpawnAgent(_)
             | Self::WaitFor(_)
             | Self::Trigger(_)
             | Self::Work(_) => None,
@@ -156,6 +163,9 @@ pub enum HostAction {
         /// Relative to the workspace's current directory, or absolute and inside of the execution root.
         file_path: String,
     },
+    /// Make the worktree or the home of an agent that the call makes afterwards. Its names are derived from the id of the
+    /// call.
+    PrepareChild(SpawnAgent),
 }
 
 /// Treatment of a running call after a restart of the host.
@@ -182,7 +192,8 @@ impl HostAction {
             | Self::UseWorkspace(_)
             | Self::WebFetch(_)
             | Self::WebSearch(_)
-            | Self::ViewImage { .. } => RestartPolicy::Repeat,
+            | Self::ViewImage { .. }
+            | Self::PrepareChild(_) => RestartPolicy::Repeat,
             Self::ApplyPatch(_) => RestartPolicy::ProveOutcome,
         }
     }

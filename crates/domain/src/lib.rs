@@ -17,6 +17,7 @@ pub mod compaction;
 pub mod consequence;
 pub mod continuation;
 pub mod decision;
+pub mod delegation;
 pub mod delivery;
 pub mod delta;
 pub mod effect;
@@ -70,7 +71,7 @@ pub mod work_item;
 pub mod workspace;
 
 pub use id::{
-    AgentId, BindingId, BriefId, CallId, DeliveryId, Entropy, MessageId, NotificationId, RunId,
-    TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId,
+    AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, Entropy, MessageId,
+    NotificationId, RunId, TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId,
 };
 pub use time::Timestamp;

@@ -53,6 +53,23 @@ pub const CALLS_PER_ROUND: usize = 64;
 pub const ROUNDS_PER_TURN: u32 = 500;
 /// Most internal decisions one input may cause in its commit; more are left to the next commit.
 pub const STEPS_PER_COMMIT: u32 = 64;
+/// Most agents above a new one, unless the host's settings allow more. At the limit `SpawnAgent` gets a tool error. A
+/// child that makes children is rarely wanted and multiplies every mistake.
+pub const SPAWN_DEPTH: u32 = 1;
+/// Greatest depth that the settings may allow.
+pub const SPAWN_DEPTH_MAX: u32 = 3;
+/// Most supervised children of one tree that have not ended, and so also of one agent. At the limit `SpawnAgent` gets a
+/// tool error; a child that ends makes room. Each of them may ask a model at the same time.
+pub const LIVE_CHILDREN: u32 = 8;
+/// Most agents that one tree may make within an hour. At the limit `SpawnAgent` gets a tool error. It bounds a model that
+/// makes agents in every round.
+pub const SPAWNS_PER_HOUR: usize = 32;
+/// Ended children of an agent whose history is kept. A further spawn removes the oldest beyond them.
+pub const ENDED_CHILDREN_KEPT: usize = 64;
+/// Longest label of a child's task, in bytes, taken from its first message.
+pub const CHILD_LABEL_BYTES: usize = 120;
+/// Longest report of a child that its parent receives, in bytes. A longer one is cut, and says so; files carry more.
+pub const CHILD_REPORT_BYTES: usize = 16 << 10;
 /// Most inputs for other agents one commit hands over; the rest is kept as `deliver` effects, this many in each.
 pub const SENDS_PER_COMMIT: usize = 256;
 /// Retries per model after the first attempt. Then the next model of the chain is asked.

@@ -13,6 +13,7 @@ pub use snapshot::{
 
 use crate::authority::TrustLevel;
 use crate::command::{CapturedStream, CommandOutput};
+use crate::delegation::ChildTask;
 use crate::effect::EffectId;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, CallId, MessageId, TaskId, WorkItemId};
@@ -94,6 +95,9 @@ pub enum TaskRecoverySpec {
         prompt: String,
         trust: TrustLevel,
         workspace_mode: WorkspaceMode,
+        /// Absent in rows of earlier builds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        child: Option<Box<ChildTask>>,
     },
 }
 

@@ -235,7 +235,7 @@ impl Texts for Consequence {
             | Self::Task { result, .. }
             | Self::Workspace { result, .. } => result.each_text(change),
             // The plan is a file that the agent wrote; its preview repeats the call, which is concealed.
-            Self::PlanWritten(_) => {}
+            Self::PlanWritten(_) | Self::ChildPrepared { .. } => {}
         }
     }
 }

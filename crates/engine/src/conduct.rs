@@ -26,6 +26,8 @@ pub struct Conduct {
     pub callback_base: String,
     /// Time zone in which the days of usage and budgets begin.
     pub zone: String,
+    /// Most agents that may stand above a new one.
+    pub spawn_depth: u32,
 }
 
 impl Default for Conduct {
@@ -44,6 +46,7 @@ impl Default for Conduct {
             capability_key: CapabilityKey::default(),
             callback_base: "http://127.0.0.1:7878".to_owned(),
             zone: "UTC".to_owned(),
+            spawn_depth: limits::SPAWN_DEPTH,
         }
     }
 }

@@ -26,7 +26,8 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
         | HostAction::UseWorkspace(_)
         | HostAction::WebFetch(_)
         | HostAction::WebSearch(_)
-        | HostAction::ViewImage { .. } => Vec::new(),
+        | HostAction::ViewImage { .. }
+        | HostAction::PrepareChild(_) => Vec::new(),
     }
 }
 
@@ -48,7 +49,8 @@ pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> ProbeResult 
             | HostAction::UseWorkspace(_)
             | HostAction::WebFetch(_)
             | HostAction::WebSearch(_)
-            | HostAction::ViewImage { .. },
+            | HostAction::ViewImage { .. }
+            | HostAction::PrepareChild(_),
             probes,
         ) => judge_probes(probes),
     }

@@ -75,6 +75,7 @@ impl Host {
             callback_base: config.conduct.callback_base.clone(),
             budgets: budgets.into(),
             zone: config.conduct.zone.clone(),
+            spawn_depth: config.conduct.spawn_depth,
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -5,6 +5,7 @@
 
 mod aside;
 mod boot;
+mod child;
 mod clock;
 mod command;
 mod conceal;

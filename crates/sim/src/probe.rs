@@ -36,7 +36,7 @@ impl World {
                                 self.tool_world.offer(&run.call.id, result);
                             }
                             // The kernel writes that result itself.
-                            Consequence::PlanWritten(_) => {}
+                            Consequence::PlanWritten(_) | Consequence::ChildPrepared { .. } => {}
                         }
                     }
                     found

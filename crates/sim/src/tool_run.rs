@@ -16,7 +16,7 @@ use holon_domain::intent::{HostAction, TaskInput, TaskOutput, WorkQuery};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, TaskId};
-use holon_engine::tool_outcome::{ToolRunOutcome, check_takes_input};
+use holon_engine::tool_outcome::{CallCleanup, ToolRunOutcome, check_takes_input};
 use holon_engine::tool_run::ToolRun;
 use holon_engine::work_answer;
 use holon_store::Store;
@@ -98,6 +98,11 @@ impl World {
                     ToolError::new(ToolErrorKind::NetworkFailed, "the web is not simulated");
                 CallStep::result(ToolEnvelope::failure(&run.call.name, error))
             }
+            HostAction::PrepareChild(_) => CallStep::Done(ToolRunOutcome {
+                consequence: Consequence::ChildPrepared { selected: None },
+                forget: CallCleanup::Nothing,
+                succeeded: Vec::new(),
+            }),
         };
         Ok(match came {
             CallStep::Waits(done) => FlightStep::GoesOn(Stage::Waits(done)),
@@ -116,7 +121,7 @@ impl World {
                         self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.
-                    Consequence::PlanWritten(_) => {}
+                    Consequence::PlanWritten(_) | Consequence::ChildPrepared { .. } => {}
                 }
                 let input = Input::ToolFinished {
                     stamp: Stamp::of(record),
@@ -223,7 +228,8 @@ impl Flight {
                     | HostAction::WritePlan
                     | HostAction::WorkQuery(_)
                     | HostAction::UseWorkspace(_)
-                    | HostAction::ViewImage { .. },
+                    | HostAction::ViewImage { .. }
+                    | HostAction::PrepareChild(_),
                 ) => true,
                 Some(
                     HostAction::ExecCommand(_)

@@ -12,8 +12,8 @@ use crate::row::AgentNo;
 use crate::tokens::TokenAddition;
 use crate::tx::{Hook, Tx};
 use crate::{
-    agents, aside, attempts, effects, generations, hints, kept_replies, log, queue, tasks, timers,
-    tokens, tombstones, triggers, waits, work_items,
+    agents, aside, attempts, children, effects, generations, hints, kept_replies, log, queue,
+    tasks, timers, tokens, tombstones, triggers, waits, work_items,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::budget::{Budget, BudgetKey};
@@ -204,6 +204,8 @@ impl Ledger for Tx<'_> {
         let items = items.map(|id| Ok((id.clone(), work_items::one(conn, no, id)?)));
         let fired = needs.timers.iter();
         let fired = fired.map(|id| Ok((id.clone(), timers::one(conn, no, id)?)));
+        let seen = needs.children.iter();
+        let seen = seen.map(|id| Ok((id.clone(), children::facts(conn, no, id)?)));
         let wakes = needs.next_items;
         Ok(LoadedRows {
             work_items: items.collect::<Result<_, Error>>()?,
@@ -228,6 +230,8 @@ impl Ledger for Tx<'_> {
             all_timers: part(needs.all_timers, || {
                 timers::active(conn, no, limits::ACTIVE_TIMERS as usize)
             })?,
+            tree: part(needs.tree, || children::standing(conn, no))?,
+            children: seen.collect::<Result<_, Error>>()?,
             generation,
             queue,
             queued_prompts,

@@ -14,6 +14,7 @@ mod blobs;
 mod briefs;
 mod budgets;
 mod checkpoint;
+mod children;
 mod db;
 mod delete;
 mod deliveries;

@@ -2,10 +2,10 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, budgets, delete, deliveries, delivery_targets, effects,
-    events, generations, hints, host_events, interjections, item_trace, kept_replies, log, mark,
-    model_limits, queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, usage,
-    waits, work_items, workspaces,
+    agents, aside, attempts, blobs, briefs, budgets, children, delete, deliveries,
+    delivery_targets, effects, events, generations, hints, host_events, interjections, item_trace,
+    kept_replies, log, mark, model_limits, queue, retention, tasks, timers, tokens, tombstones,
+    transcript, triggers, usage, waits, work_items, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -115,6 +115,11 @@ const HOT: &[(&str, Option<&str>)] = &[
     (timers::FORGET, Some("timers_begun")),
     (hints::PENDING, None),
     (hints::CLEAR, None),
+    (children::END, Some("children_by_name")),
+    (children::DEPTH, Some("children_by_name")),
+    (children::LIVE, Some("children_live")),
+    (children::NEWEST, Some("children_of_root")),
+    (children::OF_PARENT, Some("children_of_parent")),
     (triggers::ONE, Some("external_triggers_by_id")),
     (triggers::OF_AGENT, Some("external_triggers_of_agent")),
     (triggers::FORGET, Some("external_triggers_of_agent")),

@@ -9,13 +9,14 @@ use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, budgets, deliveries, delivery_targets, effects, events,
+    agents, aside, blobs, briefs, budgets, children, deliveries, delivery_targets, effects, events,
     interjections, kept_replies, log, model_limits, prompt_rows, queue, tasks, tokens, tombstones,
     transcript, usage,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
 use holon_domain::budget::BudgetStanding;
+use holon_domain::delegation::ChildFacts;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
@@ -470,6 +471,18 @@ impl<'a> Reader<'a> {
     /// When the database fails or a row cannot be read.
     pub fn active_tasks(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
         tasks::active(self.conn, no)
+    }
+
+    /// Reads what an agent is shown of a child; `None` if it has no such child, or the child's rows cannot be read.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn child(
+        &self,
+        parent: AgentNo,
+        child: &AgentId,
+    ) -> Result<Option<Box<ChildFacts>>, Error> {
+        children::facts(self.conn, parent, child)
     }
 
     /// Reads one task. The oldest finished tasks are removed at some time.

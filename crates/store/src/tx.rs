@@ -10,9 +10,9 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
-    aside, attempts, blobs, briefs, budgets, delete, deliveries, effects, events, generations,
-    hints, host_events, interjections, log, model_limits, queue, retention, tasks, timers,
-    tombstones, triggers, usage, waits, work_items, workspaces,
+    aside, attempts, blobs, briefs, budgets, children, delete, deliveries, effects, events,
+    generations, hints, host_events, interjections, log, model_limits, queue, retention, tasks,
+    timers, tombstones, triggers, usage, waits, work_items, workspaces,
 };
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::decision::{Decision, Fact};
@@ -192,6 +192,8 @@ impl<'a> Tx<'a> {
                 deliveries::trim(conn, no, route, *through)
             }
             Fact::TriggerWritten(trigger) => triggers::write(conn, no, trigger),
+            Fact::AgentSpawned(spawn) => children::write(conn, spawn),
+            Fact::SpawnEnded { child } => children::end(conn, child),
             Fact::LimitLearned {
                 model_ref,
                 server,
@@ -351,6 +353,8 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::DeliverySettled { .. }
             | Fact::DeliveriesTrimmed { .. }
             | Fact::TriggerWritten(_)
+            | Fact::AgentSpawned(_)
+            | Fact::SpawnEnded { .. }
             | Fact::LimitLearned { .. }
             | Fact::UsageCharged(_)
             | Fact::CallReserved(_)

@@ -9,7 +9,7 @@ use crate::tool::{
     agent_get, apply_patch, cancel_external_trigger, cancel_timer, cancel_wait, complete_work_item,
     create_external_trigger, create_timer, create_work_item, enqueue, exec_command,
     exec_command_batch, get_work_item, list_timers, list_work_items, notify_operator,
-    pick_work_item, sleep, task_input, task_list, task_output, task_status, task_stop,
+    pick_work_item, sleep, spawn_agent, task_input, task_list, task_output, task_status, task_stop,
     update_work_item, use_workspace, view_image, wait_for, web_fetch, web_search,
 };
 use holon_domain::agent::ProfilePreset;
@@ -26,7 +26,7 @@ type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
-        let entries: [(ToolSpec, Interpret); 29] = [
+        let entries: [(ToolSpec, Interpret); 30] = [
             (agent_get::spec(), agent_get::interpret),
             (apply_patch::spec(), apply_patch::interpret),
             (
@@ -51,6 +51,7 @@ fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
             (notify_operator::spec(), notify_operator::interpret),
             (pick_work_item::spec(), pick_work_item::interpret),
             (sleep::spec(), sleep::interpret),
+            (spawn_agent::spec(), spawn_agent::interpret),
             (task_input::spec(), task_input::interpret),
             (task_list::spec(), task_list::interpret),
             (task_output::spec(), task_output::interpret),
@@ -318,6 +319,7 @@ mod tests {
                 "NotifyOperator",
                 "PickWorkItem",
                 "Sleep",
+                "SpawnAgent",
                 "TaskInput",
                 "TaskList",
                 "TaskOutput",

@@ -24,6 +24,7 @@ pub(crate) mod notify_operator;
 pub(crate) mod page;
 pub(crate) mod pick_work_item;
 pub(crate) mod sleep;
+pub(crate) mod spawn_agent;
 pub mod task;
 pub mod task_input;
 pub(crate) mod task_list;

@@ -25,6 +25,7 @@ mod daemon_hangs;
 mod daemon_limits;
 mod daemon_places;
 mod daemon_race;
+mod delegation;
 mod delivering;
 mod delivery_examples;
 mod demo;

@@ -5,16 +5,17 @@
 
 use super::Draft;
 use crate::input::CurrentRound;
-use holon_domain::TaskId;
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::budget::BudgetStanding;
 use holon_domain::decision::Fact;
+use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::needs::Part;
 use holon_domain::queue::{QueueEntry, QueuedPrompt};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{LogSeq, OpenTurn};
 use holon_domain::usage::{UsageCharge, budget_root, day_in};
+use holon_domain::{AgentId, TaskId};
 
 impl Draft<'_> {
     /// Returns the head of the queue.
@@ -64,12 +65,43 @@ impl Draft<'_> {
 
     /// Returns the round whose calls run; `None` if the log does not hold it.
     pub(crate) fn round(&self, seq: LogSeq) -> Option<CurrentRound> {
+        let logged = self.facts.iter().rev().find_map(|fact| match fact {
+            Fact::LogAppended {
+                seq: own, entry, ..
+            } if *own == seq => Some(entry),
+            _ => None,
+        });
+        if let Some(entry) = logged {
+            return CurrentRound::of_entry(seq, entry);
+        }
         match &self.round {
             Part::Loaded((loaded, entry)) if *loaded == seq => {
                 CurrentRound::of_entry(seq, entry.as_ref()?)
             }
             Part::Loaded(_) | Part::Missing => {
                 self.missing.borrow_mut().round = Some(seq);
+                None
+            }
+        }
+    }
+
+    /// Returns the place of the agent in its tree.
+    pub(crate) fn tree(&self) -> TreeStanding {
+        match &self.tree {
+            Part::Loaded(tree) => tree.clone(),
+            Part::Missing => {
+                self.missing.borrow_mut().tree = true;
+                TreeStanding::default()
+            }
+        }
+    }
+
+    /// Returns what is known about a child of the agent; `None` if there is no such child.
+    pub(crate) fn child(&self, id: &AgentId) -> Option<ChildFacts> {
+        match self.children.get(id) {
+            Some(known) => known.as_deref().cloned(),
+            None => {
+                self.missing.borrow_mut().children.insert(id.clone());
                 None
             }
         }

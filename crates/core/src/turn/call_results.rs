@@ -68,7 +68,8 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
         | HostAction::UseWorkspace(_)
         | HostAction::WebFetch(_)
         | HostAction::WebSearch(_)
-        | HostAction::ViewImage { .. } => {}
+        | HostAction::ViewImage { .. }
+        | HostAction::PrepareChild(_) => {}
     }
 }
 

@@ -38,7 +38,8 @@ pub(super) fn record_commands(
         | HostAction::UseWorkspace(_)
         | HostAction::WebFetch(_)
         | HostAction::WebSearch(_)
-        | HostAction::ViewImage { .. } => {}
+        | HostAction::ViewImage { .. }
+        | HostAction::PrepareChild(_) => {}
     }
 }
 

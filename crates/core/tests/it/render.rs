@@ -197,6 +197,8 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
                 spelled(trigger.status)
             )
         }
+        Fact::AgentSpawned(spawn) => format!("spawned at depth {}", spawn.depth),
+        Fact::SpawnEnded { .. } => "spawn ended".to_owned(),
         Fact::HintsCleared => "hints cleared".to_owned(),
         Fact::DeliveryWritten(record) => {
             format!("delivery {} to {}", record.seq, record.route.key())

@@ -131,6 +131,20 @@ impl World {
                 );
             }
             Fact::TriggerWritten(trigger) => self.write_trigger(trigger),
+            Fact::AgentSpawned(spawn) => {
+                self.tree.spawned.insert(0, spawn.spawned_at);
+                if spawn.supervised {
+                    self.tree.live += 1;
+                    self.tree.children.push((spawn.child.clone(), true));
+                }
+            }
+            Fact::SpawnEnded { child } => {
+                for (known, live) in &mut self.tree.children {
+                    if known == child && std::mem::take(live) {
+                        self.tree.live -= 1;
+                    }
+                }
+            }
             Fact::WorkspaceRegistered { .. } => {}
             Fact::OccupancyTaken(occupancy) => self.occupancy = Some((**occupancy).clone()),
             Fact::OccupancyReleased => {

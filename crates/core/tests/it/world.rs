@@ -19,6 +19,7 @@ use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
 use holon_domain::budget::{BudgetKey, BudgetMeter, Reservation};
 use holon_domain::decision::{Decision, Fact};
+use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::delivery::{DeliveryOutcome, DeliveryRecord};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
@@ -108,6 +109,10 @@ pub(crate) struct World {
     pub(crate) deliveries: BTreeMap<(String, u64), (DeliveryRecord, Option<DeliveryOutcome>)>,
     /// External triggers, oldest first.
     pub(crate) triggers: Vec<TriggerRecord>,
+    /// Place of the agent in its tree.
+    pub(crate) tree: TreeStanding,
+    /// What the agent is shown of its children.
+    pub(crate) children: BTreeMap<AgentId, ChildFacts>,
     /// Stored occupancy of the agent.
     pub(crate) occupancy: Option<Occupancy>,
     /// Newest generation that the host has given out.
@@ -164,6 +169,8 @@ impl World {
             hints: BTreeMap::new(),
             deliveries: BTreeMap::new(),
             triggers: Vec::new(),
+            tree: TreeStanding::default(),
+            children: BTreeMap::new(),
             occupancy: None,
             newest_generation: 0,
             now: make::T0,
@@ -275,6 +282,12 @@ impl World {
                 .meters
                 .iter()
                 .map(|key| (key.clone(), self.meters.get(key).copied()))
+                .collect(),
+            tree: part(needs.tree, || self.tree.clone()),
+            children: needs
+                .children
+                .iter()
+                .map(|id| (id.clone(), self.children.get(id).cloned().map(Box::new)))
                 .collect(),
             ..self.load_work(needs)
         }

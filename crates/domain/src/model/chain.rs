@@ -2,6 +2,7 @@
 
 use super::{ModelPrice, ModelRef};
 use crate::provider::{CredentialRenewal, ReasoningEffort};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Models of the host: the default for agents without a choice of their own, and the fallbacks that are asked if it
@@ -34,14 +35,18 @@ pub enum ModelChoice {
 }
 
 /// Options of an agent's own model. They are valid for this model only and are cleared with it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ModelOptions {
     /// Absent if the provider's default applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Most tokens that the model may think in one answer; 0 turns thinking off. Absent if the setting of the model
     /// applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u32>,
     /// Models that are asked in this order if it fails; empty for none. Absent if the fallbacks of the host apply.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_models: Option<Vec<ModelRef>>,
 }
 

@@ -154,7 +154,12 @@ impl WorktreeUsers for StoredUsers {
 fn user_of(agent: AgentRecord, tasks: &[TaskRecord]) -> WorktreeUser {
     // An open turn may still work in a directory that an operator made it leave.
     let turn = agent.open_turn.as_ref();
-    let mut execution_roots = vec![agent.workspace.execution_root.clone()];
+    // A child that has ended does not come back to its worktree.
+    let ended = agent.supervision.is_some() && agent.archived_at.is_some();
+    let mut execution_roots = Vec::new();
+    if !ended {
+        execution_roots.push(agent.workspace.execution_root.clone());
+    }
     execution_roots.extend(turn.map(|turn| turn.workspace.execution_root.clone()));
     let task = |task: &TaskRecord| {
         Some(WorktreeTask {

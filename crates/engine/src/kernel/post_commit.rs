@@ -73,6 +73,8 @@ impl PostCommitWork {
                 | Fact::DeliverySettled { .. }
                 | Fact::DeliveriesTrimmed { .. }
                 | Fact::TriggerWritten(_)
+                | Fact::AgentSpawned(_)
+                | Fact::SpawnEnded { .. }
                 | Fact::LimitLearned { .. }
                 | Fact::UsageCharged(_)
                 | Fact::CallReserved(_)

@@ -229,6 +229,21 @@ impl Shell {
                 () = self.draining.cancelled() => return None,
             };
         }
+        if task.command().is_none() {
+            query.max_output_tokens = Some(self.conduct.tool_output.allow(query.max_output_tokens));
+            let tell = if cut_short {
+                task_output::cut_short
+            } else {
+                task_output::envelope
+            };
+            let envelope = tell(
+                &task,
+                &query,
+                Err("it is no command"),
+                self.ports.clock.now(),
+            );
+            return Some(ToolRunOutcome::result(envelope));
+        }
         let key = task_key(&run.agent_home, &task)?;
         query.max_output_tokens = Some(self.conduct.tool_output.allow(query.max_output_tokens));
         let max_bytes = task_output::shown_bytes(&query);

@@ -83,6 +83,7 @@ impl Shell {
             HostAction::ViewImage { file_path } => {
                 Some(self.view_image(run, file_path.clone()).await)
             }
+            HostAction::PrepareChild(spawn) => Some(self.prepare_child(run, spawn).await),
         }
     }
 
@@ -119,6 +120,7 @@ impl Shell {
             other @ (Consequence::SkillUsed { .. }
             | Consequence::Task { .. }
             | Consequence::Workspace { .. }
+            | Consequence::ChildPrepared { .. }
             | Consequence::PlanWritten(_)) => other,
         };
     }

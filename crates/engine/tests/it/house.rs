@@ -329,7 +329,7 @@ impl House {
 }
 
 pub(crate) fn agent(name: &str) -> AgentId {
-    AgentId::parse(name).expect("a name")
+    AgentId::parse_stored(name).expect("a name")
 }
 
 /// Creates an agent and waits until it can run.

@@ -12,6 +12,8 @@ mod aside_acts;
 mod clock;
 mod commands;
 mod commits;
+mod delegation;
+mod delegation_crash;
 mod deliveries;
 mod deltas;
 mod disk;

@@ -173,6 +173,8 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::TaskInput { .. } => "task_input",
             Intent::TaskOutput(_) => "task_output",
             Intent::Message { .. } => "message",
+            Intent::SpawnAgent(_) => "spawn_agent",
+            Intent::Host(HostAction::PrepareChild(_)) => "files of a child",
             Intent::Host(HostAction::ExecCommand(_)) => "exec_command",
             Intent::Host(HostAction::ExecCommandBatch(_)) => "exec_command_batch",
             Intent::Host(HostAction::ApplyPatch(_)) => "apply_patch",
@@ -200,7 +202,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
         },
     );
-    assert_eq!(found.len(), 32, "{found:?}");
+    assert_eq!(found.len(), 33, "{found:?}");
 }
 
 #[test]

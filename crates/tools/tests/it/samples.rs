@@ -74,6 +74,11 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({"work_item_id": "work_1"}),
             json!({"work_item_id": "work_1", "reason": "the other one waits"}),
         ],
+        "SpawnAgent" => vec![
+            json!({"initial_message": "count the files"}),
+            json!({"initial_message": "count", "preset": "private_child", "workspace_mode": "worktree"}),
+            json!({"preset": "public_named", "agent_id": "reviewer", "template": "review"}),
+        ],
         "Sleep" => vec![
             json!({}),
             json!({"reason": "waiting for review"}),
@@ -236,6 +241,12 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({}),
             json!({"work_item_id": ""}),
             json!({"work_item_id": "work_1", "why": "x"}),
+        ],
+        "SpawnAgent" => vec![
+            json!({"initial_message": 7}),
+            json!({"initial_message": "x", "preset": "child"}),
+            json!({"initial_message": "x", "workspace_mode": "isolated"}),
+            json!({"initial_message": "x", "summary": "y"}),
         ],
         "Sleep" => vec![
             json!({"duration_ms": 86_400_001}),
