@@ -16,6 +16,7 @@ mod assessment;
 mod bounds;
 mod calls;
 mod candidates;
+mod children;
 mod clock;
 mod commands;
 mod continuation;
