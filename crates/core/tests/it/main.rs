@@ -17,6 +17,7 @@ mod bounds;
 mod budgets;
 mod calls;
 mod candidates;
+mod children;
 mod clock;
 mod commands;
 mod continuation;

@@ -67,10 +67,18 @@ impl Shell {
             ..run.workspace_order(request)
         };
         let selected = self.ports.workspace.select(order).await;
-        holon_fault::hit("child.prepared");
-        selected.map(Some).map_err(|failure| {
-            ToolError::new(ToolErrorKind::ToolExecutionFailed, failure.message)
-                .hint("the worktree of a child needs a git repository as your workspace; workspace_mode inherit needs none")
-        })
+        match selected {
+            Ok(selected) if selected.worktree.is_some() => Ok(Some(selected)),
+            Ok(_) => Err(no_worktree("your workspace is no git repository")),
+            Err(failure) => Err(no_worktree(&failure.message)),
+        }
     }
+}
+
+fn no_worktree(reason: &str) -> ToolError {
+    ToolError::new(
+        ToolErrorKind::ToolExecutionFailed,
+        format!("no worktree was made, and no child: {reason}"),
+    )
+    .hint("UseWorkspace a git repository first, or leave workspace_mode out")
 }

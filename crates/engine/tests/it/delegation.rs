@@ -370,3 +370,40 @@ async fn a_public_agent_owns_itself_and_makes_no_agents_below_the_depth_of_the_h
     assert_eq!(helper.identity.root_agent_id, Some(agent("main")));
     assert_eq!(helper.archived_at, None, "it owns itself");
 }
+
+#[tokio::test]
+async fn a_child_in_a_worktree_works_apart_and_its_worktree_is_kept_when_it_ends() {
+    let house = House::new();
+    let worktree = json!({ "initial_message": "change it", "workspace_mode": "worktree" });
+    let host = calling(&house, &[("SpawnAgent", worktree.clone())]).await;
+    let mut asks = Asks::of(&house);
+    let asked = asks.parent().await;
+    let told = &results(&asked.request)[0];
+    assert!(told.contains("no worktree was made"), "{told}");
+    assert_eq!(house.tasks("main").await, []);
+    let enter = ("UseWorkspace", json!({ "path": "/repo" }));
+    asked.answer(calls(&[enter, ("SpawnAgent", worktree)]));
+    asks.parent().await.answer(says("it works"));
+    let working = asks.child().await;
+    let [task] = house.tasks("main").await.try_into().expect("one task");
+    let own = task
+        .child()
+        .expect("a child")
+        .worktree
+        .clone()
+        .expect("a worktree");
+    let child = house.record(&child_of(&task)).await.expect("a child");
+    assert_eq!(child.workspace.execution_root, own.worktree_path);
+    assert_eq!(child.worktree_session.as_ref(), Some(&own));
+    let main = house.record(&agent("main")).await.expect("a parent");
+    assert_ne!(main.workspace.execution_root, own.worktree_path);
+    working.answer(says("changed"));
+    let asked = asks.parent().await;
+    let status = json!({ "task_id": task.id });
+    asked.answer(calls(&[("TaskStatus", status)]));
+    let asked = asks.parent().await;
+    let told = &results(&asked.request)[0];
+    assert!(told.contains(r#""cleanup_status":"retained""#), "{told}");
+    assert!(told.contains(&own.worktree_path), "{told}");
+    drop(host);
+}
