@@ -285,7 +285,8 @@ async fn an_agent_that_takes_the_name_of_another_gets_the_webhooks_that_the_othe
         };
         let control = host.control();
         let marks = [("id", id)];
-        let sent = control.deliver_webhook(&agent("main"), &marks, ingress);
+        let main = agent("main");
+        let sent = control.deliver_webhook(&main, &marks, ingress);
         sent.await.expect("is admitted").message_id
     };
     let first = send("z1").await;

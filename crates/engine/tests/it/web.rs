@@ -1,7 +1,7 @@
 //! Web tools and images: what a model is told, and what a crash means.
 
 use crate::house::{House, briefs, prompt};
-use holon_domain::model::ConversationItem;
+use holon_domain::model::{ConversationItem, ModelFailure, ModelReply};
 use holon_testkit::ports::{calls, fetched_page, says};
 use serde_json::json;
 
@@ -17,7 +17,7 @@ async fn told(house: &House) -> String {
     told.expect("a result")
 }
 
-fn fetching(url: &str) -> holon_domain::model::ModelReply {
+fn fetching(url: &str) -> Result<ModelReply, ModelFailure> {
     calls(&[("WebFetch", json!({ "url": url }))])
 }
 
