@@ -154,7 +154,7 @@ fn search(layers: Layers<'_>) -> Result<(SearchSettings, Vec<Explicit>), Error> 
             "web.search.max_provider_attempts",
             WEB_SEARCH_ATTEMPTS,
         )?,
-        providers: ordered(known, &provider.value, &names.value),
+        providers: ordered(&known, &provider.value, &names.value),
         provider,
         names,
     };
@@ -162,7 +162,7 @@ fn search(layers: Layers<'_>) -> Result<(SearchSettings, Vec<Explicit>), Error> 
 }
 
 /// Puts the providers in the order in which they are asked: the named one, then those of the list, or all of them.
-fn ordered(known: Vec<SearchProvider>, first: &str, names: &[String]) -> Vec<SearchProvider> {
+fn ordered(known: &[SearchProvider], first: &str, names: &[String]) -> Vec<SearchProvider> {
     let all: Vec<String> = known.iter().map(|one| one.name.clone()).collect();
     let listed = if names.is_empty() { &all } else { names };
     let mut ordered: Vec<SearchProvider> = Vec::new();

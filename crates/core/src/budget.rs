@@ -94,7 +94,7 @@ pub fn reserve(
     let first = refusals
         .iter()
         .find(|refusal| !refusal.is_held_by_others)
-        .or(refusals.first());
+        .or_else(|| refusals.first());
     match first {
         Some(refusal) => BudgetVerdict::Refused(BudgetRefusal {
             ends_with_day,

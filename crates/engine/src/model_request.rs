@@ -25,7 +25,7 @@ use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, StatedWind
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
-use holon_domain::turn::{PromptCeiling, TerminalReason};
+use holon_domain::turn::{OpenTurn, PromptCeiling, TerminalReason};
 use holon_domain::usage::CallEstimate;
 use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
@@ -87,6 +87,27 @@ pub struct RoundRequest {
     policy: ModelPolicy,
     /// The refusal of this round's request that this one follows. Absent if none was refused.
     refusal: Option<PromptCeiling>,
+}
+
+/// Limits the answer to what a budget has reserved. Returns true if the request may not be sent, because no budget has
+/// reserved that much.
+fn bind_to_reservation(
+    turn: &OpenTurn,
+    estimate: CallEstimate,
+    request: &mut ModelRequest,
+) -> bool {
+    let reserved = turn.call.filter(|_| turn.call_terms != CallTerms::Free);
+    if let Some(reserved) = reserved {
+        let most = u32::try_from(reserved.output_tokens).unwrap_or(u32::MAX);
+        request.max_output_tokens = request.max_output_tokens.min(most);
+    }
+    match turn.call_terms {
+        CallTerms::Free => false,
+        CallTerms::Measure => true,
+        CallTerms::Bound => {
+            reserved.is_none_or(|reserved| estimate.input_tokens > reserved.input_tokens)
+        }
+    }
 }
 
 impl RoundRequest {
@@ -166,33 +187,16 @@ impl RoundRequest {
             input_tokens: policy.to_counted(request_tokens),
             output_tokens: u64::from(request.max_output_tokens),
         };
-        let bound = rows
-            .turn
-            .call
-            .filter(|_| rows.turn.call_terms != CallTerms::Free);
-        let over_budget = match (rows.turn.call_terms, bound) {
-            (CallTerms::Free, _) => false,
-            (CallTerms::Measure, _) => true,
-            (CallTerms::Bound, bound) => {
-                bound.is_none_or(|bound| estimate.input_tokens > bound.input_tokens)
-            }
-        };
-        if let Some(bound) = bound {
-            let most = u32::try_from(bound.output_tokens).unwrap_or(u32::MAX);
-            request.max_output_tokens = request.max_output_tokens.min(most);
-        }
-        let kept = if rows.turn.rounds == 0 {
-            let surroundings = built.surroundings_hash.zip(built.surroundings);
-            [
-                (built.stable_hash, built.stable),
-                (built.agent_scoped_hash, built.agent_scoped),
-            ]
-            .into_iter()
-            .chain(surroundings)
-            .collect()
-        } else {
-            Vec::new()
-        };
+        let over_budget = bind_to_reservation(&rows.turn, estimate, &mut request);
+        let surroundings = built.surroundings_hash.zip(built.surroundings);
+        let kept = [
+            (built.stable_hash, built.stable),
+            (built.agent_scoped_hash, built.agent_scoped),
+        ]
+        .into_iter()
+        .chain(surroundings)
+        .filter(|_| rows.turn.rounds == 0)
+        .collect();
         Some(Self {
             request,
             request_tokens,

@@ -83,7 +83,7 @@ async fn read(host: &Host, archived: bool) -> Result<Vec<Node>, Failure> {
             Ok(id) => children_of(client.status(Some(&id)).await.ok()),
             Err(_) => Vec::new(),
         };
-        nodes.push(node(entry, children));
+        nodes.push(node(&entry, children));
     }
     Ok(nodes)
 }
@@ -92,7 +92,7 @@ fn children_of(status: Option<Answer<Agent>>) -> Vec<Child> {
     status.map_or_else(Vec::new, |agent| agent.active_children.clone())
 }
 
-fn node(entry: Answer<AgentListEntry>, children: Vec<Child>) -> Node {
+fn node(entry: &Answer<AgentListEntry>, children: Vec<Child>) -> Node {
     Node {
         name: entry.identity.agent_id.clone(),
         parent: entry.identity.lineage_parent_agent_id.clone(),

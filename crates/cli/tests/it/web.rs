@@ -26,7 +26,7 @@ fn page_server(body: &'static str) -> u16 {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
             let mut buffer = [0_u8; 4096];
-            stream.read(&mut buffer).ok();
+            let _read = stream.read(&mut buffer);
             let length = body.len();
             let head = format!(
                 "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"

@@ -288,8 +288,8 @@ pub(crate) fn send_followup(
     call: &ToolCall,
     task: &TaskRecord,
     words: &str,
-) -> Result<SendId, ToolEnvelope> {
-    let refuse = |reason: &str| Err(input_result(call, task, None, reason));
+) -> Result<SendId, Box<ToolEnvelope>> {
+    let refuse = |reason: &str| Err(Box::new(input_result(call, task, None, reason)));
     if task.is_over() {
         return refuse("the child has ended; spawn another one if more is to be done");
     }

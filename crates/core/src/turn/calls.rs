@@ -48,16 +48,11 @@ pub(super) fn run_calls(
                 reason,
                 duration_ms,
             }) if alone => {
-                if is_owed_words(&turn, round) {
-                    return refuse_silent_sleep(draft, turn, call);
-                }
-                let envelope = sleep_result(call, reason.as_deref(), *duration_ms);
-                finish_call(draft, &turn, call, envelope, 0);
                 let rest = RestRequest {
                     reason: reason.clone(),
                     duration_ms: *duration_ms,
                 };
-                return end::end(draft, &turn, Ending::slept(round, rest));
+                return fall_asleep(draft, turn, round, call, rest);
             }
             Ok(Intent::WaitFor(new)) if alone && is_answered_already(draft, &turn, new) => {
                 CallRoute::Settled(ToolEnvelope::failure(&call.name, operator_has_written()))
@@ -109,6 +104,22 @@ pub(super) fn run_calls(
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     next_round(draft, turn);
+}
+
+/// Ends the turn with the rest that the agent asked for, unless it owes an operator words.
+fn fall_asleep(
+    draft: &mut Draft<'_>,
+    turn: OpenTurn,
+    round: &CurrentRound,
+    call: &ToolCall,
+    rest: RestRequest,
+) {
+    if is_owed_words(&turn, round) {
+        return refuse_silent_sleep(draft, turn, call);
+    }
+    let envelope = sleep_result(call, rest.reason.as_deref(), rest.duration_ms);
+    finish_call(draft, &turn, call, envelope, 0);
+    end::end(draft, &turn, Ending::slept(round, rest));
 }
 
 /// Returns true if a wait for the operator would begin although a message of theirs is queued. The message was admitted

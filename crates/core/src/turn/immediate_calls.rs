@@ -106,7 +106,7 @@ pub(super) fn route_call(
                 None => CallRoute::Act,
                 Some(task) => match delegation::send_followup(draft, turn, call, &task, input) {
                     Ok(send) => CallRoute::Sent(send),
-                    Err(refused) => CallRoute::Settled(refused),
+                    Err(refused) => CallRoute::Settled(*refused),
                 },
             };
         }

@@ -64,8 +64,8 @@ impl Server {
             let open: Mutex<Vec<TcpStream>> = Mutex::default();
             while let Ok((mut stream, _)) = listener.accept().await {
                 let number = counters.0.fetch_add(1, Ordering::SeqCst);
-                let mut buffer = [0_u8; 4096];
-                stream.read(&mut buffer).await.ok();
+                let mut buffer = vec![0_u8; 4096];
+                let _read = stream.read(&mut buffer).await;
                 match conduct {
                     Conduct::RedirectsOn => {
                         let head = format!(
@@ -191,8 +191,8 @@ async fn compressed_zeros_are_counted_after_decompression() {
         let counted = Arc::clone(&sent);
         let _task = tokio::task::spawn_local(async move {
             let (mut stream, _) = listener.accept().await.expect("a connection");
-            let mut buffer = [0_u8; 4096];
-            stream.read(&mut buffer).await.ok();
+            let mut buffer = vec![0_u8; 4096];
+            let _read = stream.read(&mut buffer).await;
             let words =
                 b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-encoding: gzip\r\n\r\n";
             stream.write_all(words).await.ok();
@@ -323,7 +323,7 @@ async fn a_key_stays_with_the_first_site() {
         let client = WebClient::default();
         let seen = async {
             let (mut stream, _) = other.accept().await.expect("a connection");
-            let mut buffer = [0_u8; 4096];
+            let mut buffer = vec![0_u8; 4096];
             let count = stream.read(&mut buffer).await.expect("a request");
             stream
                 .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")

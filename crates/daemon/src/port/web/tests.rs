@@ -15,7 +15,7 @@ async fn serve(words: String) -> u16 {
     let serving = async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut buffer = [0_u8; 4096];
-            stream.read(&mut buffer).await.ok();
+            let _read = stream.read(&mut buffer).await;
             stream.write_all(words.as_bytes()).await.ok();
             stream.shutdown().await.ok();
         }
