@@ -145,7 +145,7 @@ pub enum ChildPhase {
     Blocked,
     /// It waits for something it has declared.
     Waiting,
-    /// It has ended.
+    /// Nothing of it happens any more; its history can be read.
     Terminal,
 }
 

@@ -16,7 +16,7 @@ struct Node {
     parent: Option<String>,
     /// What people read behind the name.
     words: String,
-    /// What programs read.
+    /// Entry of the list as the host wrote it.
     value: Value,
     children: Vec<Child>,
 }
