@@ -72,7 +72,7 @@ pub use status::StatusResponse;
 pub use task::{TaskInputRequest, TaskInputResponse, TaskStopResponse};
 pub use token::{
     CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER, RevokeTokenResponse,
-    TokenView, TokensResponse,
+    TokenView, TokensResponse, is_repeated,
 };
 pub use trigger::{
     CallbackResponse, CreateTriggerRequest, RevealTriggerResponse, SetWebhookRequest,

@@ -129,7 +129,22 @@ fn named_agent(agent: Sourced<AgentId>) -> Option<AgentId> {
     }
 }
 
+/// Refuses a home that this user may not look into. Whether a host runs there cannot be told then.
+pub(crate) fn check_access(home: &Path) -> Result<(), Failure> {
+    if !holon_daemon::is_home_denied(home) {
+        return Ok(());
+    }
+    let place = home.display();
+    let message =
+        format!("this user may not look into {place}, so it is not known if a host runs there");
+    Err(Failure::new(Exit::Failed, "home_unusable", message)
+        .hint("repeat this as the user who owns it, or name another home with --home"))
+}
+
 fn unreachable_home(home: &Path, start: &str) -> Failure {
+    if let Err(denied) = check_access(home) {
+        return denied;
+    }
     let place = home.display();
     let (message, hint) = match holon_daemon::owner_pid(home) {
         None => (

@@ -76,6 +76,11 @@ impl ControlHandle {
         }
     }
 
+    /// Returns the key of the request that this handle serves.
+    pub(crate) const fn request_key(&self) -> Option<&Arc<RequestKey>> {
+        self.request.as_ref()
+    }
+
     pub(crate) const fn shell(&self) -> &Shell {
         &self.shell
     }
@@ -281,6 +286,21 @@ impl ControlHandle {
             Sender::Runtime => None,
         };
         let submitted = self.shell.submit_keyed(agent_id, sender, key, input).await;
+        read_admission(agent_id, submitted?)
+    }
+
+    /// Admits the message of a run with a temporary agent, and keeps `begun` under the key of its request in the same
+    /// commit.
+    pub(crate) async fn admit_run(
+        &self,
+        agent_id: &AgentId,
+        key: &Arc<RequestKey>,
+        begun: String,
+        mut ingress: Ingress,
+    ) -> Result<AdmittedMessage, Error> {
+        self.shell.conceal(agent_id, &mut ingress).await;
+        let input = Input::Admit(Box::new(ingress));
+        let submitted = self.shell.submit_run(agent_id, key, begun, input).await;
         read_admission(agent_id, submitted?)
     }
 

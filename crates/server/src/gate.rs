@@ -124,7 +124,9 @@ pub(crate) async fn check_access(
     let caller = request.extensions().get::<Caller>();
     let verdict = match (access, caller) {
         (Access::Public, _) => Ok(()),
-        (Access::Scope(_), Some(Caller::Agent(command))) => check_own(command, &request),
+        (Access::Scope(needed), Some(Caller::Agent(command))) => {
+            check_own(command, needed, &request)
+        }
         (Access::Scope(needed), Some(caller)) => caller.require(needed),
         (Access::Scope(needed), None) => Caller::Anonymous.require(needed),
     };
@@ -134,17 +136,18 @@ pub(crate) async fn check_access(
     }
 }
 
-/// Refuses every request of an agent's command but a look at its own agent and a message to it.
-fn check_own(command: &PeerCommand, request: &Request) -> Result<(), Refusal> {
+/// Refuses every request of an agent's command but a look at its own agent and a message to it, as far as the rights to
+/// prompt allow them.
+fn check_own(command: &PeerCommand, needed: TokenScope, request: &Request) -> Result<(), Refusal> {
     let own = request.uri().path().strip_prefix("/agents/");
     let own = own.map(|rest| rest.split_once('/').unwrap_or((rest, "")));
     let is_own = |id: &str| id == command.agent_id.as_str();
-    let is_allowed = match (own, request.method()) {
+    let is_of_own = match (own, request.method()) {
         (Some((id, _)), &Method::GET | &Method::HEAD) => is_own(id),
         (Some((id, "enqueue")), &Method::POST) => is_own(id),
         (Some(_), _) | (None, _) => false,
     };
-    if is_allowed {
+    if is_of_own && needed <= TokenScope::Prompt {
         return Ok(());
     }
     let message = format!(

@@ -109,7 +109,8 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::AgentAside { .. }
         | Error::SkillInstalled { .. }
         | Error::TaskInput { .. }
-        | Error::SecretNotKept { .. } => StatusCode::CONFLICT,
+        | Error::SecretNotKept { .. }
+        | Error::RunNotRepeated => StatusCode::CONFLICT,
         Error::AgentId(_)
         | Error::Workspace { .. }
         | Error::Template { .. }
@@ -199,6 +200,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::TaskInput { .. }
         | Error::SecretNotKept { .. }
         | Error::KeyReused
+        | Error::RunNotRepeated
         | Error::CursorTooOld { .. }
         | Error::AgentReplaced { .. }
         | Error::DiskFull

@@ -310,13 +310,13 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/agents/{id}/webhook",
             post(webhook::set),
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/agents/{id}/webhook/remove",
             post(webhook::remove),
         ),
@@ -328,7 +328,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/workspace/use",
             post(workspace::use_workspace),
         ),
@@ -362,7 +362,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             "/control/agents/{id}/skills/uninstall",
             post(skill::uninstall),
         ),
-        post_route(CONTROL, Keep::Both, "/control/run", post(run::run)),
+        post_route(CONTROL, Keep::Joined, "/control/run", post(run::run)),
         post_route(
             CONTROL,
             Keep::Decision,
@@ -389,7 +389,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/delivery/targets",
             post(delivery::add_target),
         ),
@@ -413,7 +413,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/agents/{id}/operator-bindings",
             post(delivery::bind),
         ),
@@ -442,4 +442,47 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             post(runtime::shutdown),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_api::is_repeated;
+
+    /// Routes whose repetition has no second effect, or whose answer must not be kept.
+    const KEPT_NOWHERE: [&str; 8] = [
+        "/control/agents/{id}/export",
+        "/control/agents/{id}/debug-prompt",
+        "/callbacks/enqueue/{token}",
+        "/callbacks/wake/{token}",
+        "/webhooks/generic/{id}",
+        "/control/agents/{id}/external-triggers/{trigger}/reveal",
+        "/control/runtime/reload",
+        "/control/runtime/shutdown",
+    ];
+
+    #[test]
+    fn every_other_route_that_changes_something_keeps_its_reply() {
+        let unkept = act_routes().into_iter();
+        let unkept = unkept.filter(|route| route.keep == Keep::Nothing);
+        let unkept: Vec<&str> = unkept.map(|route| route.path).collect();
+        assert_eq!(unkept, KEPT_NOWHERE);
+    }
+
+    #[test]
+    fn clients_repeat_what_is_kept_and_what_changes_nothing() {
+        for route in act_routes() {
+            let is_read = ["/reveal", "/debug-prompt"]
+                .iter()
+                .any(|end| route.path.ends_with(end));
+            let is_public = route.access == Access::Public;
+            // The secret of a token is in its first answer only.
+            let is_of_tokens = route.path.starts_with("/control/tokens");
+            if is_public || is_of_tokens {
+                continue;
+            }
+            let may_repeat = route.keep != Keep::Nothing || is_read;
+            assert_eq!(is_repeated(route.path), may_repeat, "{}", route.path);
+        }
+    }
 }

@@ -61,6 +61,8 @@ fn once(routes: Vec<Route<ActState>>, state: &ActState) -> Vec<Route<ActState>> 
             control: state.control.clone(),
             served: Arc::clone(&state.host.served_keys),
             keep: route.keep,
+            tasks: state.host.tasks.clone(),
+            cut_off: state.host.cut_off.clone(),
         };
         let layer = middleware::from_fn_with_state(keyed, serve_once);
         Route {

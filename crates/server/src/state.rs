@@ -41,6 +41,8 @@ pub(crate) struct Host {
     pub(crate) shutdown: CancellationToken,
     /// Tasks that must end before the server returns.
     pub(crate) tasks: TaskTracker,
+    /// Cancelled when the drain has used up its time: what is served then ends at once.
+    pub(crate) cut_off: CancellationToken,
 }
 
 /// State of read-only routes. It has no handle that can change an agent.

@@ -94,7 +94,7 @@ pub use home::{Home, HomeError, HomeState};
 pub use host_events::{HostQuery, HostRow, HostRowContent, HostRows};
 pub use ledger::Ledger;
 pub use model_limits::LearnedModel;
-pub use owner::{HomeOwner, home_owner, owner_pid, start_time};
+pub use owner::{HomeOwner, home_owner, is_home_denied, owner_pid, start_time};
 pub use page_reader::DraftRows;
 pub use prompt_rows::{PromptRows, RoundUsage, StoredPrompt};
 pub use reader::{HistoryItem, Reader};

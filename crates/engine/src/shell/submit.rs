@@ -309,7 +309,7 @@ impl TouchedAgents {
 }
 
 /// Estimates the size of an input in a batch.
-fn input_bytes(input: &Input) -> usize {
+pub(super) fn input_bytes(input: &Input) -> usize {
     match input {
         Input::Admit(ingress)
         | Input::FromCommand { ingress, .. }

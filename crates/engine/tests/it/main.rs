@@ -24,6 +24,7 @@ mod forgetting;
 mod guidance;
 mod house;
 mod kernel;
+mod keyed_runs;
 mod keys;
 mod lifecycle;
 mod long_turns;
