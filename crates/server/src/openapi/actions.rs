@@ -14,9 +14,9 @@ use holon_api::{
     ExportAgentRequest, InstallSkillRequest, OperatorIngressRequest,
     OperatorTransportBindingRequest, PromptRequest, RemoveDeliveryTargetResponse,
     RetryDeliveriesResponse, RevealTriggerResponse, RevokeBindingResponse, RevokeTokenResponse,
-    RunRequest, SetModelRequest, SetWebhookRequest, SkillChangeResponse, TaskInputRequest,
-    TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest,
-    WakeRequest, WakeResponse, WebhookResponse, WorktreesRequest,
+    RunRequest, SetModelRequest, SetWebhookRequest, SkillChangeResponse, StartTaskRequest,
+    TaskInputRequest, TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest,
+    UseWorkspaceRequest, WakeRequest, WakeResponse, WebhookResponse, WorktreesRequest,
 };
 use schemars::JsonSchema;
 
@@ -144,6 +144,12 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/waits/{wait}/cancel",
         "Cancels an active wait.",
         schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act(
+        "/control/agents/{id}/tasks",
+        "Starts a command as a task of the agent, without a turn; its end reaches the agent as a message.",
+        schema_of::<StartTaskRequest>,
         Object,
     ),
     act(

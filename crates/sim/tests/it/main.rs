@@ -104,6 +104,8 @@ fn the_rules_are_put_to_the_test() {
         "tool_failed:not_started",
         "aborted",
         "task:stopped_by_operator",
+        "task:started_by_operator",
+        "restart:queued_task",
         "turn_ended:AgentStopped",
         "turn_ended:OperatorAborted",
         "turn_ended:MaxRounds",
