@@ -27,7 +27,7 @@ pub(crate) use delivery::{
     AddBindingArgs, AddTargetArgs, AuthWord, BindingCommand, DeliveryCommand,
 };
 pub(crate) use solve::SolveArgs;
-pub(crate) use task::{OutputArgs, TaskCommand};
+pub(crate) use task::{OutputArgs, StartArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
 pub(crate) use trigger::{TriggerCommand, WebhookCommand};

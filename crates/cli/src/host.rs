@@ -166,8 +166,8 @@ fn unreachable_home(home: &Path, start: &str) -> Failure {
 }
 
 /// Adds why a host on this machine did not answer, if its process is stopped by a signal.
-fn explain_silence(home: &Path, mut failure: Failure) -> Failure {
-    let Some(pid) = holon_daemon::owner_pid(home).filter(|pid| is_suspended(*pid)) else {
+pub(crate) fn explain_silence(home: &Path, mut failure: Failure) -> Failure {
+    let Some(pid) = suspended_pid(holon_daemon::owner_pid(home)) else {
         return failure;
     };
     let message = &mut failure.body.error;
@@ -175,6 +175,11 @@ fn explain_silence(home: &Path, mut failure: Failure) -> Failure {
     failure.hint(format!(
         "let it go on with: kill -CONT {pid}; it may carry out the request then"
     ))
+}
+
+/// Returns the process if it is stopped by a signal or a debugger.
+pub(crate) fn suspended_pid(pid: Option<u32>) -> Option<u32> {
+    pid.filter(|pid| is_suspended(*pid))
 }
 
 /// Returns true if a process is stopped by a signal or a debugger. False where the system does not tell.

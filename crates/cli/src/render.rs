@@ -42,6 +42,16 @@ fn join_lines(lines: impl IntoIterator<Item = String>) -> String {
     lines.join("\n")
 }
 
+/// Quotes a word for a shell, unless it means itself there.
+pub(crate) fn quote_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 /// Replaces line ends and tabs by spaces.
 pub(crate) fn one_line(text: &str) -> String {
     text.trim_end_matches(['\r', '\n'])
@@ -117,7 +127,9 @@ pub(crate) fn agents(agents: &[Answer<AgentListEntry>]) -> String {
             };
             format!(
                 "{:width$}  {:13}  {} queued  {last}",
-                agent.identity.agent_id, agent.status, agent.pending,
+                agent.identity.agent_id,
+                status_word(&agent.status, &agent.scheduling_posture.posture),
+                agent.pending,
             )
         })
         .collect();
@@ -142,6 +154,14 @@ fn child(child: &Child) -> String {
     )
 }
 
+/// Returns the word for an agent's status. An archived agent is stopped too, but never starts again.
+fn status_word<'a>(status: &'a str, posture: &'a str) -> &'a str {
+    match posture {
+        "archived" => posture,
+        _ => status,
+    }
+}
+
 /// Renders an agent's state in a few lines.
 pub(crate) fn summary(summary: &Agent) -> String {
     let Agent {
@@ -158,8 +178,9 @@ pub(crate) fn summary(summary: &Agent) -> String {
         work: _,
         loaded_agents_md,
     } = summary;
+    let status = status_word(&agent.status, &scheduling_posture.posture);
     let mut lines = vec![
-        format!("agent      {} ({})", identity.agent_id, agent.status),
+        format!("agent      {} ({status})", identity.agent_id),
         format!("why        {}", scheduling_posture.reason),
     ];
     if let Some(at) = &scheduling_posture.wakes_at {

@@ -214,11 +214,18 @@ impl<'a> Draft<'a> {
     ) {
         let previous = self.agent.lifecycle;
         self.agent.lifecycle = next;
+        let work = &self.agent.work;
+        let (cancelled_timers, cancelled_waits) = match action {
+            "archive" => (work.active_timers, work.active_waits),
+            _ => (0, 0),
+        };
         self.event(Event::ControlApplied(ControlApplied {
             action: action.to_owned(),
             previous,
             next,
             aborted_run_id,
+            cancelled_timers,
+            cancelled_waits,
         }));
     }
 

@@ -21,7 +21,7 @@ use holon_domain::previous_exit::PreviousExit;
 use holon_domain::queue::MessageSeq;
 use holon_domain::send::AgentSend;
 use holon_domain::summary::ExecutionProfile;
-use holon_domain::task::{TaskReport, TaskStatusSnapshot};
+use holon_domain::task::{NewCommandTask, StartedCommand, TaskReport, TaskStatusSnapshot};
 use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::trigger::{
@@ -224,7 +224,13 @@ pub enum Input {
         /// Deferred sends in order, each with its receiver.
         sends: Vec<(AgentId, AgentSend)>,
     },
-    /// The command of a task ended or is lost.
+    /// The command of a queued task runs.
+    TaskStarted {
+        stamp: Stamp,
+        task_id: TaskId,
+        started: Box<StartedCommand>,
+    },
+    /// The command of a task ended, is lost or could not be started.
     TaskEnded {
         stamp: Stamp,
         task_id: TaskId,
@@ -322,7 +328,7 @@ pub enum Input {
     Workspace(Box<WorkspaceCommand>),
     /// An operator changed the skills in the agent's home.
     Skill(Box<SkillCommand>),
-    /// An operator stops a task or writes to it.
+    /// An operator starts a task, stops one or writes to it.
     Task(TaskCommand),
     /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
@@ -359,6 +365,8 @@ pub enum AfterAbort {
 /// A command of an operator about one task of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskCommand {
+    /// Starts a command as a task, without a turn.
+    Start(Box<NewCommandTask>),
     /// Asks the task to end; the second time it is killed.
     Stop { task_id: TaskId },
     /// Numbers an input, which the shell writes after the commit.
@@ -466,6 +474,8 @@ pub enum Reply {
     Wait(Box<WaitRecord>),
     /// The timer after the command.
     Timer(Box<TimerRecord>),
+    /// The task that was created.
+    Task(Box<TaskStatusSnapshot>),
     /// The task after the request to stop it.
     TaskStop {
         task: Box<TaskStatusSnapshot>,

@@ -277,13 +277,7 @@ fn stop_running(draft: &mut Draft<'_>, action: &str) {
         "stopped by an operator before the answer was complete",
     );
     draft.apply_control(action, Lifecycle::Stopped, aborted);
-    let order = StopOrder {
-        force: false,
-        with_agent: true,
-        by_agent: false,
-        by_operator: false,
-    };
-    task::stop_all(draft, order, "stopped with its agent");
+    task::stop_all(draft, StopOrder::with_agent(), "stopped with its agent");
 }
 
 /// Archives an agent: it is stopped for good and no longer listed, and nothing that it set will wake it. An agent that an
@@ -372,6 +366,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::Received(_)
         | Input::Deliver { .. }
         | Input::Defer { .. }
+        | Input::TaskStarted { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
         | Input::DeliverySubmitted { .. }

@@ -41,7 +41,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             needs.hints = agent.work.hints > 0;
         }
         Input::Work(command) => name_work(command, agent, &mut needs),
-        Input::Task(TaskCommand::Stop { task_id } | TaskCommand::Input { task_id }) => {
+        Input::Task(TaskCommand::Start(_)) => {}
+        Input::TaskStarted { task_id, .. }
+        | Input::Task(TaskCommand::Stop { task_id } | TaskCommand::Input { task_id }) => {
             needs.tasks.insert(task_id.clone());
         }
         Input::DueCame { due, .. } => name_due(due, &mut needs),

@@ -1,7 +1,7 @@
 //! Recovery: resumes or settles what a dead process left open. Idempotent; a crash during recovery is one more boot.
 //!
 //! Each open effect is settled by the rule on its variant: homes are checked or removed again, a model is asked again,
-//! tasks are watched or stopped again, and a call that can find what it started is performed again. Any other call that
+//! tasks are started, watched or stopped again, and a call that can find what it started is performed again. Any other call that
 //! had begun gets the result its executor can prove, or "outcome unknown" once, and the calls behind it are closed as
 //! not started. Detached effects (`detached`) are opened again. A turn that was resumed too often without a new log
 //! entry is poison (`restart_policy`): its message is set aside.
@@ -71,6 +71,11 @@ fn settle_open(
     detached::next_generation(draft);
     // Only unclean exits count as resumptions of turns and tasks.
     let counted = (cause == RecoveryCause::Boot(PreviousExit::Unclean)).then_some(found);
+    // A restored home holds no claim, so a command that was started after the backup would be started twice.
+    let can_repeat = cause != RecoveryCause::Boot(PreviousExit::Restored);
+    if !can_repeat {
+        task::start_no_more(draft);
+    }
     task::supervise_again(draft, counted);
     let nobody_waits =
         matches!(cause, RecoveryCause::Boot(_)) && draft.agent.is_removed_with_process();
@@ -93,7 +98,6 @@ fn settle_open(
         usage::charge_lost(draft, &mut turn);
         // A waiting caller ended with the process.
         turn.attended &= draft.agent.is_one_run() || cause == RecoveryCause::Doubt;
-        let can_repeat = cause != RecoveryCause::Boot(PreviousExit::Restored);
         resume(draft, turn, proven, counted, can_repeat);
     }
     Reply::Done
@@ -214,6 +218,7 @@ fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Probe
         Effect::PrepareHome
         | Effect::RemoveHome
         | Effect::CallModel { .. }
+        | Effect::StartTask { .. }
         | Effect::WatchTask { .. }
         | Effect::StopTask { .. }
         | Effect::FinishPatch { .. }

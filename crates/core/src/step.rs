@@ -104,6 +104,11 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Received(sent) => receive(draft, sent),
         Input::Deliver { stamp, sends } => Ok(delivery::deliver(draft, *stamp, sends)),
         Input::Defer { sends } => Ok(delivery::defer(draft, sends)),
+        Input::TaskStarted {
+            stamp,
+            task_id,
+            started,
+        } => Ok(task::handle_start(draft, *stamp, task_id, started)),
         Input::TaskEnded {
             stamp,
             task_id,

@@ -1,7 +1,8 @@
-//! Tasks: commands that outlive the call that started them.
+//! Tasks: commands that outlive the call that started them, and commands that an operator starts.
 //!
 //! | status | holds | end reported | asked to stop | agent stopped or removed | restart |
 //! |---|---|---|---|---|---|
+//! | queued by an operator | `StartTask` | failed when it could not be started; otherwise as below | cancelling | cancelling | started, or found; only watched in a restored home |
 //! | queued, running | `WatchTask` | completed or failed; interrupted when nothing is proven | cancelling | cancelling | watched again |
 //! | cancelling | `StopTask` | cancelled; completed or failed when it had ended by itself; interrupted when nothing is proven | by force | by force when removed | stopped again, as strongly as ever asked |
 //! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
@@ -14,10 +15,12 @@
 mod child;
 mod command;
 mod result;
+mod start;
 
 pub(crate) use child::{begin_child, discard_child, handle_child_end};
 use child::{cancel_child, end_child_with_parent};
 pub(crate) use command::handle as handle_command;
+pub(crate) use start::{handle_start, start_no_more};
 
 use crate::draft::Draft;
 use crate::home;
@@ -71,8 +74,7 @@ fn new_task(
     spec: CommandTaskSpec,
     status: TaskStatus,
 ) -> TaskRecord {
-    let words: Vec<&str> = spec.cmd.split_whitespace().collect();
-    let summary = text::preview(&words.join(" "), limits::EVENT_PREVIEW_BYTES);
+    let summary = start::one_line(&spec.cmd);
     TaskRecord {
         id: TaskId::of_call(&spec.call_id),
         agent_id: draft.agent.identity.agent_id.clone(),
@@ -111,7 +113,7 @@ fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
     draft.begin_task(task);
 }
 
-/// Opens the effect that watches or stops a task of this status. A stop is as strong as the row says, regardless of who
+/// Opens the effect that starts, watches or stops a task of this status. A stop is as strong as the row says, regardless of who
 /// requests it again. A child task holds no effect: the child's own decision sends its end.
 fn open_supervision(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId> {
     if task.kind == TaskKind::ChildAgentTask {
@@ -122,6 +124,9 @@ fn open_supervision(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId
     let removed = draft.agent.lifecycle == Lifecycle::Deleting;
     let force = removed || task.stop.is_some_and(|order| order.force);
     match task.status {
+        TaskStatus::Queued if start::is_due(task) => {
+            Some(draft.open_effect(Effect::StartTask { task_id }))
+        }
         TaskStatus::Queued | TaskStatus::Running => {
             Some(draft.open_effect(Effect::WatchTask { task_id }))
         }
@@ -239,15 +244,18 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason:
 
 /// Reopens the effects of all tasks in a new generation. `found` holds the probes of a new process after an unclean
 /// exit. A task whose command is found ended again and again is ended without reading its output, because reading it
-/// may kill the host (see `restart_policy`).
+/// may kill the host (see `restart_policy`). So is a queued one that is found not started again and again.
 pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
     for mut task in draft.active_tasks() {
         if let Some(effect) = task.effect.take() {
             draft.close_effect(effect);
         }
         if let Some(found) = found {
-            let is_over = |finding: &Finding| {
+            let is_stuck = |finding: &Finding| {
                 let of_task = match &finding.effect {
+                    Effect::StartTask { task_id } => {
+                        return *task_id == task.id && finding.found == ProbeResult::Nothing;
+                    }
                     Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
                         *task_id == task.id
                     }
@@ -261,20 +269,12 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
                 };
                 of_task && finding.found == ProbeResult::Ended
             };
-            task.ends_unread = match found.iter().any(is_over) {
+            task.ends_unread = match found.iter().any(is_stuck) {
                 true => task.ends_unread + 1,
                 false => 0,
             };
             if task.ends_unread >= limits::RESUMES_WITHOUT_PROGRESS {
-                let report = TaskReport::Lost {
-                    reason: format!(
-                        "it is over, but the runtime died {} times in a row while it read how; its output was not \
-                         read again",
-                        task.ends_unread
-                    ),
-                    stdout: CapturedStream::default(),
-                    stderr: CapturedStream::default(),
-                };
+                let report = stuck_report(&task);
                 conclude(draft, task, &report);
                 continue;
             }
@@ -287,7 +287,28 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
     }
 }
 
-/// Handles the end or the loss of a task's command.
+/// Reports on a task whose start or end was met too often by an unclean exit.
+fn stuck_report(task: &TaskRecord) -> TaskReport {
+    let times = task.ends_unread;
+    let reason = if start::is_due(task) {
+        // A probe that finds nothing does not prove that nothing ran: the supervisor may have died.
+        format!(
+            "the runtime died {times} times in a row before the start was on record; it is not tried again, and \
+             whether it ran is not known"
+        )
+    } else {
+        format!(
+            "it is over, but the runtime died {times} times in a row while it read how; its output was not read again"
+        )
+    };
+    TaskReport::Lost {
+        reason,
+        stdout: CapturedStream::default(),
+        stderr: CapturedStream::default(),
+    }
+}
+
+/// Handles the end or the loss of a task's command, or that it could not be started.
 pub(crate) fn handle_end(
     draft: &mut Draft<'_>,
     stamp: Stamp,
@@ -308,7 +329,8 @@ pub(crate) fn handle_end(
 }
 
 /// Records the end of a task whose effect is closed, and queues its result if one is owed.
-fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
+fn conclude(draft: &mut Draft<'_>, mut task: TaskRecord, report: &TaskReport) {
+    start::note_output(&mut task, report);
     let (status, end) = result::of_command(&task, report, draft.now);
     let (task, ended) = close(draft, task, status, end);
     let output = result::LastOutput::of(report);

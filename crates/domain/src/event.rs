@@ -475,7 +475,7 @@ pub struct ClosureDecided {
 /// Change of an agent's lifecycle. See [`Event::ControlApplied`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControlApplied {
-    /// `start`, `stop` or `delete`.
+    /// `start`, `stop`, `abort`, `archive` or `delete`.
     pub action: String,
     /// Lifecycle before the request.
     pub previous: crate::agent::Lifecycle,
@@ -484,6 +484,12 @@ pub struct ControlApplied {
     /// Run that the request aborted. Absent if none was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted_run_id: Option<RunId>,
+    /// Active timers that the request cancelled. Only an archiving cancels them. 0 in events of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub cancelled_timers: u32,
+    /// Active waits that the request cancelled. Only an archiving cancels them. 0 in events of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub cancelled_waits: u32,
 }
 
 /// Run that was called off. See [`Event::CurrentRunAborted`].

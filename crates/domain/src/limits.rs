@@ -313,6 +313,13 @@ pub const DELIVERY_BUCKETS: usize = 4_096;
 pub const GUESS_BURST: u32 = 256;
 /// Unknown tokens and wrong signatures per second by which that allowance grows again.
 pub const GUESSES_PER_SECOND: u32 = 16;
+/// Requests with a wrong bearer token that are answered to one address at once. Beyond it they are refused with 429 until
+/// the allowance has grown again. A right token is never refused.
+pub const WRONG_TOKEN_BURST: u32 = 300;
+/// Requests with a wrong bearer token per second by which that allowance grows again.
+pub const WRONG_TOKENS_PER_SECOND: u32 = 5;
+/// Addresses whose wrong tokens are counted; those whose allowance is full again are forgotten first.
+pub const WRONG_TOKEN_ADDRESSES: usize = 1_024;
 /// Largest difference between the time that a signed webhook names and the host's clock, in milliseconds. Beyond it the
 /// webhook is refused as a replay.
 pub const WEBHOOK_WINDOW_MS: u64 = 5 * 60_000;

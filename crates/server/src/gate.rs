@@ -8,7 +8,7 @@ use crate::hosts::AllowedHosts;
 use crate::named_tokens::{NamedCaller, NamedTokens};
 use crate::ports::PeerCommand;
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::{Peer, Transport};
+use crate::state::{Host, Peer, PeerAddress, Transport};
 use crate::token::Token;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
@@ -19,6 +19,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use holon_api::ARCHIVE_MEDIA_TYPE;
 use holon_domain::request_key::TokenScope;
+use holon_engine::ControlHandle;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -220,6 +221,14 @@ impl Gate {
         Err(RequestFault::HOST_NOT_ALLOWED.refuse("this host name is not served here"))
     }
 
+    /// Returns true if a request offers a bearer token that is none of this host.
+    fn is_wrong_token(&self, request: &Request) -> bool {
+        let offered = single_header(request.headers(), &AUTHORIZATION);
+        self.transport == Transport::Tcp
+            && offered.is_some_and(|value| bearer_secret(value.as_bytes()).is_some())
+            && self.authenticate(request.headers()).scope().is_none()
+    }
+
     fn authenticate(&self, headers: &HeaderMap) -> Caller {
         let offered = single_header(headers, &AUTHORIZATION)
             .and_then(|value| bearer_secret(value.as_bytes()));
@@ -234,13 +243,34 @@ impl Gate {
     }
 }
 
+/// The gate of a listener, and what counts the wrong tokens that it meets.
+pub(crate) struct Guard {
+    pub(crate) gate: Gate,
+    pub(crate) host: Arc<Host>,
+    pub(crate) control: ControlHandle,
+}
+
+impl Guard {
+    /// Counts a refused request with a wrong token, and returns the answer to it.
+    fn count(&self, request: &Request, refusal: Refusal) -> Refusal {
+        match request.extensions().get::<PeerAddress>() {
+            Some(PeerAddress(address)) if self.gate.is_wrong_token(request) => {
+                let now = self.control.elapsed();
+                let limits = &self.host.deliveries;
+                limits.count_wrong_token(*address, refusal, now)
+            }
+            Some(_) | None => refusal,
+        }
+    }
+}
+
 /// Middleware that refuses a request, or passes it on with its [`Caller`] as an extension.
 pub(crate) async fn guard(
-    State(gate): State<Arc<Gate>>,
+    State(guard): State<Arc<Guard>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    match gate.check(&request) {
+    match guard.gate.check(&request) {
         Ok(Caller::Named(named)) => {
             let revoked = named.revoked.clone();
             request.extensions_mut().insert(Caller::Named(named));
@@ -250,7 +280,7 @@ pub(crate) async fn guard(
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => guard.count(&request, refusal).into_response(),
     }
 }
 

@@ -144,12 +144,15 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::WorkspaceActive
         | Rejection::WorkspaceIsHome
         | Rejection::TooManyBindings
+        | Rejection::TooManyTasks { .. }
         | Rejection::TooManyWorkspaces => StatusCode::CONFLICT,
         Rejection::BindingInactive | Rejection::OperatorMismatch => StatusCode::FORBIDDEN,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
-        Rejection::NoModel | Rejection::OperatorIdentityMissing => StatusCode::UNPROCESSABLE_ENTITY,
+        Rejection::NoModel
+        | Rejection::OperatorIdentityMissing
+        | Rejection::InvalidCommand { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Rejection::NoSuchTask
         | Rejection::NoSuchTurn { .. }
         | Rejection::NoSuchWorkItem { .. }

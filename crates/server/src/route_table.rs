@@ -244,6 +244,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/tasks",
+            post(task::start),
+        ),
+        post_route(
+            CONTROL,
             Keep::Both,
             "/control/agents/{id}/tasks/{task}/input",
             post(task::input),

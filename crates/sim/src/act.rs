@@ -41,9 +41,10 @@ enum Act {
     Hint,
     Callback,
     Down,
+    TaskStart,
 }
 
-const ACTS: [(Act, u64); 27] = [
+const ACTS: [(Act, u64); 28] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -71,6 +72,7 @@ const ACTS: [(Act, u64); 27] = [
     (Act::Hint, 6),
     (Act::Callback, 6),
     (Act::Down, 2),
+    (Act::TaskStart, 3),
 ];
 
 impl World {
@@ -101,6 +103,7 @@ impl World {
             {
                 self.stop_any_task()
             }
+            Act::TaskStart if self.plan.has(Fault::Long) => self.start_any_task(),
             Act::StopStart if self.plan.has(Fault::StopStart) => self.stop_or_start(),
             Act::Configure => self.configure(),
             Act::Workspace => self.command_workspace(),
@@ -147,6 +150,7 @@ impl World {
             | Act::Timer
             | Act::Hint
             | Act::Callback
+            | Act::TaskStart
             | Act::Down => self.perform_any(),
         }
     }
@@ -389,6 +393,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
         | Input::DeliverySubmitted { stamp, .. }
+        | Input::TaskStarted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
@@ -452,6 +457,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Operator(_) => "operator binding",
         Input::OperatorMessage { .. } => "operator message",
         Input::Defer { .. } => "defer",
+        Input::TaskStarted { .. } => "task started",
         Input::TaskEnded { .. } => "task ended",
         Input::DueCame { .. } => "due came",
         Input::ClockSetBack { .. } => "clock set back",

@@ -45,6 +45,7 @@ impl World {
                 | Reply::Wait(_)
                 | Reply::Timer(_)
                 | Reply::Aborted { .. }
+                | Reply::Task(_)
                 | Reply::TaskStop { .. }
                 | Reply::TaskInput { .. },
             )
@@ -147,6 +148,7 @@ impl World {
                 stamp,
                 sends: sends.clone(),
             })),
+            Effect::StartTask { task_id } => self.start_queued(record, task_id),
             Effect::WatchTask { task_id } => self.watch(record, task_id),
             Effect::StopTask {
                 task_id,
@@ -166,6 +168,7 @@ impl World {
             Effect::PrepareHome
             | Effect::CallModel { .. }
             | Effect::RunTool { .. }
+            | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::FinishPatch { .. }
             | Effect::SubmitDelivery { .. }

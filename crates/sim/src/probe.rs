@@ -41,7 +41,9 @@ impl World {
                     }
                     found
                 }
-                Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
+                Effect::StartTask { task_id }
+                | Effect::WatchTask { task_id }
+                | Effect::StopTask { task_id, .. } => {
                     let Some(task) = self.task(id, task_id)? else {
                         continue;
                     };

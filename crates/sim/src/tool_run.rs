@@ -243,6 +243,7 @@ impl Flight {
             Effect::Deliver { .. } | Effect::FinishPatch { .. } => true,
             Effect::PrepareHome
             | Effect::CallModel { .. }
+            | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::SubmitDelivery { .. }

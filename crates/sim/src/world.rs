@@ -198,6 +198,7 @@ impl World {
             }
             Effect::PrepareHome
             | Effect::CallModel { .. }
+            | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::RemoveHome

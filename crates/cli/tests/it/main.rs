@@ -48,6 +48,7 @@ mod model;
 mod models;
 mod models_faults;
 mod models_secrets;
+mod operator_tasks;
 mod operators;
 mod outage;
 mod own_commands;

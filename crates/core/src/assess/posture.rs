@@ -204,7 +204,11 @@ fn rest_reason(agent: &AgentRecord, queue: &QueueView) -> String {
         count => format!("; the ends of {count} tasks are told in its next turn"),
     };
     let work = work_reason(agent);
-    match agent.rest.as_ref().and_then(|rest| rest.reason.as_deref()) {
+    let wait = agent.work.agent_wait.as_ref();
+    let is_told = |reason: &&str| wait.is_some_and(|wait| wait.waiting_for == **reason);
+    let reason = agent.rest.as_ref().and_then(|rest| rest.reason.as_deref());
+    // The reason of a rest that a wait began is the text of that wait.
+    match reason.filter(|reason| !is_told(reason)) {
         Some(reason) => format!("rests {until}{tasks}{held}{work}: {reason}"),
         None => format!("rests {until}{tasks}{held}{work}"),
     }

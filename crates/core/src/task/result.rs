@@ -23,6 +23,7 @@ use std::fmt::Write as _;
 const fn status(report: &TaskReport) -> TaskStatus {
     match report {
         TaskReport::Lost { .. } => TaskStatus::Interrupted,
+        TaskReport::NotStarted { .. } => TaskStatus::Failed,
         TaskReport::Ended(output) if output.stopped => TaskStatus::Cancelled,
         TaskReport::Ended(output) => match output.end {
             CommandEnd::Exited { status: 0 } => TaskStatus::Completed,
@@ -42,6 +43,14 @@ pub(super) fn of_command(
     let status = status(report);
     let end = match report {
         TaskReport::Ended(output) => of_ended(task, status, output, now),
+        TaskReport::NotStarted { reason } => {
+            let summary = text::preview(reason, limits::FAILURE_SUMMARY_BYTES);
+            TaskEnd {
+                duration_ms: None,
+                failure_artifact: Some(artifact(task, "command_not_started", &summary, None)),
+                ..without_output(task, &summary, now)
+            }
+        }
         TaskReport::Lost {
             reason,
             stdout,
@@ -233,6 +242,7 @@ impl<'a> LastOutput<'a> {
         match report {
             TaskReport::Ended(CommandOutput { stdout, stderr, .. })
             | TaskReport::Lost { stdout, stderr, .. } => Self::Streams { stdout, stderr },
+            TaskReport::NotStarted { .. } => Self::None,
         }
     }
 }

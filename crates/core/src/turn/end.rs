@@ -12,7 +12,9 @@ use crate::input::Reply;
 use crate::{detached, outbox, rest, skill, task, usage, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::attempt::TokenUsage;
-use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
+use holon_domain::brief::{
+    ActionCode, ActionRequired, BriefKind, BriefRow, BriefText, NO_ANSWER_YET,
+};
 use holon_domain::closure::WaitingReason;
 use holon_domain::decision::Fact;
 use holon_domain::event::{
@@ -192,10 +194,7 @@ fn brief_content(
             (_, Some(asks), _) => runtime_brief(BriefKind::Result, ending.waiting_for(asks)),
             (None, None, _) if ending.rest_reason().is_some() => {
                 let reason = ending.rest_reason().unwrap_or_default();
-                runtime_brief(
-                    BriefKind::Result,
-                    format!("No answer yet. Waiting for: {reason}"),
-                )
+                runtime_brief(BriefKind::Result, format!("{NO_ANSWER_YET}{reason}"))
             }
             (None, None, Some((entry, _))) => {
                 (BriefKind::Result, BriefText::Round(*entry), String::new())

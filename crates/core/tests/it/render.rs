@@ -70,6 +70,7 @@ fn reply_text(reply: &Reply) -> String {
         Reply::WorkItem(item) => format!("work item at revision {}", item.revision),
         Reply::Wait(wait) => format!("wait {}", spelled(wait.status)),
         Reply::Timer(timer) => format!("timer {}", spelled(timer.status)),
+        Reply::Task(task) => format!("task {}", spelled(task.status)),
         Reply::TaskStop { task, .. } => format!("task {}", spelled(task.status)),
         Reply::Aborted { .. } => "aborted".to_owned(),
         Reply::TaskInput { number } => format!("task input {number}"),
@@ -220,6 +221,7 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
 
 fn effect_text(effect: &Effect, world: &World) -> String {
     match effect {
+        Effect::StartTask { task_id } => format!("start_task {}", number(world, task_id)),
         Effect::WatchTask { task_id } => format!("watch_task {}", number(world, task_id)),
         Effect::StopTask { task_id, force } => {
             let how = if *force { " by force" } else { "" };

@@ -422,7 +422,8 @@ impl World {
         let of_another = |open: &EffectRecord| {
             matches!(
                 open.effect,
-                Effect::WatchTask { .. }
+                Effect::StartTask { .. }
+                    | Effect::WatchTask { .. }
                     | Effect::StopTask { .. }
                     | Effect::FinishPatch { .. }
                     | Effect::SubmitDelivery { .. }

@@ -320,6 +320,7 @@ fn acceptance_of(reply: Reply) -> Verdict {
         | Reply::Wait(_)
         | Reply::Timer(_)
         | Reply::Aborted { .. }
+        | Reply::Task(_)
         | Reply::TaskStop { .. }
         | Reply::TaskInput { .. }
         | Reply::Woken { .. }

@@ -7,7 +7,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueView;
 use holon_domain::task::TaskRecord;
-use holon_domain::turn::LogSeq;
+use holon_domain::turn::{LogSeq, OpenTurn, Phase};
 use holon_domain::work_item::WorkItemListEntry;
 use std::collections::BTreeSet;
 
@@ -55,13 +55,45 @@ pub(super) struct SettledMessage {
 }
 
 impl SettledMessage {
-    /// Decides if the run waits for tasks whose results the agent will read. A run that failed, was stopped or has used
-    /// up its rounds does not wait.
+    /// Returns true if the agent was woken before it could wait, and answers in the turn that follows. A named agent may
+    /// have other callers, so of its turns only the next one counts, unless it answers another operator.
+    fn wait_is_over(&self, agent: &AgentRecord) -> bool {
+        let goes_on = |turn: &OpenTurn| {
+            !matches!(turn.phase, Phase::Suspended { .. })
+                && (agent.is_one_run() || (self.is_next(turn.turn_index) && turn.owes.is_empty()))
+        };
+        let is_queued = agent.is_one_run() && self.queue.pending > 0;
+        self.brief.is_wait_notice() && agent.open_turn.as_ref().map_or(is_queued, goes_on)
+    }
+
+    const fn is_next(&self, turn_index: u64) -> bool {
+        turn_index == self.brief.turn_index + 1
+    }
+
+    /// Returns the brief with the answer of a named agent that was woken before it could wait: that of the next turn, if
+    /// this turn answered nobody else. Otherwise the one that settled the message.
+    pub(super) fn answer(&self) -> &BriefRecord {
+        let is_answer = |newest: &&BriefRecord| {
+            self.brief.is_wait_notice()
+                && self.is_next(newest.turn_index)
+                && newest.settles.is_empty()
+        };
+        self.newest
+            .as_ref()
+            .filter(is_answer)
+            .unwrap_or(&self.brief)
+    }
+
+    /// Decides if the run waits for the turn after a wait that is already over, or for tasks whose results the agent will
+    /// read. A run that failed, was stopped or has used up its rounds does not wait for tasks.
     pub(super) fn next_step(&self, agent: &AgentRecord, waits: WaitTerms) -> NextStep {
         let may_run = match agent.lifecycle {
             Lifecycle::Booting | Lifecycle::Runnable => true,
             Lifecycle::Stopped | Lifecycle::Deleting => false,
         };
+        if may_run && self.wait_is_over(agent) {
+            return NextStep::Wait;
+        }
         if !waits.for_tasks || !may_run || self.brief.kind == BriefKind::Failure {
             return NextStep::Finish;
         }

@@ -25,6 +25,10 @@ impl Shell {
                 self.run_tool(&record, cancel).await;
                 None
             }
+            Effect::StartTask { task_id } => {
+                self.start_task(&agent_id, task_id, stamp, cancel).await;
+                None
+            }
             Effect::WatchTask { task_id } => {
                 self.watch_task(&agent_id, task_id, stamp, cancel).await;
                 None
@@ -126,6 +130,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
         | Input::DeliverySubmitted { stamp, .. }
+        | Input::TaskStarted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => Some(stamp.effect),
         Input::Admit(_)
         | Input::FromCommand { .. }

@@ -5,7 +5,9 @@ use crate::runs::{request, run};
 use crate::talk::results;
 use holon_domain::intent::TaskOutput;
 use holon_domain::limits::KEPT_REPLY_MS;
-use holon_domain::message::{AdmissionContext, DeliverySurface, MessageKind, Origin, Priority};
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+};
 use holon_domain::trigger::{
     CallbackDelivery, CallbackDisposition, CallbackReceipt, CapabilityKey, DeliveryContent,
     DeliveryMode, TriggerRecord,
@@ -356,6 +358,36 @@ async fn a_token_in_what_a_sender_says_about_a_delivery_is_not_stored() {
         assert_eq!(first.expect("is taken"), again.expect("is known"));
         host.shut_down().await.unwrap();
         assert!(!house.files_hold(token.get(32..).unwrap()), "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_in_an_opaque_body_is_concealed_before_it_is_encoded() {
+    for padding in 0..3 {
+        let house = House::new();
+        let host = start(&house).await;
+        let token = token(&host, DeliveryMode::WakeHint).await;
+        let control = host.control();
+        let trigger = control.find_capability(&token).await.unwrap().unwrap();
+        let mut payload = vec![0xff; padding];
+        payload.extend(token.bytes());
+        let kind = || Some("application/octet-stream".to_owned());
+        let content = DeliveryContent::of(kind(), &payload);
+        let Body::Json { value } = &content.body else {
+            panic!("{content:?}");
+        };
+        let encoded = value["body_base64"].as_str().unwrap().to_owned();
+        let secret_part = encoded.get(44..64).expect("a long token").to_owned();
+        let sent = CallbackDelivery {
+            content,
+            ..delivery(&trigger, None, "")
+        };
+        control
+            .deliver_callback(&agent("main"), sent)
+            .await
+            .unwrap();
+        host.shut_down().await.unwrap();
+        assert!(!house.files_hold(&secret_part), "padding {padding}");
     }
 }
 

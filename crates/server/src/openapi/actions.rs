@@ -15,9 +15,9 @@ use holon_api::{
     OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest,
     RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
     RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetBudgetRequest, SetModelRequest,
-    SetWebhookRequest, SkillChangeResponse, TaskInputRequest, TestDeliveryResponse,
-    UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse,
-    WebhookResponse, WorktreesRequest,
+    SetWebhookRequest, SkillChangeResponse, StartTaskRequest, TaskInputRequest,
+    TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest,
+    WakeRequest, WakeResponse, WebhookResponse, WorktreesRequest,
 };
 use schemars::JsonSchema;
 
@@ -145,6 +145,12 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/waits/{wait}/cancel",
         "Cancels an active wait.",
         schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act(
+        "/control/agents/{id}/tasks",
+        "Starts a command as a task of the agent, without a turn; its end reaches the agent as a message.",
+        schema_of::<StartTaskRequest>,
         Object,
     ),
     act(

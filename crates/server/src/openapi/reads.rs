@@ -146,19 +146,19 @@ pub(super) const READS: &[Operation] = &[
     ),
     read(
         "/agents/{id}/events/stream",
-        "Streams an agent's events after a cursor. With epoch, a cursor of another store is refused with 410.",
+        "Streams an agent's events after a cursor. With epoch, a cursor of another store is refused with 410; without it, only one that is newer than the newest event is.",
         &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, truth("deltas"), EPOCH],
         Stream,
     ),
     read(
         "/events",
-        "Returns a page of the events of all public agents. `next_seq` continues it in the same order: as after_seq with order=asc, as before_seq with order=desc (the default).",
+        "Returns a page of the events of all public agents. `next_seq` continues it in the same order: as after_seq with order=asc, as before_seq with order=desc (the default). With epoch, a cursor of another store is refused with 410; without it, only an after_seq that is newer than the newest event is.",
         EVENT_PAGE,
         Object,
     ),
     read(
         "/events/stream",
-        "Streams the events of all public agents after a cursor of the host. With epoch, a cursor of another store is refused with 410.",
+        "Streams the events of all public agents after a cursor of the host. With epoch, a cursor of another store is refused with 410; without it, only one that is newer than the newest event is.",
         &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, EPOCH],
         Stream,
     ),

@@ -91,6 +91,18 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 67] = [
     ),
     ("task_over", 409, None, None),
     (
+        "too_many_tasks",
+        409,
+        None,
+        Some("stop one of them, or wait until one is over: holon task list --agent main"),
+    ),
+    (
+        "invalid_command",
+        422,
+        None,
+        Some("give the command as one text for a shell, without NUL characters"),
+    ),
+    (
         "work_item_not_found",
         404,
         None,

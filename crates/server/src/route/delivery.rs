@@ -204,6 +204,12 @@ fn view(target: DeliveryTarget, lanes: LaneView) -> DeliveryTargetView {
         delivered: lanes.has_accepted,
         ..DeliveryTargetView::new(target)
     };
+    let sending = |lane: &OutboxLane| match lane.state {
+        LaneState::Sending { since, .. } => since,
+        LaneState::Idle | LaneState::Paused { .. } => None,
+    };
+    let begins = lanes.lanes.iter().filter_map(|(_, lane)| sending(lane));
+    view.sending_since = begins.min();
     let failing: Vec<&OutboxLane> = lanes
         .lanes
         .iter()

@@ -258,7 +258,10 @@ pub(crate) async fn set(
         }
         if key_of(secret.expose_secret()).is_none() {
             let message = "a secret that begins with whsec_ goes on with base64 of a key";
-            return Err(RequestFault::REQUEST.refuse(message));
+            return Err(RequestFault::REQUEST.refuse(message).hint(
+                "a right one looks like whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD; make one with: \
+                 echo whsec_$(openssl rand -base64 24)",
+            ));
         }
     }
     // The agent is checked first: a secret is stored for an agent that exists.

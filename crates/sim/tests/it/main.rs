@@ -99,6 +99,8 @@ const WANTED: &[&str] = &[
     "tool_failed:not_started",
     "aborted",
     "task:stopped_by_operator",
+    "task:started_by_operator",
+    "restart:queued_task",
     "turn_ended:AgentStopped",
     "turn_ended:OperatorAborted",
     "turn_ended:MaxRounds",

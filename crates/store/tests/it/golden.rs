@@ -129,6 +129,7 @@ fn every_kind_of_effect_that_was_stored_is_read() {
         |effect: &Effect| match effect {
             Effect::PrepareHome
             | Effect::CallModel { .. }
+            | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::FinishPatch { .. }
@@ -138,7 +139,7 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 9, "{found:?}");
+    assert_eq!(found.len(), 10, "{found:?}");
 }
 
 #[test]

@@ -185,7 +185,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
         panic!("the second call is a command");
     };
     let one = match &open_effects(&shell).await[0].effect {
-        Effect::WatchTask { task_id } => task_id.to_string(),
+        Effect::StartTask { task_id } | Effect::WatchTask { task_id } => task_id.to_string(),
         other => panic!("the first command is a task: {other:?}"),
     };
     let two = holon_domain::TaskId::of_call(&call.id).to_string();
