@@ -79,6 +79,7 @@ async fn make_agent(control: &ControlHandle, request: &RunRequest) -> Result<Age
         ownership: Ownership::ParentSupervised,
         profile_preset: ProfilePreset::PrivateChild,
         lineage_parent_agent_id: None,
+        root_agent_id: None,
     };
     check_model(control, request, None).await?;
     let new = control

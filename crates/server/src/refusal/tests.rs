@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 67] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 69] = [
     (
         "agent_stopped",
         409,
