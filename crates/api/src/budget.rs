@@ -20,7 +20,7 @@ pub enum BudgetScopeName {
     Host,
 }
 
-/// Names a budget.
+/// The budget that a request is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetName {

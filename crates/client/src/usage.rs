@@ -12,7 +12,7 @@ pub struct UsageQuery {
     pub by: UsageGrouping,
     pub agent: Option<String>,
     pub item: Option<String>,
-    /// Day as `YYYY-MM-DD`.
+    /// Only this day of the host, as `YYYY-MM-DD`.
     pub day: Option<String>,
     /// The `next` of the page before.
     pub after: Option<String>,

@@ -81,7 +81,7 @@ impl BudgetPeriod {
     }
 }
 
-/// Names one budget.
+/// What a budget limits and for how long. No two budgets of a host have the same key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BudgetKey {
     #[serde(flatten)]
@@ -172,7 +172,7 @@ pub struct Reservation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallTerms {
-    /// No budget applies.
+    /// No budget applies, so the call is made as it is.
     #[default]
     Free,
     /// The call may use what was estimated for it. A larger request is measured and not sent.

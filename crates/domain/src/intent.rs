@@ -156,7 +156,7 @@ pub enum HostAction {
     UseWorkspace(UseWorkspace),
     /// Read a page of the web.
     WebFetch(WebFetch),
-    /// Ask search providers.
+    /// Ask search providers, one after the other, until one answers.
     WebSearch(WebSearch),
     /// Look at an image file of the workspace.
     ViewImage {

@@ -54,7 +54,7 @@ pub struct UsageCharge {
     pub cost: Option<MicroUsd>,
 }
 
-/// Sums over charges.
+/// Tokens, calls and costs of several charges together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UsageSums {
     /// Calls that were charged.
@@ -164,7 +164,7 @@ impl UsageGrouping {
 pub struct UsageFilter {
     pub agent_id: Option<AgentId>,
     pub work_item_id: Option<WorkItemId>,
-    /// Day as `YYYY-MM-DD`.
+    /// Only this day of the host, as `YYYY-MM-DD`.
     pub day: Option<String>,
 }
 

@@ -246,6 +246,7 @@ impl Default for ResultMapping {
 }
 
 impl ResultMapping {
+    /// Builds a mapping from the names of the fields of a service's answer.
     #[must_use]
     pub fn new(title: &str, url: &str, snippet: &str, published_at: &str) -> Self {
         Self {

@@ -62,6 +62,7 @@ mod space;
 mod sqlite;
 mod store;
 mod survey;
+mod task_reader;
 mod tasks;
 mod timers;
 mod tokens;

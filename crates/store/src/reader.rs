@@ -9,29 +9,26 @@ use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, budgets, children, deliveries, delivery_targets, effects, events,
-    interjections, kept_replies, log, model_limits, prompt_rows, queue, tasks, tokens, tombstones,
+    agents, aside, blobs, briefs, budgets, deliveries, delivery_targets, effects, events,
+    interjections, kept_replies, log, model_limits, prompt_rows, queue, tokens, tombstones,
     transcript, usage,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
 use holon_domain::budget::BudgetStanding;
-use holon_domain::delegation::ChildFacts;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
-use holon_domain::limits;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{MessageEnvelope, MessageLabels};
 use holon_domain::needs::Needs;
 use holon_domain::provider::StoredLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::request_key::{KeptReply, TokenRecord};
-use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
 use holon_domain::usage::{UsageFilter, UsageGrouping, UsageRow, UsageSums};
-use holon_domain::{AgentId, TaskId, Timestamp};
+use holon_domain::{AgentId, Timestamp};
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 
@@ -463,58 +460,6 @@ impl<'a> Reader<'a> {
         count: usize,
     ) -> Result<Vec<KeptDelivery>, Error> {
         deliveries::newest(self.conn, no, route, count)
-    }
-
-    /// Lists an agent's unfinished tasks in the order they began, at most twice as many as may begin.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn active_tasks(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-        tasks::active(self.conn, no)
-    }
-
-    /// Reads what an agent is shown of a child; `None` if it has no such child, or the child's rows cannot be read.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn child(
-        &self,
-        parent: AgentNo,
-        child: &AgentId,
-    ) -> Result<Option<Box<ChildFacts>>, Error> {
-        children::facts(self.conn, parent, child)
-    }
-
-    /// Reads one task. The oldest finished tasks are removed at some time.
-    ///
-    /// # Errors
-    /// When the database fails or the row cannot be read.
-    pub fn task(&self, no: AgentNo, id: &TaskId) -> Result<Option<TaskRecord>, Error> {
-        tasks::one(self.conn, no, id)
-    }
-
-    /// Lists the `limit` tasks that began last, newest first.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn tasks(&self, no: AgentNo, limit: usize) -> Result<Vec<TaskRecord>, Error> {
-        tasks::newest(self.conn, no, limit)
-    }
-
-    /// Lists the tasks shown to an agent, newest first: those that began last, and every unfinished one.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn tasks_to_tell(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-        let mut tasks = self.tasks(no, limits::TASKS_PER_AGENT)?;
-        // Fewer than requested means that there are no others.
-        if tasks.len() == limits::TASKS_PER_AGENT {
-            let active = self.active_tasks(no)?.into_iter().rev();
-            let older = active.filter(|task| !tasks.iter().any(|newer| newer.id == task.id));
-            let older: Vec<TaskRecord> = older.collect();
-            tasks.extend(older);
-        }
-        Ok(tasks)
     }
 
     /// Reads a stored text by its hash.

@@ -14,7 +14,7 @@ pub(crate) struct UsageArgs {
     /// List by day; with a DAY such as 2026-11-17, show only what was used on this day.
     #[arg(long, value_name = "DAY", num_args = 0..=1, default_missing_value = "")]
     pub(crate) day: Option<String>,
-    /// List by model.
+    /// Show a line for each model
     #[arg(long)]
     pub(crate) model: bool,
 }

@@ -12,7 +12,7 @@ pub(crate) fn list(all: &BudgetsResponse) -> String {
     lines.join("\n")
 }
 
-/// Renders one budget.
+/// Says of a budget what it limits, and how much of it is used.
 pub(crate) fn one(budget: &BudgetView) -> String {
     let period = match budget.period {
         BudgetPeriod::Total => "",

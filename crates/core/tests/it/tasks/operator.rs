@@ -35,7 +35,7 @@ fn started(world: &World) -> Input {
         stamp: stamp_of(world.following(task).expect("it is followed")),
         task_id: task.id.clone(),
         started: Box::new(StartedCommand {
-            workdir: "/work/made".to_owned(),
+            workdir: "/made".to_owned(),
             started_at: Timestamp::from_millis(9),
             output_path: Some("/out".to_owned()),
             stderr_path: None,
@@ -76,7 +76,7 @@ fn one_commit_writes_the_row_and_opens_the_effect_that_starts_the_command() {
     let task = &world.tasks[0];
     let spec = task.command().expect("a command");
     assert_eq!(task.status, TaskStatus::Running);
-    assert_eq!(spec.workdir, "/work/made");
+    assert_eq!(spec.workdir, "/made");
     assert_eq!(spec.output_path.as_deref(), Some("/out"));
     assert!(spec.starts_in.is_none(), "it starts no second time");
     assert_eq!(followed(&world, task), "watched");
