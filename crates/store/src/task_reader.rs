@@ -14,7 +14,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn active_tasks(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-        tasks::active(self.conn, no)
+        tasks::active(self.conn(), no)
     }
 
     /// Reads what an agent is shown of a child; `None` if it has no such child, or the child's rows cannot be read.
@@ -26,7 +26,7 @@ impl Reader<'_> {
         parent: AgentNo,
         child: &AgentId,
     ) -> Result<Option<Box<ChildFacts>>, Error> {
-        children::facts(self.conn, parent, child)
+        children::facts(self.conn(), parent, child)
     }
 
     /// Reads one task. The oldest finished tasks are removed at some time.
@@ -34,7 +34,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or the row cannot be read.
     pub fn task(&self, no: AgentNo, id: &TaskId) -> Result<Option<TaskRecord>, Error> {
-        tasks::one(self.conn, no, id)
+        tasks::one(self.conn(), no, id)
     }
 
     /// Lists the `limit` tasks that began last, newest first.
@@ -42,7 +42,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn tasks(&self, no: AgentNo, limit: usize) -> Result<Vec<TaskRecord>, Error> {
-        tasks::newest(self.conn, no, limit)
+        tasks::newest(self.conn(), no, limit)
     }
 
     /// Lists the tasks shown to an agent, newest first: those that began last, and every unfinished one.
