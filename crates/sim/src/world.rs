@@ -249,11 +249,11 @@ impl World {
         for id in touched {
             self.observe_in(repaired.as_ref(), id)?;
         }
+        self.check_budget()?;
         let db = self.store.db();
         let reader = repaired.as_ref().map_or_else(|| db.reader(), Db::reader);
         self.model.check_untouched(&reader, touched)?;
-        self.model.check_deliveries(delivery)?;
-        self.check_budget()
+        self.model.check_deliveries(delivery)
     }
 
     /// Observes an agent after a commit about it.

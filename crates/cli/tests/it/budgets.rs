@@ -1,7 +1,7 @@
 //! `holon budget` in the real program: a limit suspends, a raise goes on, and a killed host loses no charge.
 
 use crate::support::{hello, world};
-use holon_testkit::World;
+use holon_testkit::{ProgramOutput, World};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -31,6 +31,12 @@ fn asks_for_budget(brief: &Value) -> bool {
 fn settles(brief: &Value, message_id: &Value) -> bool {
     let settled = brief["settles"].as_array();
     settled.is_some_and(|settled| settled.contains(message_id))
+}
+
+/// Returns the code of a refusal.
+fn code_of(refused: &ProgramOutput) -> Value {
+    let error: Value = serde_json::from_str(&refused.stderr).unwrap();
+    error["code"].clone()
 }
 
 fn briefs_that_ask(world: &World) -> usize {
@@ -104,17 +110,17 @@ fn a_limit_holds_across_a_kill_and_bad_limits_are_refused() {
     for bad in ["-2", "1e3", "0.00000001"] {
         let money = format!("--usd={bad}");
         let refused = world.run(&["budget", "set", "--agent", "main", &money, "--json"]);
-        assert_eq!(refused.json()["code"], "invalid_budget", "{refused:?}");
+        assert_eq!(code_of(&refused), "invalid_budget", "{refused:?}");
     }
     let unpriced = world.run(&[
         "budget", "set", "--agent", "main", "--usd", "2.50", "--json",
     ]);
-    assert_eq!(unpriced.json()["code"], "price_unknown", "{unpriced:?}");
+    assert_eq!(code_of(&unpriced), "price_unknown", "{unpriced:?}");
     let huge = u64::MAX.to_string();
     let refused = world.run(&[
         "budget", "set", "--agent", "main", "--tokens", &huge, "--json",
     ]);
-    assert_eq!(refused.json()["code"], "invalid_budget", "{refused:?}");
+    assert_eq!(code_of(&refused), "invalid_budget", "{refused:?}");
     let nothing = world.run(&["budget", "show"]);
     assert!(nothing.answer().contains("no budgets"), "{nothing:?}");
 
@@ -141,6 +147,6 @@ fn a_limit_holds_across_a_kill_and_bad_limits_are_refused() {
     assert_eq!(cleared.code, Some(0), "{cleared:?}");
     follow_until(&world, |brief| brief["kind"] == "result");
     let gone = world.run(&["budget", "clear", "--agent", "main", "--day", "--json"]);
-    assert_eq!(gone.json()["code"], "budget_not_found", "{gone:?}");
+    assert_eq!(code_of(&gone), "budget_not_found", "{gone:?}");
     assert_eq!(served.terminate().0, Some(0));
 }
