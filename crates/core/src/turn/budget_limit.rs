@@ -143,8 +143,7 @@ fn next_step(turn: &OpenTurn, refusal: &BudgetRefusal) -> String {
         RefusalCause::PriceUnknown => {
             let model = turn.model_ref();
             format!(
-                "set the price of {model} (`price_input` and `price_output` under `models.catalog.\"{model}\"` in config.toml), choose another model, or \
-                 limit tokens instead: holon budget clear {options}"
+                "the price of {model} is not known: choose another model, or limit tokens instead: holon budget clear {options}"
             )
         }
     }

@@ -49,8 +49,8 @@ pub(crate) async fn set(
         && let Some(model) = state.control.unpriced_model(&key.scope).await?
     {
         return Err(RequestFault::PRICE_UNKNOWN.refuse(format!(
-            "the price of {model} is not known, so money cannot be limited for {key}; set price_input and price_output under \
-             models.catalog.\"{model}\" in config.toml, or limit tokens"
+            "the price of {model} is not known, so money cannot be limited for {key}; limit tokens, or use a model whose \
+             price the catalog names"
         )));
     }
     let budget = Budget {
