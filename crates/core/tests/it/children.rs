@@ -73,7 +73,10 @@ fn a_child_ends_once_with_its_last_words_in_the_commit_that_ends_its_turn() {
     assert_eq!(world.agent.lifecycle, Lifecycle::Stopped);
     assert!(world.agent.archived_at.is_some());
     assert_eq!(world.violations(), []);
-    assert!(world.send(followup(&parent())).reply.is_err(), "it has ended");
+    assert!(
+        world.send(followup(&parent())).reply.is_err(),
+        "it has ended"
+    );
     assert_eq!(ends(&world).len(), 1);
 }
 
@@ -97,7 +100,10 @@ fn only_its_supervisor_writes_to_a_child() {
     let refused = world.send(followup(&stranger)).reply;
     assert_eq!(refused, Err(Rejection::NoSuchTask));
     let admitted = world.send(followup(&parent())).reply;
-    assert!(matches!(admitted, Ok(Reply::Admitted { .. })), "{admitted:?}");
+    assert!(
+        matches!(admitted, Ok(Reply::Admitted { .. })),
+        "{admitted:?}"
+    );
     let told = &world.messages[&2].entry.envelope;
     assert_eq!(told.authority_class, AuthorityClass::RuntimeInstruction);
     assert_eq!(told.priority, Priority::Next);
