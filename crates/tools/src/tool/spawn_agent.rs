@@ -34,23 +34,23 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The whole task: the new agent sees nothing else of yours. Required for a private child.
+    /// The whole task; it sees nothing else of yours.
     #[serde(default)]
     #[schemars(with = "String")]
     initial_message: Option<String>,
-    /// private_child (default): works for you and reports to you; public_named: an agent of its own.
+    /// private_child (default) works for you; public_named for itself.
     #[serde(default)]
     #[schemars(with = "PresetArg")]
     preset: Option<PresetArg>,
-    #[schemars(description = "Name of a public_named agent.")]
+    #[schemars(description = "For public_named.")]
     #[serde(default)]
     #[schemars(with = "String")]
     agent_id: Option<String>,
-    #[schemars(description = "Template of its home.")]
+    #[schemars(description = "Of its home.")]
     #[serde(default)]
     #[schemars(with = "String")]
     template: Option<String>,
-    /// inherit (default): your workspace; worktree: a git worktree of its own.
+    /// inherit (default) yours, or a git worktree.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     workspace_mode: Option<ModeArg>,
@@ -60,8 +60,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make an agent. A private child works in the background as a task of yours: its report is the result \
-                      of that task, TaskInput writes to it, TaskStop ends it. Delegate separable work only."
+        description: "Make an agent for separable work. A private child is a task: its report is the task's result, \
+                      TaskInput writes to it, TaskStop ends it."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::AgentCreation,
