@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::news::wait_for_news;
 use crate::request::{AdmittedMessage, Ingress, RunRequest};
 use crate::shell::Sender;
-use holon_core::{Input, admission, summary};
+use holon_core::{Input, Rejection, admission, summary};
 use holon_domain::agent::{AgentRecord, Lifecycle, Visibility};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::message::{DeliverySurface, Priority};
@@ -358,6 +358,8 @@ async fn read_progress(
         // The message stays in the queue. Only a start of the agent would bring the answer.
         RunProgress::Open(queue) => match admission::judge_lifecycle(&agent) {
             Ok(()) => Ok(WaitingRun::of(admitted, agent, &queue).map(RunAnswer::Waiting)),
+            // The home failed after the admission. A start alone would not help.
+            Err(rejection @ Rejection::NoHome { .. }) => Err(rejection.into()),
             Err(_) if agent.lifecycle == Lifecycle::Stopped => {
                 let waiting = WaitingRun::of_stopped(admitted, agent);
                 Ok(Some(RunAnswer::Waiting(waiting)))

@@ -384,7 +384,7 @@ fn a_run_goes_on_to_its_answer_if_its_agent_was_woken_before_it_could_wait() {
     let note = json!({ "tool": "Enqueue", "input": { "text": "look at it once more" } });
     let alone = world.model(
         "alone",
-        &json!([{ "calls": [note, wait] }, { "text": "Now it is answered." }]),
+        &json!([{ "calls": [note] }, { "calls": [wait] }, { "text": "Now it is answered." }]),
     );
     let ran = world.run(&["run", "hi", "--model", &alone]);
     assert_eq!(
@@ -430,7 +430,7 @@ fn a_run_that_waits_again_after_an_early_wake_says_so_by_its_code() {
     let note = json!({ "tool": "Enqueue", "input": { "text": "look at it once more" } });
     let waiting = world.model(
         "waiting",
-        &json!([{ "calls": [note, wait] }, { "calls": [wait] }]),
+        &json!([{ "calls": [note] }, { "calls": [wait] }, { "calls": [wait] }]),
     );
     let ran = world.run(&["run", "hi", "--model", &waiting]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{ran:?}");

@@ -8,6 +8,7 @@ use holon_testkit::provider::{Protocol, Provider, Round, Script};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
 /// A PNG with one red pixel.
@@ -40,7 +41,9 @@ fn page_server(body: &'static str) -> u16 {
 
 /// Runs a script of calls and returns what the model said last.
 fn run_script(world: &World, settings: &str, calls: &Value) -> String {
-    world.write("holon/config.toml", settings);
+    let config = world.write("holon/config.toml", settings);
+    let home = config.parent().unwrap();
+    std::fs::set_permissions(home, std::fs::Permissions::from_mode(0o700)).unwrap();
     let rounds = json!([{ "calls": calls }, { "text": "Told: {{tool_result}}" }]);
     let script = world.write("script.json", &json!({ "rounds": rounds }).to_string());
     let model = format!("scripted/{}", script.display());

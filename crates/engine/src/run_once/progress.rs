@@ -7,7 +7,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueView;
 use holon_domain::task::TaskRecord;
-use holon_domain::turn::{LogSeq, OpenTurn, Phase};
+use holon_domain::turn::{LogSeq, Phase};
 use holon_domain::work_item::WorkItemListEntry;
 use std::collections::BTreeSet;
 
@@ -55,15 +55,24 @@ pub(super) struct SettledMessage {
 }
 
 impl SettledMessage {
-    /// Returns true if the agent was woken before it could wait, and answers in the turn that follows. A named agent may
-    /// have other callers, so of its turns only the next one counts, unless it answers another operator.
+    /// Returns true if the agent was woken before it could wait, and answers in the turn that follows. Only the next turn
+    /// counts, so that an agent that wakes itself again and again cannot hold its run; and that of a named agent does
+    /// not if it answers another operator.
     fn wait_is_over(&self, agent: &AgentRecord) -> bool {
-        let goes_on = |turn: &OpenTurn| {
-            !matches!(turn.phase, Phase::Suspended { .. })
-                && (agent.is_one_run() || (self.is_next(turn.turn_index) && turn.owes.is_empty()))
-        };
-        let is_queued = agent.is_one_run() && self.queue.pending > 0;
-        self.brief.is_wait_notice() && agent.open_turn.as_ref().map_or(is_queued, goes_on)
+        if !self.brief.is_wait_notice() {
+            return false;
+        }
+        match &agent.open_turn {
+            Some(turn) => {
+                !matches!(turn.phase, Phase::Suspended { .. })
+                    && self.is_next(turn.turn_index)
+                    && (agent.is_one_run() || turn.owes.is_empty())
+            }
+            None => {
+                let is_newest = agent.counters.turns == self.brief.turn_index;
+                agent.is_one_run() && is_newest && self.queue.pending > 0
+            }
+        }
     }
 
     const fn is_next(&self, turn_index: u64) -> bool {

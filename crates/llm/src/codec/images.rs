@@ -46,7 +46,7 @@ fn a_result_of_messages_holds_text_and_image() {
     ]);
     let expected = json!([{"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "call_1", "content": content},
-        {"type": "text", "text": "What is on it?"},
+        {"type": "text", "text": "What is on it?", "cache_control": {"type": "ephemeral"}},
     ]}]);
     assert_eq!(sent, expected);
 }

@@ -23,6 +23,7 @@ fn a_hint_is_a_turn_when_it_carries_something_or_ends_a_wait_and_else_a_sign_of_
         (false, 0)
     );
 
+    world.advance(limits::HINT_TICK_PAUSE_MS);
     world.send(woken(with_body("ci", "red")));
     assert_eq!(class(&world), Class::LocalContinuation);
     say(&mut world);
@@ -96,6 +97,7 @@ fn what_comes_from_outside_is_evidence_and_never_an_instruction() {
     );
     assert_eq!(authority, AuthorityClass::IntegrationSignal);
     say(&mut world);
+    world.advance(limits::HINT_TICK_PAUSE_MS);
     world.send(woken(WakeHint {
         reason: Some("look".to_owned()),
         ..with_body("operator", "pasted from a mail")
@@ -288,7 +290,7 @@ fn a_source_that_never_stops_has_one_tick_in_five_seconds() {
             say(&mut world);
         }
     }
-    assert_eq!(turns, 12, "in a minute");
+    assert_eq!(turns, 13, "at once, and then every five seconds");
     let told: u64 = 600 - world.hints.values().map(|hint| hint.count).sum::<u64>();
     assert!(told >= 550, "{told}");
     assert_eq!(world.violations(), []);

@@ -85,7 +85,7 @@ async fn a_page_of_a_permitted_host_is_read_as_external_text() {
             (found.source.as_str(), found.truncated),
             ("external", false)
         );
-        assert_eq!((found.final_url, found.bytes_read), (url.clone(), 32));
+        assert_eq!((found.final_url, found.bytes_read), (url.clone(), 31));
         let short = WebFetch {
             max_chars: Some(4),
             ..page(&url)
