@@ -73,6 +73,8 @@ async fn is_idle(wire: &mut Wire) -> Fallible<bool> {
     let (_, body) = wire.request("GET", "/agents/main/status", "").await?;
     let status: Value = serde_json::from_str(&body)?;
     let agent = status.get("agent").ok_or("no agent in the status")?;
-    let is_running = agent.get("current_run_id").is_some_and(|run| !run.is_null());
+    let is_running = agent
+        .get("current_run_id")
+        .is_some_and(|run| !run.is_null());
     Ok(!is_running && agent.get("pending") == Some(&json!(0)))
 }

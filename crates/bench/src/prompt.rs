@@ -70,7 +70,14 @@ async fn requests_after(db_path: &Path, turns: usize) -> Result<Sample, Box<dyn 
 
 /// Waits until the agent has an open turn.
 async fn await_turn(host: &Host, agent_id: &AgentId) -> Result<(), Box<dyn Error>> {
-    while host.reads().status(agent_id).await?.agent.current_run_id.is_none() {
+    while host
+        .reads()
+        .status(agent_id)
+        .await?
+        .agent
+        .current_run_id
+        .is_none()
+    {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     Ok(())

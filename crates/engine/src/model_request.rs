@@ -12,7 +12,9 @@ pub(crate) use budget::{offered_tools, prompt_budget};
 pub use images::{RequestImages, images_of_turn};
 
 use crate::kernel::intents_of;
-use budget::{CountedRequest, PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget};
+use budget::{
+    CountedRequest, PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget,
+};
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;

@@ -206,7 +206,7 @@ mod tests {
             let envelope = serde_json::json!({
                 "id": "msg_1", "agent_id": "main", "created_at": "2026-11-14T21:46:40.123Z", "kind": kind,
                 "origin": {"kind": "operator"}, "trust": "trusted_operator", "authority_class": authority_class,
-                "priority": "normal", "body": {"type": "text", "text": "x"},
+                "priority": "normal", "trigger_kind": "external_event", "body": {"type": "text", "text": "x"},
                 "delivery_surface": "http_control_prompt", "admission_context": "control_authenticated",
             });
             let message: MessageEnvelope = serde_json::from_value(envelope).expect("a message");
@@ -232,7 +232,9 @@ mod tests {
 
     /// Returns the name on the first marker of a text.
     fn name_on(text: &str) -> Option<&str> {
-        let rest = OPENINGS.iter().find_map(|opening| text.strip_prefix(opening))?;
+        let rest = OPENINGS
+            .iter()
+            .find_map(|opening| text.strip_prefix(opening))?;
         rest.split_whitespace().next()
     }
 

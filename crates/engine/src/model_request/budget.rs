@@ -4,7 +4,9 @@
 use holon_domain::agent::ProfilePreset;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::limits;
-use holon_domain::provider::{ContextReduction, LearnedLimits, LimitSource, ModelPolicy, PolicySource};
+use holon_domain::provider::{
+    ContextReduction, LearnedLimits, LimitSource, ModelPolicy, PolicySource,
+};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::PromptCeiling;

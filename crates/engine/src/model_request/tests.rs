@@ -338,7 +338,10 @@ fn a_server_that_leaves_out_context_teaches_no_count_of_tokens() {
         assert!(wider.context_window_tokens.is_some() && wider.token_ratio.is_none());
     }
     let ratio = learn(estimated / 4 * 3, None).and_then(|new| new.token_ratio);
-    assert!(ratio.is_some(), "without it the count is that of the request");
+    assert!(
+        ratio.is_some(),
+        "without it the count is that of the request"
+    );
 }
 
 #[test]

@@ -2,9 +2,7 @@
 
 use crate::wire::{KEY, asking, patient, router, spec};
 use holon_domain::model::{ModelFailure, ModelReply, ModelRequest, ReplyBlock, StopReason};
-use holon_domain::provider::{
-    ContextManagement, ContextReduction, ReasoningEffort, RequestOption,
-};
+use holon_domain::provider::{ContextManagement, ContextReduction, ReasoningEffort, RequestOption};
 use holon_llm::{HttpLimits, Router};
 use holon_testkit::provider::{Fault, Point, Protocol, Provider, RecordedRequest, Round, Script};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Properties of conversations over generated turns.
 //!
-//! `HOLON_HISTORIES` sets the number of turns for long runs; 3,000 without it.
+//! `HOLON_HISTORIES` sets the number of turns for long runs; 2,500 without it.
 
 use crate::fixture::{operator, task_result};
 use crate::long_turn::{Turn, assert_paired, command, queued, texts, tokens};
@@ -32,12 +32,21 @@ enum Message {
 /// The result of a call, in the shape in which a tool stores it.
 #[derive(Debug, Clone)]
 enum CallResult {
-    Command { stdout: usize, stderr: String },
+    Command {
+        stdout: usize,
+        stderr: String,
+    },
     /// The output of a program that imitates the lines of the runtime.
-    Forgery { lines: Vec<&'static str>, stdout: usize },
+    Forgery {
+        lines: Vec<&'static str>,
+        stdout: usize,
+    },
     Batch(Vec<usize>),
     Patch(usize),
-    WorkItem { number: u8, tool: &'static str },
+    WorkItem {
+        number: u8,
+        tool: &'static str,
+    },
     Failure,
 }
 
@@ -246,5 +255,7 @@ const NEWEST_TOKENS: usize = 2_000;
 )]
 fn cases() -> u32 {
     let asked = std::env::var("HOLON_HISTORIES").ok();
-    asked.and_then(|number| number.parse().ok()).unwrap_or(3_000)
+    asked
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(2_500)
 }

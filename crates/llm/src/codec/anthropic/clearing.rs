@@ -84,12 +84,13 @@ pub(super) fn log_eligible(management: &ContextManagement, messages: &Messages) 
     );
 }
 
-/// Reads the report about cleared context, and logs it; `None` if the answer has none.
+/// Reads the report about cleared context, and logs it; `None` if the server cleared nothing.
 pub(super) fn applied(answer: &Map<String, Value>) -> Option<ContextReduction> {
     let edits = answer
         .get("context_management")?
         .get("applied_edits")?
-        .as_array()?;
+        .as_array()
+        .filter(|edits| !edits.is_empty())?;
     let sum = |member: &str| {
         let counts = edits
             .iter()

@@ -3,10 +3,10 @@
 use super::encode;
 use crate::codec::sample::{self, *};
 use crate::codec::{self, DecodedReply, Fault};
+use holon_domain::block::Block;
 use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelRequest, ReplyBlock, Stability, StopReason,
 };
-use holon_domain::block::Block;
 use holon_domain::provider::{
     ContextManagement, ContextReduction, ProviderSpec, ReasoningEffort, Transport,
 };
@@ -426,10 +426,7 @@ fn what_the_server_cleared_is_part_of_the_reply() {
         compactions: 0,
     };
     assert_eq!(reply(edits), Some(cleared));
-    assert_eq!(
-        reply(json!({"applied_edits": []})),
-        Some(ContextReduction::default())
-    );
+    assert_eq!(reply(json!({"applied_edits": []})), None);
     assert_eq!(reply(Value::Null), None);
 }
 
@@ -477,7 +474,7 @@ fn thinking_is_asked_for_within_the_limits_of_the_api() {
 
 #[test]
 fn thinking_pauses_in_the_middle_of_calls_that_began_without_it() {
-    let asks = |blocks: Vec<holon_domain::block::Block>| {
+    let asks = |blocks: Vec<Block>| {
         let mut request = request(
             MODEL,
             vec![assistant_turn(MODEL, blocks), result("call_1", "done")],
