@@ -180,8 +180,8 @@ pub struct ContextManagement {
     pub clear_at_least_input_tokens: Option<u32>,
 }
 
-/// What the servers of a provider left out of a request that allowed it: the trace of a [`ContextManagement`] in the
-/// record of a round. It holds counts only. What was left out is still in the runtime's own log.
+/// What the servers of a provider left out of a request that allowed it, for the record of a round. It holds counts only;
+/// the content that was left out is still in the runtime's own log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ContextReduction {
     /// Tool uses whose results the server did not show to the model (Anthropic only).

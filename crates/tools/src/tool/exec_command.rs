@@ -34,7 +34,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,
-    /// Rarely needed.
+    #[schemars(description = "Rarely needed.")]
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
