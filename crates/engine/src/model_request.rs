@@ -179,10 +179,8 @@ impl RoundRequest {
             &files.images,
             policy.image_input,
         );
-        let compaction = built_conversation.compaction.as_ref();
-        let folds = compaction.is_some_and(|made| made.recap.is_some());
-        request.frame.cache.compression_epoch = rows.agent.totals.compactions + u64::from(folds);
-        frame.compression_epoch = request.frame.cache.compression_epoch;
+        frame.compression_epoch += new_recaps(built_conversation.compaction.as_ref());
+        request.frame.cache.compression_epoch = frame.compression_epoch;
         let request_tokens = u64::try_from(fixed_tokens + built_conversation.tokens + shown_tokens)
             .unwrap_or(u64::MAX);
         request.max_output_tokens = output_room(request_tokens, policy, budget.ceiling);
@@ -342,6 +340,11 @@ impl RoundRequest {
             timing,
         }
     }
+}
+
+/// Counts the recaps that a request is the first to hold.
+fn new_recaps(compaction: Option<&Compaction>) -> u64 {
+    u64::from(compaction.is_some_and(|made| made.recap.is_some()))
 }
 
 fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
