@@ -204,6 +204,9 @@ fn round_fields(round: &ProviderRoundCompleted) -> Vec<(&'static str, Value)> {
     if let Some(cache) = usage.cache_usage() {
         fields.push(("provider_cache_usage", json!(cache)));
     }
+    if let Some(reduced) = tries.context_management {
+        fields.push(("context_management", json!(reduced)));
+    }
     fields
 }
 

@@ -9,7 +9,9 @@ mod work;
 mod workspace;
 
 pub use activity::{HostActivity, HostFailure, HostReport};
-pub use prompt::{ExecutionRules, Prompt, PromptBlock, RoundCache, ShownPrompt, TurnPart};
+pub use prompt::{
+    ExecutionRules, Prompt, PromptBlock, ReducedContext, RoundCache, ShownPrompt, TurnPart,
+};
 pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
 pub use trigger::{Delivered, RevealedTrigger, Trigger, Webhook};
 pub use work::{

@@ -1,6 +1,7 @@
 //! Token usage, and the timeline of the attempts that a model round took.
 
 use crate::model::ModelFailureKind;
+use crate::provider::ContextReduction;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -313,6 +314,9 @@ pub struct RoundAttempts {
     /// Attempts before the answered one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<AttemptRecord>,
+    /// What the provider's servers left out of the answered request. Absent if the request did not allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_management: Option<ContextReduction>,
 }
 
 /// First attempt and its retries.

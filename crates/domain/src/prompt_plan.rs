@@ -230,14 +230,44 @@ mod tests {
         }
     }
 
+    /// Every source, in the order of the type.
+    const SOURCES: [BlockSource; 25] = [
+        BlockSource::Policy,
+        BlockSource::Delegation,
+        BlockSource::Instructions,
+        BlockSource::Skills,
+        BlockSource::ToolGuidance,
+        BlockSource::AgentScoped,
+        BlockSource::Surroundings,
+        BlockSource::History,
+        BlockSource::OperatorWords,
+        BlockSource::Work,
+        BlockSource::CurrentItem,
+        BlockSource::TriggeredItems,
+        BlockSource::DueReminders,
+        BlockSource::QueuedItems,
+        BlockSource::ItemsForOperator,
+        BlockSource::BlockedItems,
+        BlockSource::Waits,
+        BlockSource::Timers,
+        BlockSource::CompletedItems,
+        BlockSource::ItemTrace,
+        BlockSource::RunningTasks,
+        BlockSource::EventTurn,
+        BlockSource::ConstrainedRepair,
+        BlockSource::CurrentInput,
+        BlockSource::Other,
+    ];
+
     #[test]
     fn words_are_spelled_as_they_are_stored() {
-        for source in [
-            BlockSource::ToolGuidance,
-            BlockSource::ItemsForOperator,
-            BlockSource::Other,
-        ] {
+        let last = BlockSource::Other as usize;
+        assert_eq!(SOURCES.len(), last + 1, "every source has a name");
+        for (place, source) in SOURCES.into_iter().enumerate() {
+            assert_eq!(source as usize, place, "{source:?}");
             assert_eq!(serde_json::json!(source), source.as_str());
+            let read: BlockSource = serde_json::from_value(source.as_str().into()).expect("a name");
+            assert_eq!(read, source);
         }
         for reason in [
             CutReason::OverShare,

@@ -4,7 +4,7 @@ use crate::attempt::TokenUsage;
 use crate::guidance::LoadedAgentsMd;
 use crate::id::{AgentId, WorkspaceId};
 use crate::prompt_plan::BlockDecision;
-use crate::provider::ModelPolicy;
+use crate::provider::{ContextReduction, ModelPolicy};
 use crate::summary::ExecutionPolicy;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct ShownPrompt {
     pub prompt_cache_key: String,
     /// Hash of the whole prompt.
     pub context_fingerprint: String,
+    /// Changes of the agent's work that the prompt could show; 0 in prompts of earlier builds.
+    #[serde(default)]
+    pub working_memory_revision: u64,
     /// Recaps that the agent's turns had had when this turn was last answered, or later ones if it is an earlier turn.
     #[serde(default)]
     pub compression_epoch: u64,
@@ -127,18 +130,27 @@ pub struct RoundCacheUse {
     /// Share of the input that was read from the cache, from 0 to 1. Absent if the provider reported no input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_share: Option<f64>,
+    /// What the provider's servers left out of the request. Absent if the request did not allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_management: Option<ContextReduction>,
 }
 
 impl RoundCacheUse {
     /// Takes the figures from the usage of a round.
     #[must_use]
-    pub fn new(turn_index: u64, round: u32, usage: &TokenUsage) -> Self {
+    pub fn new(
+        turn_index: u64,
+        round: u32,
+        usage: &TokenUsage,
+        context_management: Option<ContextReduction>,
+    ) -> Self {
         Self {
             turn_index,
             round,
             input_tokens: usage.input_tokens,
             cached_tokens: usage.cache_read_tokens,
             cached_share: usage.cached_share(),
+            context_management,
         }
     }
 }

@@ -180,6 +180,21 @@ pub struct ContextManagement {
     pub clear_at_least_input_tokens: Option<u32>,
 }
 
+/// What the servers of a provider left out of a request that allowed it, for the record of a round. It holds counts only;
+/// the content that was left out is still in the runtime's own log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ContextReduction {
+    /// Tool uses whose results the server did not show to the model (Anthropic only).
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub cleared_tool_uses: u64,
+    /// Input tokens that this saved, as the server counts them (Anthropic only).
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub cleared_input_tokens: u64,
+    /// Encrypted items that the server made of older ones in this answer (Responses only).
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub compactions: u64,
+}
+
 /// Provider as a transport needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderSpec {

@@ -169,6 +169,7 @@ fn reply(blocks: Vec<ReplyBlock>, stop_reason: StopReason) -> ModelReply {
         blocks,
         stop_reason,
         usage,
+        context_management: None,
     }
 }
 

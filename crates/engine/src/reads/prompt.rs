@@ -211,7 +211,12 @@ fn last_model(round: &RoundUsage) -> Option<ModelRef> {
 }
 
 fn cache_use(round: &RoundUsage) -> RoundCacheUse {
-    RoundCacheUse::new(round.turn_index, round.round, &round.usage)
+    RoundCacheUse::new(
+        round.turn_index,
+        round.round,
+        &round.usage,
+        round.context_management,
+    )
 }
 
 fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt {
@@ -262,6 +267,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
         prompt_cache_key: rows.frame.prompt_cache_key.clone(),
         context_fingerprint: rows.frame.context_fingerprint.clone(),
+        working_memory_revision: rows.frame.working_memory_revision,
         compression_epoch: agent.totals.compactions,
         turn_tokens: shown_tokens(&turn_parts),
         turn_parts,

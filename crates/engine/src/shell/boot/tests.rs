@@ -110,6 +110,7 @@ fn calls(commands: &[serde_json::Value]) -> ModelReply {
         blocks: commands.iter().map(call).collect(),
         stop_reason: StopReason::ToolUse,
         usage: TokenUsage::new(10, 2),
+        context_management: None,
     }
 }
 
