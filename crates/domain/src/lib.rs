@@ -30,6 +30,7 @@ pub mod id;
 pub mod intent;
 pub mod limits;
 pub mod log;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod needs;

@@ -36,6 +36,10 @@ mod ledger;
 mod log;
 mod mark;
 mod member;
+mod memory_index;
+mod memory_outbox;
+mod memory_reads;
+mod memory_rows;
 mod migrate;
 mod model_limits;
 mod note;
@@ -72,6 +76,7 @@ mod waits;
 mod work_items;
 mod work_reader;
 mod work_rows;
+mod workspace_profiles;
 mod workspaces;
 mod writer;
 
@@ -89,6 +94,11 @@ pub use held_files::{FileFate, StoreLost};
 pub use home::{Home, HomeError, HomeState};
 pub use host_events::{HostQuery, HostRow, HostRowContent, HostRows};
 pub use ledger::Ledger;
+pub use memory_index::{
+    IndexFault, IndexHits, IndexOwner, IndexPosition, MemoryBatch, MemoryIndex, SourceChange,
+};
+pub use memory_reads::MemoryReads;
+pub use memory_rows::StoredProfile;
 pub use model_limits::LearnedModel;
 pub use owner::{HomeOwner, home_owner, owner_pid, start_time};
 pub use page_reader::DraftRows;

@@ -25,6 +25,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0015_host_feed.sql"),
     include_str!("migrations/0016_external_triggers.sql"),
     include_str!("migrations/0017_deliveries.sql"),
+    include_str!("migrations/0022_memory_outbox.sql"),
 ];
 
 /// Newest schema version that this build knows.

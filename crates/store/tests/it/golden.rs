@@ -9,6 +9,7 @@ use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::intent::{HostAction, Intent, TriggerIntent, WorkIntent, WorkQuery};
 use holon_domain::log::LogEntry;
+use holon_domain::memory::MemoryQuery;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::timer::{DueAction, TimerRecord, TimerSchedule};
@@ -180,6 +181,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Host(HostAction::TaskOutput(_)) => "output that is read",
             Intent::Host(HostAction::WritePlan) => "a plan that is written",
             Intent::Host(HostAction::WorkQuery(_)) => "work that is read",
+            Intent::Host(HostAction::Memory(_)) => "memory that is read",
             Intent::Host(HostAction::UseWorkspace(_)) => "use_workspace",
             Intent::CreateWorkItem(_) => "create_work_item",
             Intent::WaitFor(_) => "wait_for",
@@ -195,9 +197,11 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::WorkQuery(WorkQuery::Item { .. }) => "item",
             Intent::WorkQuery(WorkQuery::Items { .. }) => "items",
             Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
+            Intent::Memory(MemoryQuery::Search(_)) => "memory search",
+            Intent::Memory(MemoryQuery::Get(_)) => "memory get",
         },
     );
-    assert_eq!(found.len(), 29, "{found:?}");
+    assert_eq!(found.len(), 31, "{found:?}");
 }
 
 #[test]
