@@ -3,6 +3,7 @@
 mod config;
 mod daemon;
 mod delivery;
+mod memory;
 mod solve;
 mod task;
 mod template;
@@ -23,6 +24,7 @@ pub(crate) use daemon::{
 pub(crate) use delivery::{
     AddBindingArgs, AddTargetArgs, AuthWord, BindingCommand, DeliveryCommand,
 };
+pub(crate) use memory::MemoryCommand;
 pub(crate) use solve::SolveArgs;
 pub(crate) use task::{OutputArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
@@ -153,6 +155,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: TemplateCommand,
     },
+    /// Search and read an agent's memory.
+    Memory {
+        #[command(subcommand)]
+        command: MemoryCommand,
+    },
     /// List, install and remove an agent's skills.
     Skills {
         #[command(subcommand)]
@@ -272,6 +279,7 @@ impl Command {
             | Self::Worktree { .. }
             | Self::Wake(_)
             | Self::Agent { .. }
+            | Self::Memory { .. }
             | Self::Skills { .. }
             | Self::Delivery { .. }
             | Self::Binding { .. }

@@ -14,6 +14,7 @@ mod events;
 mod explain_error;
 pub(crate) mod init;
 mod man_pages;
+mod memory;
 mod prompt;
 mod run;
 mod serve;
@@ -92,6 +93,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Explain { agent } => block_on(waiting::explain(target, agent, output)),
         Command::Debug { command } => block_on(debug::run(target, command, output)),
         Command::Agent { command } => block_on(agent::run(target, command, output)),
+        Command::Memory { command } => block_on(memory::run(target, command, output)),
         Command::Skills { command } => block_on(skills::run(target, command, output)),
         Command::Delivery { command } => block_on(delivery::run(target, command, output)),
         Command::Binding { command } => block_on(delivery::binding(target, command, output)),

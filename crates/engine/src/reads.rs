@@ -2,6 +2,7 @@
 
 mod events;
 mod figures;
+mod memory;
 mod prompt;
 mod task;
 mod work;
@@ -12,6 +13,7 @@ pub use work::{EntryFilter, WorkItemPage};
 use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
+use crate::memory::Memory;
 use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports};
 use crate::stalled::StalledAgents;
 use holon_core::summary;
@@ -55,6 +57,7 @@ pub struct ReadHandle {
     /// Kept only to make new receivers from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
     deltas: Deltas,
+    memory: Memory,
 }
 
 /// The sources of what subscribers learn while it happens.
@@ -72,6 +75,7 @@ impl ReadHandle {
         stalled: StalledAgents,
         feeds: LiveFeeds,
     ) -> Self {
+        let memory = Memory::new(Arc::new(readers.clone()), ports);
         Self {
             readers,
             facts,
@@ -85,7 +89,13 @@ impl ReadHandle {
             stalled,
             feed: Arc::new(feeds.notices),
             deltas: feeds.deltas,
+            memory,
         }
+    }
+
+    /// Returns the handle with a service that shares its locks with the shell's.
+    pub(crate) fn with_memory(self, memory: Memory) -> Self {
+        Self { memory, ..self }
     }
 
     /// Returns the handle with the key by which it knows the tokens of the host.

@@ -3,8 +3,8 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, callback, debug, delivery, events, host_status, message, model, observe, read,
-    run, runtime, skill, task, token, trigger, waiting, webhook, work, workspace,
+    agent, archive, callback, debug, delivery, events, host_status, memory, message, model,
+    observe, read, run, runtime, skill, task, token, trigger, waiting, webhook, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -86,6 +86,8 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(CONTROL, "/agents/{id}/debug/prompt", get(debug::prompt)),
         get_route(READ, "/agents/{id}/work-items", get(work::list)),
         get_route(READ, "/agents/{id}/work-items/{item}", get(work::show)),
+        get_route(READ, "/agents/{id}/memory/search", get(memory::search)),
+        get_route(READ, "/agents/{id}/memory/get", get(memory::get)),
         get_route(READ, "/agents/{id}/waits", get(waiting::waits)),
         get_route(READ, "/agents/{id}/tasks", get(task::list)),
         get_route(READ, "/agents/{id}/tasks/{task}", get(task::show)),
@@ -262,6 +264,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             Keep::Decision,
             "/control/agents/{id}/timers/{timer}/cancel",
             post(waiting::cancel_timer),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/memory/rebuild",
+            post(memory::rebuild),
         ),
         post_route(
             Access::Public,

@@ -24,6 +24,7 @@ mod ingress;
 mod keys;
 mod letter;
 mod log_checker;
+mod memory_calls;
 mod message;
 mod model;
 mod observed_agent;

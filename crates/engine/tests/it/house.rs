@@ -159,6 +159,7 @@ impl House {
             home: self.homes.clone(),
             workspace: self.workspaces.clone(),
             outbound: self.outbound.clone(),
+            memory: std::sync::Arc::new(holon_engine::ports::NoMemoryFiles),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
         };

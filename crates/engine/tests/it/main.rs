@@ -25,6 +25,7 @@ mod kernel;
 mod keys;
 mod lifecycle;
 mod long_turns;
+mod memory;
 mod models;
 mod patches;
 mod patience;

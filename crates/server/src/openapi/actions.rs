@@ -12,11 +12,12 @@ use holon_api::{
     CreateTokenRequest, CreateTokenResponse, CreateTriggerRequest, CreateWorkItemRequest,
     DebugPromptRequest, DeleteAgentResponse, DetachWorkspaceRequest, EmptyRequest, EnqueueRequest,
     ExportAgentRequest, InstallSkillRequest, OperatorIngressRequest,
-    OperatorTransportBindingRequest, PromptRequest, RemoveDeliveryTargetResponse,
-    RetryDeliveriesResponse, RevealTriggerResponse, RevokeBindingResponse, RevokeTokenResponse,
-    RunRequest, SetModelRequest, SetWebhookRequest, SkillChangeResponse, TaskInputRequest,
-    TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest,
-    WakeRequest, WakeResponse, WebhookResponse, WorktreesRequest,
+    OperatorTransportBindingRequest, PromptRequest, RebuildMemoryRequest,
+    RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
+    RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetModelRequest, SetWebhookRequest,
+    SkillChangeResponse, TaskInputRequest, TestDeliveryResponse, UninstallSkillRequest,
+    UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WebhookResponse,
+    WorktreesRequest,
 };
 use schemars::JsonSchema;
 
@@ -168,6 +169,12 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/timers/{timer}/cancel",
         "Cancels an active timer.",
         schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/memory/rebuild",
+        "Takes bounded steps of a rebuild of an agent's memory index.",
+        schema_of::<RebuildMemoryRequest>,
         Object,
     ),
     deliver(

@@ -1,12 +1,16 @@
 //! The description of every route that only reads: its summary, query and response.
 
 use super::operation::Response::{List, Object, Stream, Text, Typed};
-use super::operation::{Operation, ParamKind, QueryParam, number, read, schema_of, truth, words};
+use super::operation::{
+    Operation, ParamKind, QueryParam, number, read, schema_of, text, truth, words,
+};
 use super::params::{
     AFTER_SEQ, EPOCH, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE, TURN,
 };
 use holon_api::{Health, Readiness, Root, TokensResponse, WebhookResponse};
-use holon_domain::limits::{TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
+use holon_domain::limits::{
+    MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS_MAX, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
+};
 
 /// Query of a page of events.
 const EVENT_PAGE: &[QueryParam] = &[
@@ -219,6 +223,25 @@ pub(super) const READS: &[Operation] = &[
         "/agents/{id}/operator-bindings",
         "Lists the bindings of an agent to remote operators.",
         &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/memory/search",
+        "Searches the memory of an agent from its active workspace.",
+        &[
+            text("query"),
+            number("limit", 1, MEMORY_RESULTS_MAX as u64),
+            truth("all_workspaces"),
+        ],
+        Object,
+    ),
+    read(
+        "/agents/{id}/memory/get",
+        "Returns the exact text of one document of an agent's memory.",
+        &[
+            text("source_ref"),
+            number("max_chars", 1, MEMORY_CONTENT_CHARS_MAX as u64),
+        ],
         Object,
     ),
     read(
